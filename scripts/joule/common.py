@@ -125,14 +125,11 @@ def distilled(benchmark: dict) -> dict:
     of_mptcp = next((its["scenarios"] for its in benchmark["policies"] if its["policy"] == "mptcp"), {})
     for its in benchmark["policies"]:
         numbers = defaultdict(lambda: defaultdict(list))
-        for scenario, known in its["scenarios"].items():
-            theirs = of_mptcp.get(scenario, {})
-            more = {
-                "time_to_mptcp": quotient(known.get("time"), theirs.get("time")),
-                # Of the same work.
-                "energy_to_mptcp": quotient(theirs.get("tcp_reference"), known.get("tcp_reference")),
-            }
-            for word, value in {**known, **more}.items():
+        for scenario, values in its["scenarios"].items():
+            known, theirs = means(values), means(of_mptcp.get(scenario, {}))
+            # Of the same work.
+            energy = quotient(theirs.get("tcp_reference"), known.get("tcp_reference"))
+            for word, value in {**known, "energy_to_mptcp": energy}.items():
                 if value is not None:
                     numbers[family_of[scenario]][word].append(value)
         for family, words in numbers.items():
@@ -150,6 +147,11 @@ def distilled(benchmark: dict) -> dict:
     for its in benchmark["policies"]:
         del its["scenarios"]
     return benchmark
+
+
+def means(values: dict) -> dict:
+    """Metrics of a scenario; those of several seeds have an interval."""
+    return {word: value["mean"] if isinstance(value, dict) else value for word, value in values.items()}
 
 
 def quotient(value: float | None, by: float | None) -> float | None:

@@ -48,7 +48,7 @@ pub(crate) fn benchmark(options: &BenchmarkOptions) -> Result<Exit, Failure> {
     let by = provenance();
     let mut stored = options.runs.as_deref().map(|path| StoredRuns::open(path, &by.commit)).transpose()?;
     let now = || day_and_time(SystemTime::now());
-    let begin = |path| SealedLog::begin(path, &plan, &by.commit, &now(), options.again);
+    let begin = |path| SealedLog::begin(path, &plan, &by.commit, &now(), options.again.as_deref());
     let log = options.sealed_log.as_deref().map(begin).transpose()?;
     let cancel = interrupt::token();
     let mut watcher = Watcher::new(options.quiet);

@@ -7,8 +7,9 @@
 //! | `measure` | turns runs into ratios: share of the limit, work, time, harm |
 //! | `sample`, `tiers` | ranked families: means with intervals, and distinguishable policies |
 //! | `quantile` | random families: median and worst 10 % |
+//! | `versus` | policies against the best realisable baseline |
 //! | `schema`, `rows` | the JSON, and its computation |
-//! | `tables`, `front`, `page` | for terminals and Markdown, as a picture, as HTML |
+//! | `tables`, `targets`, `front`, `page` | for terminals and Markdown, as a picture, as HTML |
 
 pub(crate) mod front;
 mod measure;
@@ -19,7 +20,9 @@ mod rows;
 mod sample;
 mod schema;
 pub(crate) mod tables;
+mod targets;
 mod tiers;
+mod versus;
 mod yardstick;
 
 pub use front::front;
@@ -29,8 +32,8 @@ pub use page::html;
 pub use quantile::Quantiles;
 pub use rows::Measured;
 pub use schema::{
-    Baseline, Benchmark, Best, Entry, Extent, FamilyRow, Harm, LEAST_KEPT, LeftOut, MOST_SHARE, OfFamily,
-    Oracle, OracleExtent, Overall, Row, ScenarioResult, ScenarioRow, Sealed, Start,
+    ALL_FAMILIES, Baseline, Benchmark, Best, Entry, Extent, FamilyRow, Harm, LEAST_KEPT, LeftOut, MOST_SHARE,
+    OfFamily, Oracle, OracleExtent, Overall, Row, ScenarioResult, ScenarioRow, Sealed, Start, Versus,
 };
 pub use tables::{markdown, marks, short_markdown, table};
 pub use yardstick::{SharedLink, Task, Yardstick};

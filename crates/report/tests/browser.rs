@@ -364,6 +364,7 @@ fn ranked() -> Benchmark {
         kind: Kind::Ranked,
         engine: "packet".into(),
         seeds: 1,
+        seeds_beside_tcps: None,
         scenario_seed: Some(1),
         random_set: None,
         first: 1,

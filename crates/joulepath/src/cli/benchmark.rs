@@ -27,9 +27,9 @@ share of the TCP-rate reference times the work done in time. Differences within 
 significant. All scenarios but the papers' are random: another --seed makes others.
 
 Random families: f1-bulk, f2-file, f3-stream, f4-competitors, f5-shared, f6-mobility, f7-shallow, \
-f8-within, f9-adverse, f10-signal. Their ranges are wider. There are three sets of scenarios: `train` to \
-tune on, `check` to measure changes on, `sealed` for published tables, which needs a log and runs once at a \
-commit. The tables show the median, the worst 10 % and the worst scenario.
+f8-within, f9-adverse, f10-signal, f11-alike. Their ranges are wider. There are three sets of scenarios: \
+`train` to tune on, `check` to measure changes on, `sealed` for published tables, which needs a log and runs \
+once at a commit. The tables show the median, the worst 10 % and the ratio to the best baseline.
 
 A page has the tables between two lines, such as `<!-- benchmark-full: begin -->` and \
 `<!-- benchmark-full: end -->`. Names: `benchmark` (a line for each tier), `benchmark-full`, \
@@ -43,7 +43,7 @@ pub(crate) struct BenchmarkOptions {
     /// Only these families, separated by commas: ranked or random ones; all ranked ones if absent.
     #[arg(long, value_name = "NAME", value_delimiter = ',', num_args = 1..)]
     pub(crate) family: Vec<String>,
-    /// Random families: scenarios of `train` (if absent), `check` or `sealed`. Without --family: all ten.
+    /// Random families: scenarios of `train` (if absent), `check` or `sealed`. Without --family: all of them.
     #[arg(long, value_name = "SET")]
     pub(crate) random: Option<String>,
     /// Scenarios of each family; 12 of ranked families, 64 of random ones if absent.
@@ -74,7 +74,8 @@ pub(crate) struct BenchmarkOptions {
     #[arg(long, value_name = "N", requires = "oracle")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) search: Option<u32>,
-    /// Number of seeds of each policy on each scenario. If absent: 3, or 2 with --quick; random families: 1.
+    /// Number of seeds of each policy on each scenario. If absent: 3, or 2 with --quick; random families
+    /// without competing TCP flows: 1.
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) seeds: Option<u32>,
     /// Number of cores, for runs at a time; all if absent. The results do not depend on it.
@@ -86,9 +87,10 @@ pub(crate) struct BenchmarkOptions {
     /// The log of runs of sealed scenarios; created if absent.
     #[arg(long, value_name = "FILE")]
     pub(crate) sealed_log: Option<PathBuf>,
-    /// Run sealed scenarios again at this commit; the log and the result note it.
-    #[arg(long, requires = "sealed_log")]
-    pub(crate) again: bool,
+    /// Run sealed scenarios although this commit has a result, or although an earlier start has none: the
+    /// reason, for the log and the tables.
+    #[arg(long, value_name = "REASON", requires = "sealed_log")]
+    pub(crate) again: Option<String>,
     /// Write the random scenarios into this folder, and run nothing.
     #[arg(long, value_name = "DIR")]
     #[arg(conflicts_with_all = ["runs", "markdown", "front", "report", "json", "csv", "seeds", "jobs"])]

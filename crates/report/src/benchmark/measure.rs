@@ -154,6 +154,16 @@ impl Cell {
         self
     }
 
+    /// Adds [`Metric::TimeToMptcp`], relative to the runs of `mptcp`.
+    #[must_use]
+    pub fn timed(mut self, runs: &[RunResult], mptcp: &[RunResult], task: &Task) -> Self {
+        let pairs = times(runs, mptcp, task);
+        if !pairs.is_empty() {
+            self.pairs.insert(Metric::TimeToMptcp, vec![pairs]);
+        }
+        self
+    }
+
     /// A cell with invented numbers.
     #[cfg(test)]
     pub(super) fn made_up(values: &[(Metric, f64)]) -> Self {
@@ -174,6 +184,12 @@ fn beside(runs: &[RunResult], best: &[RunResult], with: &Yardstick) -> Pairs {
     of(runs).into_iter().zip(of(best)).map(|(own, best)| (own.0, best.0)).collect()
 }
 
+/// Times of these runs and of the `other` ones, by seed; empty for endless work.
+fn times(runs: &[RunResult], other: &[RunResult], task: &Task) -> Pairs {
+    let seconds = |(run, other)| Some((task.time_s(run)?, task.time_s(other)?));
+    runs.iter().zip(other).filter_map(seconds).collect()
+}
+
 /// Sum of the numerators divided by the sum of the denominators; `None` if that is 0.
 fn ratio(pairs: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
     let (above, below) = pairs.into_iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
@@ -189,7 +205,12 @@ fn pairs(metric: Metric, runs: &[RunResult], singles: &Singles, with: &Yardstick
     };
     let share = |link: &SharedLink| runs.iter().filter_map(|run| link_share(run, link)).collect();
     match metric {
-        Metric::Score | Metric::TcpReferenceFree | Metric::Oracle | Metric::Searched => vec![],
+        // The others are added or follow from those below.
+        Metric::Score
+        | Metric::TcpReferenceFree
+        | Metric::TimeToMptcp
+        | Metric::Oracle
+        | Metric::Searched => vec![],
         Metric::TcpReference => vec![of_run(with.limit)],
         Metric::LinkBound => with.link_bound.into_iter().map(of_run).collect(),
         Metric::Single => vec![beside(runs, best, with)],
@@ -200,10 +221,7 @@ fn pairs(metric: Metric, runs: &[RunResult], singles: &Singles, with: &Yardstick
                 runs.iter().zip(fastest).map(|(run, single)| (run.goodput_bps, single.goodput_bps)).collect(),
             ]
         }
-        Metric::Time => {
-            let seconds = |(run, single)| Some((with.task.time_s(run)?, with.task.time_s(single)?));
-            vec![runs.iter().zip(fastest).filter_map(seconds).collect()]
-        }
+        Metric::Time => vec![times(runs, fastest, &with.task)],
         Metric::Joules => {
             let per_bit = |run: &RunResult| (run.bits_per_joule > 0.0).then(|| 1.0 / run.bits_per_joule);
             let joules = |(run, single)| Some((per_bit(run)?, per_bit(single)?));

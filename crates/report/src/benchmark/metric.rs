@@ -23,6 +23,7 @@ impl Kind {
                 LinkBound,
                 Single,
                 Time,
+                TimeToMptcp,
                 Joules,
                 Goodput,
                 Kept,
@@ -56,6 +57,8 @@ pub enum Metric {
     Goodput,
     /// Completion time, or 95th percentile of the delay, relative to the fastest single path.
     Time,
+    /// Completion time, or 95th percentile of the delay, relative to that of `mptcp`, if it runs too.
+    TimeToMptcp,
     /// Joules per delivered bit relative to the fastest single path.
     Joules,
     /// Goodput of one connection relative to one TCP flow: the highest of any shared link.
@@ -85,6 +88,7 @@ impl Metric {
             Metric::Work => "work",
             Metric::Goodput => "goodput",
             Metric::Time => "time",
+            Metric::TimeToMptcp => "time_to_mptcp",
             Metric::Joules => "joules",
             Metric::Share => "share",
             Metric::QuietShare => "quiet_share",
@@ -102,6 +106,7 @@ impl Metric {
 
     /// Whether lower values are worse.
     pub(super) const fn is_low_bad(self) -> bool {
-        !matches!(self, Metric::Time | Metric::Joules | Metric::Share | Metric::QuietShare)
+        use Metric::*;
+        !matches!(self, Time | TimeToMptcp | Joules | Share | QuietShare)
     }
 }

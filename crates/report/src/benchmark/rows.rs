@@ -9,15 +9,14 @@ use super::metric::{Kind, Metric};
 use super::quantile::quantiles;
 use super::sample::{Means, Samples, mean_over};
 use super::schema::{
-    Benchmark, CellRow, Entry, Extent, FamilyRow, Harm, LEAST_KEPT, LeftOut, MOST_HARMED, MOST_SHARE,
-    MOST_TAKEN, OfFamily, Overall, Row, ScenarioResult,
+    ALL_FAMILIES, Benchmark, CellRow, Entry, Extent, FamilyRow, Harm, LEAST_KEPT, LeftOut, MOST_HARMED,
+    MOST_SHARE, MOST_TAKEN, OfFamily, Overall, Row, ScenarioResult,
 };
 use super::tiers::tiers;
+use super::versus;
 
 /// Fraction of their goodput that competitors should keep on every scenario.
 const LEAST_KEPT_EVER: f64 = 0.80;
-/// Ratio to the best single path's share of the limit below which a policy is worse than the path.
-const LEAST_OF_SINGLE: f64 = 0.95;
 
 /// Results of all runs.
 #[derive(Clone, Debug)]
@@ -74,12 +73,12 @@ fn rule(kind: Kind) -> String {
 }
 
 impl Measured<'_> {
-    fn cells(&self, column: usize) -> Vec<Option<&Cell>> {
+    pub(super) fn cells(&self, column: usize) -> Vec<Option<&Cell>> {
         self.results.iter().map(|result| result.cells[column].as_ref().ok()).collect()
     }
 
     /// Indices of the scenarios of each family.
-    fn strata(&self) -> Vec<Vec<usize>> {
+    pub(super) fn strata(&self) -> Vec<Vec<usize>> {
         let of_family = |family: &FamilyRow| {
             let all = 0..self.results.len();
             all.filter(|&scenario| self.results[scenario].row.family == family.name).collect()
@@ -113,6 +112,7 @@ impl Measured<'_> {
             harms: false,
             overall: BTreeMap::new(),
             harm: None,
+            versus: BTreeMap::new(),
             families: self.families.iter().zip(self.strata()).map(by_metric).collect(),
             scenarios: self.results.iter().map(|result| (result.row.name.clone(), cell(result))).collect(),
         }
@@ -127,7 +127,12 @@ fn random(measured: &Measured<'_>, column: usize) -> Row {
         Some(OfFamily::Quantiles(quantiles(values, metric.is_low_bad())?))
     };
     let harm = harm(&cells);
+    let of_families = measured.families.iter().zip(measured.strata());
+    let versus = of_families.filter_map(|(family, scenarios)| {
+        Some((family.name.clone(), versus::of_family(measured, column, &scenarios)?))
+    });
     Row {
+        versus: versus.collect(),
         takes_too_much: harm.share_above_120 as f64 > MOST_TAKEN * harm.on_quiet_links as f64,
         harms: harm.kept_below_090 as f64 > MOST_HARMED * harm.beside_tcps as f64,
         harm: Some(harm),
@@ -140,8 +145,6 @@ fn harm(cells: &[Option<&Cell>]) -> Harm {
         cells.iter().flatten().filter_map(|cell| cell.value(metric)).filter(|&value| counts(value)).count()
     };
     Harm {
-        beside_single: count(Metric::Single, &|_| true),
-        worse_than_single: count(Metric::Single, &|single| single < LEAST_OF_SINGLE),
         beside_tcps: count(Metric::Kept, &|_| true),
         kept_below_090: count(Metric::Kept, &|kept| kept < LEAST_KEPT),
         kept_below_080: count(Metric::Kept, &|kept| kept < LEAST_KEPT_EVER),
@@ -155,11 +158,15 @@ fn ranked(measured: &Measured<'_>, seeds: usize) -> Vec<Row> {
     let mut filled = measured.strata();
     filled.retain(|scenarios| !scenarios.is_empty());
     let samples = Samples::of(&filled, seeds);
+    let baseline = versus::Ranked::of(measured, &samples);
     let mut rows: Vec<(Row, Option<Means>)> = distinct(measured)
         .into_iter()
         .map(|(column, also)| {
             let score = samples.means(&measured.cells(column), Metric::Score);
-            (ranked_row(measured, &samples, seeds, column, also), score)
+            let versus = baseline.as_ref().zip(score.as_ref());
+            let versus = versus.and_then(|(baseline, score)| baseline.of_policy(measured, column, score));
+            let versus = versus.map(|versus| (ALL_FAMILIES.to_owned(), versus)).into_iter().collect();
+            (Row { versus, ..ranked_row(measured, &samples, seeds, column, also) }, score)
         })
         .collect();
     let everywhere = |row: &Row| row.missing().next().is_none();

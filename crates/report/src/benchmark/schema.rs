@@ -21,6 +21,9 @@ pub const LEAST_KEPT: f64 = 0.9;
 pub(super) const MOST_HARMED: f64 = 0.05;
 pub(super) const MOST_TAKEN: f64 = 0.10;
 
+/// Key of [`Row::versus`] for all ranked families.
+pub const ALL_FAMILIES: &str = "all";
+
 /// The device's knowledge of its networks at the start of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -41,10 +44,17 @@ impl Start {
     }
 }
 
-/// A single path, chosen in hindsight on each scenario.
+/// A policy that every table has for comparison. The first three know as little as any policy; the others are
+/// a single path that is chosen in hindsight on each scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Baseline {
+    /// The scenario's first path alone under CUBIC, as a device without Multipath TCP.
+    First,
+    /// The path that the energy models make the cheapest per bit, alone under CUBIC.
+    SingleBest,
+    /// Multipath TCP as Linux runs it.
+    Linux,
     /// The path with the fewest joules per bit.
     Thriftiest,
     /// The path that completes the work first.
@@ -54,9 +64,42 @@ pub enum Baseline {
 }
 
 impl Baseline {
+    /// Baselines that a device can run.
+    pub const REALISABLE: [Baseline; 3] = [Baseline::First, Baseline::SingleBest, Baseline::Linux];
+
+    /// The policy, as the user would write it.
+    pub const fn policy(self) -> &'static str {
+        match self {
+            Baseline::First => "single:FIRST[cc=cubic]",
+            Baseline::SingleBest => "single-best[cc=cubic]",
+            Baseline::Linux => "linux",
+            Baseline::Thriftiest | Baseline::Fastest | Baseline::Best => "single:PATH",
+        }
+    }
+
+    /// Name for readers.
+    const fn label(self) -> &'static str {
+        match self {
+            Baseline::First => "first path alone, CUBIC",
+            Baseline::SingleBest => "single best, CUBIC",
+            Baseline::Linux => "Linux default",
+            Baseline::Thriftiest => "cheapest path in hindsight",
+            Baseline::Fastest => "fastest path in hindsight",
+            Baseline::Best => "best path in hindsight",
+        }
+    }
+
+    /// Whether it takes one of the runs of each path alone, chosen in hindsight.
+    pub fn is_hindsight(self) -> bool {
+        !Baseline::REALISABLE.contains(&self)
+    }
+
     /// Name in JSON.
     const fn name(self) -> &'static str {
         match self {
+            Baseline::First => "first",
+            Baseline::SingleBest => "single_best",
+            Baseline::Linux => "linux",
             Baseline::Thriftiest => "thriftiest",
             Baseline::Fastest => "fastest",
             Baseline::Best => "best",
@@ -75,27 +118,36 @@ pub struct Entry {
     pub parts: String,
     /// Its knowledge at the start.
     pub start: Start,
-    /// Choice of the single path; `None` for policies.
+    /// For baselines that the user has not asked for as policies.
     pub baseline: Option<Baseline>,
 }
 
 impl Entry {
-    /// Baselines of families of this kind.
-    pub fn baselines(kind: Kind) -> Vec<Self> {
-        let chosen: &[_] = match kind {
-            Kind::Ranked => {
-                &[(Baseline::Thriftiest, "cheapest path alone"), (Baseline::Fastest, "fastest path alone")]
-            }
-            Kind::Random => &[(Baseline::Best, "best path alone")],
+    /// Single paths in hindsight of families of this kind.
+    pub fn hindsight(kind: Kind) -> Vec<Self> {
+        let chosen: &[Baseline] = match kind {
+            Kind::Ranked => &[Baseline::Thriftiest, Baseline::Fastest],
+            Kind::Random => &[Baseline::Best],
         };
-        let entry = |&(baseline, label): &(Baseline, &str)| Entry {
-            policy: "single:PATH".to_owned(),
-            label: label.to_owned(),
-            parts: "reno + minrtt, path chosen in hindsight".to_owned(),
+        let parts = "reno + minrtt, path chosen in hindsight";
+        chosen.iter().map(|&baseline| Entry::baseline(baseline, parts.to_owned())).collect()
+    }
+
+    /// A baseline with its parts.
+    pub fn baseline(baseline: Baseline, parts: String) -> Self {
+        Entry {
+            policy: baseline.policy().to_owned(),
+            label: baseline.label().to_owned(),
+            parts,
             start: Start::Cold,
             baseline: Some(baseline),
-        };
-        chosen.iter().map(entry).collect()
+        }
+    }
+
+    /// Whether a device can run it and it is one of the baselines, which the user may have asked for by name.
+    pub fn is_realisable(&self) -> bool {
+        let is_it = |baseline: Baseline| baseline.policy() == self.policy;
+        self.start == Start::Cold && Baseline::REALISABLE.into_iter().any(is_it)
     }
 }
 
@@ -202,10 +254,16 @@ pub struct Sealed {
     pub commit: String,
     /// SHA-256 of the log's line for the start of this run.
     pub entry: String,
-    /// Number of earlier runs of sealed scenarios, at any commit.
+    /// Number of earlier runs of sealed scenarios with a result, at any commit.
     pub earlier: usize,
     /// Number of earlier runs at this commit.
     pub earlier_here: usize,
+    /// Number of earlier starts without a result.
+    pub without_result: usize,
+    /// The reason for a run although one was finished at this commit, or although earlier starts have no
+    /// result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// A metric over all scenarios of ranked families.
@@ -232,13 +290,22 @@ pub enum OfFamily {
     },
 }
 
-/// Random families: number of scenarios where a policy is worse than single paths or harms TCP flows.
+/// A policy compared with the realisable baseline that has the best mean over the same scenarios.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Versus {
+    /// The baseline as a policy.
+    pub baseline: String,
+    /// Number of scenarios with a comparison.
+    pub n: usize,
+    /// Geometric mean of the ratio of both shares of the TCP-rate reference (ranked families: scores).
+    pub mean: Rounded,
+    /// Fraction of the scenarios with a ratio below 0.95.
+    pub worse: f64,
+}
+
+/// Random families: number of scenarios where a policy harms TCP flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct Harm {
-    /// Number of scenarios with a comparison with the best single path.
-    pub beside_single: usize,
-    /// Number of these with a share of the limit more than 5 % lower.
-    pub worse_than_single: usize,
     /// Number of scenarios with competitors.
     pub beside_tcps: usize,
     /// Number of these where competitors keep less than 0.9.
@@ -280,6 +347,8 @@ pub struct Row {
     pub overall: BTreeMap<Metric, Overall>,
     /// Random families: counts of harm.
     pub harm: Option<Harm>,
+    /// By family, or of ranked families under [`ALL_FAMILIES`].
+    pub versus: BTreeMap<String, Versus>,
     /// By family and metric.
     pub families: BTreeMap<String, BTreeMap<Metric, OfFamily>>,
     pub(super) scenarios: BTreeMap<String, CellRow>,
@@ -302,6 +371,14 @@ impl Row {
     pub(super) fn of_family(&self, family: &str, metric: Metric) -> Option<&OfFamily> {
         self.families.get(family)?.get(&metric)
     }
+
+    /// Value of a metric on a scenario.
+    pub(super) fn of_scenario(&self, scenario: &str, metric: Metric) -> Option<f64> {
+        let CellRow::Measured(values) = self.scenarios.get(scenario)? else { return None };
+        values.get(&metric).map(|value| match value {
+            Value::One(mean) | Value::Several(Rounded { mean, .. }) => *mean,
+        })
+    }
 }
 
 /// Yardsticks in hindsight of random families.
@@ -322,6 +399,9 @@ pub struct Extent {
     pub engine: String,
     /// Seeds of each policy on each scenario.
     pub seeds: u32,
+    /// The same in families that judge harm, if it differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seeds_beside_tcps: Option<u32>,
     /// Ranked families: seed of the scenarios.
     pub scenario_seed: Option<u64>,
     /// Random families: `train`, `check` or `sealed`.
@@ -369,8 +449,7 @@ pub struct Benchmark {
     pub scenarios: Vec<ScenarioRow>,
     /// Scenarios that do not count.
     pub left_out: Vec<LeftOut>,
-    /// Ranked: best first, incomplete entries last. Random: in the order of the request, then the best single
-    /// path.
+    /// Ranked: best first, incomplete entries last. Random: in the order of the request, then the baselines.
     pub policies: Vec<Row>,
 }
 
@@ -398,12 +477,8 @@ impl Benchmark {
         let set = self.extent.random_set.as_deref().unwrap_or_default();
         for row in &self.policies {
             for scenario in &self.scenarios {
-                let value = |metric: Metric| match row.scenarios.get(&scenario.name) {
-                    Some(CellRow::Measured(values)) => match values.get(&metric)? {
-                        Value::One(mean) | Value::Several(Rounded { mean, .. }) => Some(mean.to_string()),
-                    },
-                    _ => None,
-                };
+                let value =
+                    |metric: Metric| row.of_scenario(&scenario.name, metric).map(|mean| mean.to_string());
                 let entry = &row.entry;
                 let baseline = entry.baseline.map_or("", Baseline::name);
                 let [family, name] = [&scenario.family, &scenario.name];

@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 
 use super::measure::{LEAST, Rounded};
 use super::metric::{Kind, Metric};
-use super::schema::{Benchmark, FamilyRow, Harm, LEAST_KEPT, MOST_SHARE, OfFamily, OracleExtent, Row, Start};
+use super::schema::{
+    ALL_FAMILIES, Benchmark, FamilyRow, Harm, LEAST_KEPT, MOST_SHARE, OfFamily, OracleExtent, Row, Start,
+    Versus,
+};
+use super::targets::targets;
 use crate::table::{Cell, Column, Decimals, Line, Rank, Table, View};
 use crate::text::{seeds, wrapped};
 
@@ -108,7 +112,8 @@ pub(super) fn title(benchmark: &Benchmark) -> String {
         }
     };
     let partial = if extent.partial { ", INCOMPLETE" } else { "" };
-    format!("{what}, {} engine, {} each{partial}", extent.engine, seeds(extent.seeds))
+    let beside = extent.seeds_beside_tcps.map_or_else(String::new, |seeds| format!(", {seeds} beside TCPs"));
+    format!("{what}, {} engine, {} each{beside}{partial}", extent.engine, seeds(extent.seeds))
 }
 
 pub(super) fn tables(benchmark: &Benchmark) -> Vec<Part> {
@@ -119,7 +124,7 @@ pub(super) fn tables(benchmark: &Benchmark) -> Vec<Part> {
         }
         Kind::Random => {
             let families = benchmark.families.iter().filter_map(|family| of_family(benchmark, family));
-            families.chain([harm(benchmark)]).collect()
+            families.chain([harm(benchmark)]).chain(targets(benchmark)).collect()
         }
     }
 }
@@ -139,7 +144,7 @@ fn lines(benchmark: &Benchmark, columns: Vec<Column>, cells: impl Fn(&Row) -> Ve
 }
 
 /// Label with its marks.
-fn label(row: &Row) -> String {
+pub(super) fn label(row: &Row) -> String {
     let marks = [(row.takes_too_much, TOO_MUCH), (row.harms, HARMS)];
     let marks: String = marks.iter().filter(|(has, _)| *has).map(|(_, mark)| *mark).collect();
     let warm = if row.entry.start == Start::Warm { ", warm" } else { "" };
@@ -179,18 +184,39 @@ fn overall(benchmark: &Benchmark) -> Part {
             mean(Metric::Goodput),
             mean(Metric::Time),
             mean(Metric::Share),
-            number(of(Metric::Share).map(|share| share.worst)),
         ]
+        .into_iter()
+        .chain(versus(row, ALL_FAMILIES))
+        .collect()
     };
     let percents = ["score", "TCP ref.", "work"].map(|name| percent(name, 1));
-    let ratios = ["goodput", "time", "TCPs", "most"].map(ratio);
+    let ratios = ["goodput", "time", "TCPs"].map(ratio);
     let columns = [Column::numbers("tier", "")].into_iter().chain(percents).chain(ratios);
+    let columns = columns.chain(versus_columns());
     Part {
         id: "overall".to_owned(),
         title: "All families".to_owned(),
         what: "the same work with the least energy".to_owned(),
         table: lines(benchmark, columns.collect(), cells),
     }
+}
+
+/// Columns of the comparison with the best realisable baseline.
+fn versus_columns() -> [Column; 2] {
+    let worse = Column::numbers("worse", "%").factor(0.01).decimals(Decimals::Fixed(0)).hidden(Rank(2));
+    [ratio("× baseline").short("base").plain(Rank(1)), worse]
+}
+
+/// Cells of [`versus_columns`].
+fn versus(row: &Row, family: &str) -> [Cell; 2] {
+    let found = row.versus.get(family);
+    let mean = |found: &Versus| estimate(&found.mean, found.n > 1);
+    [found.map_or_else(Cell::unknown, mean), number(found.map(|found| found.worse))]
+}
+
+/// Name of the baseline that a family's policies are compared with.
+fn baseline<'a>(benchmark: &'a Benchmark, family: &str) -> Option<&'a str> {
+    benchmark.policies.iter().find_map(|row| Some(row.versus.get(family)?.baseline.as_str()))
 }
 
 /// Table of scores by policy and family.
@@ -220,6 +246,7 @@ fn of_family(benchmark: &Benchmark, family: &FamilyRow) -> Option<Part> {
             Metric::TcpReference => ("TCP ref. %", "", true),
             Metric::LinkBound => ("link bound %", "link %", true),
             Metric::Single => ("× best path", "× best", false),
+            Metric::TimeToMptcp => ("÷ MPTCP", "", false),
             Metric::Oracle => ("oracle %", "", true),
             Metric::Searched => ("searched %", "", true),
             Metric::Goodput => ("× NewReno", "", false),
@@ -230,33 +257,36 @@ fn of_family(benchmark: &Benchmark, family: &FamilyRow) -> Option<Part> {
             true => Column::numbers(name, "").factor(0.01).decimals(Decimals::UpTo(0)),
             false => Column::numbers(name, "").decimals(Decimals::UpTo(2)),
         };
-        [column(name).short(short).plain(Rank(1)), column("worst 10 %").short("10 %"), column("worst")]
+        [column(name).short(short).plain(Rank(1)), column("worst 10 %").short("10 %")]
     };
     let cells = |row: &Row| {
         let of = |metric: &Metric| match row.of_family(&family.name, *metric) {
-            Some(OfFamily::Quantiles(found)) => [
-                estimate(&found.median, found.n > 1),
-                Cell::number(found.worst_10.mean),
-                Cell::number(found.worst),
-            ],
-            _ => [Cell::unknown(), Cell::empty(), Cell::empty()],
+            Some(OfFamily::Quantiles(found)) => {
+                [estimate(&found.median, found.n > 1), Cell::number(found.worst_10.mean)]
+            }
+            _ => [Cell::unknown(), Cell::empty()],
         };
-        family.columns.iter().flat_map(of).collect()
+        family.columns.iter().flat_map(of).chain(versus(row, &family.name)).collect()
     };
     let scenarios = match scenarios {
         0 => return None,
         1 => "1 scenario".to_owned(),
         n => format!("{n} scenarios"),
     };
+    let against = baseline(benchmark, &family.name).map(|policy| format!("; baseline `{policy}`"));
     Some(Part {
         id: family.name.clone(),
         title: family.name.clone(),
-        what: format!("{}, {scenarios}", family.what),
-        table: lines(benchmark, family.columns.iter().flat_map(columns).collect(), cells),
+        what: format!("{}, {scenarios}{}", family.what, against.unwrap_or_default()),
+        table: lines(
+            benchmark,
+            family.columns.iter().flat_map(columns).chain(versus_columns()).collect(),
+            cells,
+        ),
     })
 }
 
-/// Table of scenarios where policies are worse than single paths or harm TCP flows.
+/// Table of scenarios where policies harm TCP flows.
 fn harm(benchmark: &Benchmark) -> Part {
     let cells = |row: &Row| {
         let of = |(count, all): (usize, usize)| match all {
@@ -265,18 +295,17 @@ fn harm(benchmark: &Benchmark) -> Part {
         };
         let found: Harm = row.harm.unwrap_or_default();
         let counts = [
-            (found.worse_than_single, found.beside_single),
             (found.kept_below_090, found.beside_tcps),
             (found.kept_below_080, found.beside_tcps),
             (found.share_above_120, found.on_quiet_links),
         ];
         counts.map(of).to_vec()
     };
-    let heads = ["> 5 % worse", "kept < 0.9", "kept < 0.8", "share > 1.2"];
+    let heads = ["kept < 0.9", "kept < 0.8", "share > 1.2"];
     Part {
         id: "harm".to_owned(),
         title: "Harm".to_owned(),
-        what: "scenarios of all families that are worse than the best path, and that harm TCPs".to_owned(),
+        what: "scenarios of all families with harm to TCPs".to_owned(),
         table: lines(benchmark, heads.map(|head| Column::numbers(head, "")).to_vec(), cells),
     }
 }
@@ -322,27 +351,37 @@ fn notes_ranked(benchmark: &Benchmark) -> Vec<String> {
          percentile of delays."
             .to_owned(),
         format!(
-            "TCPs: goodput of a connection over that of a TCP on the link that they share, mean and most ({} \
-             with shared links). {TOO_MUCH} more than {MOST_SHARE} in the mean; {HARMS} the TCPs keep less \
-             than {LEAST_KEPT} of what they have next to a NewReno in its place.",
+            "TCPs: goodput of a connection over that of a TCP on the link that they share, mean ({} with \
+             shared links). {TOO_MUCH} more than {MOST_SHARE} in the mean; {HARMS} the TCPs keep less than \
+             {LEAST_KEPT} of what they have next to a NewReno in its place.",
             if shared == 1 { "one scenario".to_owned() } else { format!("{shared} scenarios") }
         ),
+        versus_note("score", baseline(benchmark, ALL_FAMILIES)),
         format!("Families (scenarios): {}.", families.join("; ")),
     ]
+}
+
+fn versus_note(what: &str, baseline: Option<&str>) -> String {
+    let which = baseline.map_or_else(|| "in the family".to_owned(), |policy| format!("here, `{policy}`"));
+    format!(
+        "× baseline: {what} over that of the baseline with the best mean {which}, geometric mean; worse: \
+         scenarios with less than 0.95 of it. Baselines are the first path alone under CUBIC, the path that \
+         its energy model makes the cheapest (`single-best[cc=cubic]`) and Linux' default."
+    )
 }
 
 fn notes_random(benchmark: &Benchmark) -> Vec<String> {
     let mut notes = vec![
         "Each cell: median ± half of its 95 % interval over scenarios; worst 10 %: what nine tenths of the \
-         scenarios reach (of time, joules and share: do not exceed); the worst scenario."
+         scenarios reach (of time, joules and share: do not exceed)."
             .to_owned(),
         "TCP ref.: joules per bit of the best that TCP-friendly rates allow over those of the run; messages \
-         and streams: per offered bit, in time. Link bound: the same of all that the links carry, less what \
-         others are due. × best path: share of the TCP-rate reference over that of the best single path with \
-         NewReno, chosen in hindsight on each scenario. Time: of a file, or the 95th percentile of delays, \
-         over that of the fastest single path; joules for each delivered bit, likewise; × NewReno: goodput \
-         over that of the fastest."
+         and streams: per offered bit, in time. Time: of a file, or the 95th percentile of delays, over that \
+         of the fastest single path; joules for each delivered bit, likewise; × NewReno: goodput over \
+         that of the fastest; ÷ MPTCP: time over that of `mptcp`. Path in hindsight: with NewReno, chosen on \
+         each scenario."
             .to_owned(),
+        versus_note("share of the TCP-rate reference", None),
         format!(
             "Kept: goodput of the competitors over what they have next to a NewReno, the least of any link. \
              Share: goodput of a connection over that of one TCP, the most of any link. {TOO_MUCH} a share \
@@ -355,10 +394,16 @@ fn notes_random(benchmark: &Benchmark) -> Vec<String> {
         notes.push("All policies start cold, without the path history of an earlier visit.".to_owned());
     }
     if let Some(sealed) = &benchmark.extent.sealed {
+        let reason = sealed.reason.as_ref().map_or_else(String::new, |why| format!(" Reason: {why}."));
         notes.push(format!(
             "Sealed scenarios, run on {} at commit {}; sealed scenarios had been run {} times before, {} of \
-             them at this commit. Line {} of the log.",
-            sealed.date, sealed.commit, sealed.earlier, sealed.earlier_here, sealed.entry
+             them at this commit, and {} starts had no result.{reason} Line {} of the log.",
+            sealed.date,
+            sealed.commit,
+            sealed.earlier,
+            sealed.earlier_here,
+            sealed.without_result,
+            sealed.entry
         ));
     }
     notes

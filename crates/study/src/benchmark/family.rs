@@ -1,4 +1,4 @@
-//! Families of scenarios: eight are ranked, ten are random.
+//! Families of scenarios: eight are ranked, eleven are random.
 
 use std::fmt;
 use std::str::FromStr;
@@ -36,7 +36,7 @@ pub enum Family {
     F3Stream = 13,
     /// Random: competing TCP flows on the paths' links.
     F4Competitors = 14,
-    /// Random: one bottleneck shared by all paths, and twin paths that only look as if they shared one.
+    /// Random: one bottleneck shared by all paths and by competing TCP flows.
     F5Shared = 15,
     /// Random: outages, steps, fading, a trace.
     F6Mobility = 16,
@@ -48,6 +48,9 @@ pub enum Family {
     F9Adverse = 19,
     /// Random: a radio whose power follows its signal, which changes.
     F10Signal = 20,
+    /// Random: twin paths that only look as if they shared a bottleneck, and a bottleneck without
+    /// competitors.
+    F11Alike = 21,
 }
 
 impl Family {
@@ -67,6 +70,7 @@ impl Family {
                 F8Within,
                 F9Adverse,
                 F10Signal,
+                F11Alike,
             ],
         }
     }
@@ -85,11 +89,13 @@ impl Family {
     /// Row of the report.
     pub(super) fn row(self) -> FamilyRow {
         let columns: &[Metric] = match self {
-            Family::F1Bulk | Family::F6Mobility => &[Metric::TcpReference, Metric::LinkBound, Metric::Single],
-            Family::F2File | Family::F3Stream => &[Metric::TcpReference, Metric::Single, Metric::Time],
-            Family::F10Signal => &[Metric::TcpReference, Metric::Single, Metric::Joules, Metric::Time],
-            Family::F4Competitors | Family::F7Shallow => &[Metric::Kept, Metric::Share, Metric::TcpReference],
-            Family::F5Shared => &[Metric::TcpReference, Metric::Kept, Metric::Share],
+            Family::F1Bulk | Family::F6Mobility => &[Metric::TcpReference],
+            Family::F2File | Family::F3Stream => &[Metric::TcpReference, Metric::Time],
+            Family::F10Signal => &[Metric::TcpReference, Metric::Joules, Metric::Time],
+            Family::F4Competitors | Family::F5Shared | Family::F7Shallow => {
+                &[Metric::Kept, Metric::Share, Metric::TcpReference]
+            }
+            Family::F11Alike => &[Metric::TcpReference, Metric::Goodput, Metric::Kept],
             Family::F8Within => &[Metric::Jain],
             Family::F9Adverse => &[Metric::Goodput, Metric::Kept, Metric::Share],
             _ => &[Metric::Score],
@@ -132,9 +138,7 @@ impl Family {
                 "f4-competitors",
                 "up to 10 Reno or CUBIC on each path's link, before or after, and web files",
             ),
-            Family::F5Shared => {
-                ("f5-shared", "one bottleneck of all paths, or paths of their own that look like one")
-            }
+            Family::F5Shared => ("f5-shared", "one bottleneck of all paths, with one to four Reno or CUBIC"),
             Family::F6Mobility => ("f6-mobility", "outages, steps of the rate, fading, a cellular trace"),
             Family::F7Shallow => {
                 ("f7-shallow", "as f4 behind 0.02–0.25 bandwidth-delay products, managed queues, policers")
@@ -147,6 +151,9 @@ impl Family {
             }
             Family::F10Signal => {
                 ("f10-signal", "a 5G radio whose signal changes, and with it its power and mostly its rate")
+            }
+            Family::F11Alike => {
+                ("f11-alike", "paths on links of their own that look like one, or one that nobody else uses")
             }
         }
     }

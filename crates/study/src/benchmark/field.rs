@@ -7,6 +7,7 @@ use joulepath_control::policy::{self, POLICIES, PolicyInfo};
 use joulepath_controllers::Controller;
 use joulepath_model::policy::Policy;
 use joulepath_model::scenario::Scenario;
+use joulepath_report::benchmark::{Baseline, Entry};
 
 use crate::error::{Kind, Result};
 use crate::policies::setup;
@@ -50,6 +51,27 @@ pub(super) fn described(policy: &Policy) -> (String, String) {
 /// Sets up a policy on a scenario. The error says why it cannot run there.
 pub(super) fn prepared(policy: &Policy, scenario: &Scenario) -> Result<Setup> {
     setup(policy, scenario, Kind::Failed)
+}
+
+/// Realisable baselines that are not among these policies, which all start cold.
+pub(super) fn baselines(policies: &[Policy]) -> Vec<Entry> {
+    let is_new = |baseline: &Baseline| policies.iter().all(|known| known.to_string() != baseline.policy());
+    let entry = |baseline: Baseline| {
+        // Its parts are the same on any path.
+        let policy: Policy = baseline.policy().parse().expect("the policies are well-formed");
+        Entry::baseline(baseline, described(&policy).1)
+    };
+    Baseline::REALISABLE.into_iter().filter(is_new).map(entry).collect()
+}
+
+/// The policy of an entry on a scenario; `None` for a path chosen in hindsight.
+pub(super) fn on(entry: &Entry, scenario: &Scenario) -> Option<Policy> {
+    let text = match entry.baseline {
+        Some(Baseline::First) => format!("{SINGLE}:{}[cc=cubic]", scenario.paths.first()?.name),
+        Some(baseline) if baseline.is_hindsight() => return None,
+        _ => entry.policy.clone(),
+    };
+    Some(text.parse().expect("the policies are well-formed"))
 }
 
 /// `single:PATH` for each path of the scenario.

@@ -17,6 +17,9 @@ use crate::error::{Error, Kind as ErrorKind, Result};
 const SEEDS_RANKED: u32 = 3;
 const SEEDS_QUICK: u32 = 2;
 const SEEDS_RANDOM: u32 = 1;
+/// Of random families that judge harm: goodputs beside TCP flows differ between seeds by more than the tenth
+/// that counts as harm.
+const SEEDS_BESIDE_TCPS: u32 = 3;
 /// Scenarios of each random family, enough to measure a change.
 const SCENARIOS_RANDOM: u32 = 64;
 /// Seed of the published scenarios of ranked families.
@@ -49,7 +52,7 @@ pub struct Request {
     pub oracle: bool,
     /// With `oracle`: search for better schedules of paths, in this many runs per scenario.
     pub search: Option<u32>,
-    /// Seeds of each policy on each scenario; default 3, with `quick` 2, for random families 1.
+    /// Seeds of each policy on each scenario; default 3, with `quick` 2, for random families without harm 1.
     pub seeds: Option<u32>,
     /// Runs at a time; default: the number of cores. The results do not depend on it.
     pub jobs: Option<NonZeroUsize>,
@@ -76,7 +79,8 @@ pub struct Plan {
     pub(super) has_oracle: bool,
     /// Runs of the search on each scenario; 0 without a search.
     pub(super) search: u32,
-    pub(super) seeds: u32,
+    /// Seeds of families of this kind; for random families see [`Plan::seeds_of`].
+    seeds: u32,
     /// Seeds as requested.
     pub(super) asked_seeds: Option<u32>,
     pub(super) jobs: Option<NonZeroUsize>,
@@ -127,11 +131,19 @@ impl Plan {
         self.set == Some(Set::Sealed)
     }
 
+    /// Seeds of each policy on each scenario of a family.
+    pub(super) fn seeds_of(&self, family: Family) -> u32 {
+        let beside_tcps = (self.kind == Kind::Random && family.judges_harm()).then_some(SEEDS_BESIDE_TCPS);
+        self.asked_seeds.or(beside_tcps).unwrap_or(self.seeds)
+    }
+
     pub(super) fn extent(&self, engine: &str, sealed: Option<Sealed>) -> Extent {
         Extent {
             kind: self.kind,
             engine: engine.to_owned(),
             seeds: self.seeds,
+            seeds_beside_tcps: (self.families.iter().map(|&family| self.seeds_of(family)))
+                .find(|&seeds| seeds != self.seeds),
             scenario_seed: (self.kind == Kind::Ranked).then_some(self.scenario_seed),
             random_set: self.set.map(|set| set.name().to_owned()),
             first: self.first,

@@ -3,7 +3,7 @@
 use joulepath_control::Setup;
 use joulepath_model::policy::Policy;
 use joulepath_model::result::RunResult;
-use joulepath_report::benchmark::{Start, Yardstick, share_of_limit};
+use joulepath_report::benchmark::{Entry, Start, Yardstick, share_of_limit};
 
 use super::cases::{Case, Variant};
 use super::family::Family;
@@ -16,14 +16,15 @@ use crate::engine::Task;
 /// A scenario with its policies and baselines.
 pub(super) struct Round {
     pub(super) case: Case,
-    /// Policies with a cold start, policies with a warm start, each path alone, then the rest of the
-    /// portfolio; the error says why one cannot run.
+    /// Every entry that is not chosen in hindsight, each path alone, then the rest of the portfolio; the
+    /// error says why one cannot run.
     pub(super) setups: Vec<(Start, std::result::Result<Setup, String>)>,
     /// Number of single paths.
     pub(super) singles: usize,
     /// The portfolio, each member with its place in `setups`; empty without an oracle.
     members: Vec<(Member, usize)>,
     pub(super) with: Yardstick,
+    pub(super) seeds: Vec<u64>,
 }
 
 /// Runs of a policy in the order of the seeds. The error says why some are missing.
@@ -47,15 +48,22 @@ impl Case {
 }
 
 impl Round {
-    pub(super) fn of(plan: &Plan, case: Case, with: Yardstick) -> Self {
+    /// `entries` are the rows of the tables. Each starts from all `seeds`.
+    pub(super) fn of(
+        has_oracle: bool,
+        entries: &[Entry],
+        case: Case,
+        with: Yardstick,
+        seeds: Vec<u64>,
+    ) -> Self {
         let scenario = &case.cold.scenario;
         let has_singles = case.family != Family::F8Within;
         let singles = if has_singles { field::single_paths(scenario) } else { vec![] };
-        let starts = policies(plan).chain(singles.iter().map(|policy| (policy, Start::Cold)));
-        let mut starts: Vec<(Policy, Start)> =
-            starts.map(|(policy, start)| (policy.clone(), start)).collect();
+        let of_entry = |entry: &Entry| Some((field::on(entry, scenario)?, entry.start));
+        let mut starts: Vec<(Policy, Start)> = entries.iter().filter_map(of_entry).collect();
+        starts.extend(singles.iter().map(|policy| (policy.clone(), Start::Cold)));
         let mut members = vec![];
-        for member in if plan.has_oracle { portfolio(scenario) } else { vec![] } {
+        for member in if has_oracle { portfolio(scenario) } else { vec![] } {
             let is_it = |known: &(Policy, Start)| *known == (member.policy.clone(), Start::Cold);
             let place = starts.iter().position(is_it).unwrap_or(starts.len());
             if place == starts.len() {
@@ -68,7 +76,7 @@ impl Round {
             (*start, setup.map_err(|error| error.in_one_line()))
         };
         let setups = starts.iter().map(prepared).collect();
-        Round { setups, singles: singles.len(), members, with, case }
+        Round { setups, singles: singles.len(), members, with, seeds, case }
     }
 
     /// Members of the portfolio that ran, with their values.

@@ -25,10 +25,13 @@ use crate::event::Watch;
 use crate::seeds::seeds;
 use crate::stored::StoredRuns;
 
+/// The policy whose times others are compared with.
+const MPTCP: &str = "mptcp";
+
 pub(super) struct Rounds {
     families: Vec<FamilyRow>,
-    seeds: Vec<u64>,
-    /// Policies with a cold start, policies with a warm start, then baselines.
+    /// Policies with a cold start, policies with a warm start, realisable baselines, then single paths in
+    /// hindsight.
     entries: Vec<Entry>,
     rounds: Vec<Round>,
     left_out: Vec<LeftOut>,
@@ -40,20 +43,21 @@ impl Rounds {
     /// # Errors
     /// If a scenario cannot be loaded.
     pub(super) fn of(plan: &Plan, engine: &dyn Engine) -> Result<Self> {
-        let seeds = seeds(1, plan.seeds)?;
-        let (cases, mut left_out) = cases(plan)?;
-        let mut rounds = vec![];
-        for case in cases {
-            match yardstick(&case, &seeds, engine) {
-                Ok(with) => rounds.push(Round::of(plan, case, with)),
-                Err(why) => left_out.push(LeftOut { scenario: case.name, why }),
-            }
-        }
         let entry = |(policy, start): (&Policy, Start)| {
             let (label, parts) = field::described(policy);
             Entry { policy: policy.to_string(), label, parts, start, baseline: None }
         };
-        let entries = policies(plan).map(entry).chain(Entry::baselines(plan.kind)).collect();
+        let baselines = field::baselines(&plan.policies).into_iter().chain(Entry::hindsight(plan.kind));
+        let entries: Vec<Entry> = policies(plan).map(entry).chain(baselines).collect();
+        let (cases, mut left_out) = cases(plan)?;
+        let mut rounds = vec![];
+        for case in cases {
+            let seeds = seeds(1, plan.seeds_of(case.family))?;
+            match yardstick(&case, &seeds, engine) {
+                Ok(with) => rounds.push(Round::of(plan.has_oracle, &entries, case, with, seeds)),
+                Err(why) => left_out.push(LeftOut { scenario: case.name, why }),
+            }
+        }
         let added = [(Metric::Oracle, plan.has_oracle), (Metric::Searched, plan.search > 0)];
         let added = added.into_iter().filter_map(|(metric, is_added)| is_added.then_some(metric));
         let family = |family: &Family| {
@@ -62,7 +66,7 @@ impl Rounds {
             row
         };
         let families = plan.families.iter().map(family).collect();
-        Ok(Rounds { families, seeds, entries, rounds, left_out })
+        Ok(Rounds { families, entries, rounds, left_out })
     }
 
     /// Does every run, on all cores: each policy on every scenario with the first seed, then with the next.
@@ -75,8 +79,10 @@ impl Rounds {
         watch: Watch<'_>,
     ) -> (Vec<ScenarioResult>, bool) {
         let (mut places, mut wanted) = (vec![], vec![]);
-        for &seed in &self.seeds {
+        let most = self.rounds.iter().map(|round| round.seeds.len()).max().unwrap_or(0);
+        for nth in 0..most {
             for (index, round) in self.rounds.iter().enumerate() {
+                let Some(&seed) = round.seeds.get(nth) else { continue };
                 for (place, (start, setup)) in round.setups.iter().enumerate() {
                     let Ok(setup) = setup else { continue };
                     places.push((index, place));
@@ -100,7 +106,7 @@ impl Rounds {
         let runs: Vec<Vec<Runs>> = self.rounds.iter().zip(by_place).map(of_round).collect();
         let known: Vec<Vec<Known<'_>>> =
             self.rounds.iter().zip(&runs).map(|(round, runs)| round.known(runs)).collect();
-        let searched = search(plan.search, &self.rounds, &known, &self.seeds, batch, stored, watch);
+        let searched = search(plan.search, &self.rounds, &known, batch, stored, watch);
         let hindsight: Vec<Option<Hindsight>> =
             known.iter().zip(searched).map(|(known, searched)| Hindsight::of(known, searched)).collect();
         let results = self.rounds.iter().zip(runs).zip(hindsight);
@@ -111,29 +117,39 @@ impl Rounds {
     /// Combines the runs of all policies with the runs of each path alone.
     fn result(&self, round: &Round, mut runs: Vec<Runs>, hindsight: Option<&Hindsight>) -> ScenarioResult {
         let Round { case, with, .. } = round;
-        let is_policy = |entry: &&Entry| entry.baseline.is_none();
-        let alone = runs.split_off(self.entries.iter().filter(is_policy).count());
+        let hindsight_of = |entry: &Entry| entry.baseline.filter(|baseline| baseline.is_hindsight());
+        let (in_hindsight, run): (Vec<&Entry>, Vec<&Entry>) =
+            self.entries.iter().partition(|entry| hindsight_of(entry).is_some());
+        let alone = runs.split_off(run.len());
         let singles = alone.into_iter().take(round.singles).map(Runs::ok).collect();
         let singles = Singles::of(singles, with);
+        let is_mptcp = |entry: &&Entry| entry.policy == MPTCP && entry.start == Start::Cold;
+        let mptcp = run.iter().position(is_mptcp).and_then(|place| runs[place].clone().ok());
         let cell = |runs: &[RunResult]| {
-            let cell = Cell::of(runs, &singles, with);
-            hindsight.map_or(cell.clone(), |hindsight| hindsight.beside(cell, runs, with))
+            let cell =
+                Cell::of(runs, &singles, with).timed(runs, mptcp.as_deref().unwrap_or_default(), &with.task);
+            match hindsight {
+                Some(hindsight) => hindsight.beside(cell, runs, with),
+                None => cell,
+            }
         };
-        let baselines = self.entries.iter().filter_map(|entry| entry.baseline).map(|baseline| {
-            singles.runs(match baseline {
-                Baseline::Thriftiest => singles.thriftiest,
-                Baseline::Fastest => singles.fastest,
-                Baseline::Best => singles.best,
-            })
+        let baselines = in_hindsight.into_iter().filter_map(hindsight_of).map(|baseline| match baseline {
+            Baseline::Thriftiest => singles.thriftiest,
+            Baseline::Fastest => singles.fastest,
+            Baseline::First | Baseline::SingleBest | Baseline::Linux | Baseline::Best => singles.best,
         });
-        let baselines: Vec<Option<&[RunResult]>> = baselines.collect();
+        let baselines: Vec<Option<&[RunResult]>> = baselines.map(|path| singles.runs(path)).collect();
         let of_single = |runs: &Option<&[RunResult]>| match runs {
             Some(runs) => Ok(cell(runs)),
             // Connections with separate paths share no single path.
             None if singles.is_empty() => Ok(Cell::default()),
             None => Err("no single path has run".to_owned()),
         };
-        let of_policies = runs.into_iter().map(|runs| runs.map(|runs| cell(&runs)));
+        let of_run = |(entry, runs): (&Entry, Runs)| match entry.baseline {
+            Some(Baseline::First) if singles.is_empty() => Ok(Cell::default()),
+            _ => runs.map(|runs| cell(&runs)),
+        };
+        let of_policies = run.into_iter().zip(runs).map(of_run);
         let policy = |runs: &Option<&[RunResult]>| Some((*runs)?.first()?.policy.clone());
         let row = ScenarioRow {
             name: case.name.clone(),

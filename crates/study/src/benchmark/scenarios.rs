@@ -21,7 +21,7 @@ mod wide;
 
 use self::body::Body;
 use self::dice::Dice;
-use self::wide::{GENERATION, Queues};
+use self::wide::Queues;
 use super::family::Family;
 use super::set::Set;
 use crate::shipped;
@@ -29,6 +29,7 @@ use joulepath_model::scenario::{CrossTraffic, load};
 use joulepath_model::units::Probability;
 
 pub(super) use self::ranges::RANKED;
+pub(super) use self::wide::GENERATION;
 
 /// Trace of the random family F6: the shipped scenario next to it, and its file name.
 const TRACE: (&str, &str) = ("fidelity/trace", "cellular.trace");
@@ -90,6 +91,7 @@ pub(super) fn of_set(family: Family, set: Set, index: u32) -> Option<Random> {
         Family::F8Within => random::within(&mut dice),
         Family::F9Adverse => random::adverse(&mut dice),
         Family::F10Signal => signal::signal(&mut dice),
+        Family::F11Alike => random::alike(&mut dice),
         _ => return None,
     };
     let comment = format!(

@@ -1,5 +1,7 @@
 //! Log of runs of sealed scenarios: time, commit, work and result. Each line holds the SHA-256 of the line
-//! before it, so that a changed, deleted or inserted line breaks the chain.
+//! before it, so that a changed, deleted or inserted line breaks the chain. A run has a reason
+//! unless it is the first with a result at its commit and all runs before it have results. A log is for one
+//! generation of scenarios.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -11,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::plan::Plan;
+use super::scenarios::GENERATION;
 use crate::digest::hex;
 use crate::error::{Error, Kind, Result};
 use crate::files::{self, By};
@@ -29,6 +32,9 @@ struct Line {
     /// UTC.
     date: String,
     commit: String,
+    /// Generation of the random scenarios; lines without it mean 1.
+    #[serde(default = "first_generation")]
+    generation: u64,
     families: Vec<String>,
     /// Number of the first scenario; lines without it mean 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
@@ -38,11 +44,23 @@ struct Line {
     seeds: Option<u32>,
     policies: Vec<String>,
     warm: Vec<String>,
+    /// Whether the portfolio runs, too, and the runs of the search on each scenario.
+    #[serde(default)]
+    oracle: bool,
+    #[serde(default)]
+    search: u32,
+    /// Why it runs although this commit has a result, or an earlier start has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     /// SHA-256 of the result as JSON; `None` in the line that starts a run.
     result_sha256: Option<String>,
 }
 
 fn one() -> u32 {
+    1
+}
+
+fn first_generation() -> u64 {
     1
 }
 
@@ -56,7 +74,8 @@ impl Line {
         let work = |line: &Line| {
             let line = line.clone();
             let draws = (line.first, line.draws);
-            (line.commit, line.families, draws, line.seeds, line.policies, line.warm)
+            let compared = (line.policies, line.warm, line.oracle, line.search);
+            (line.commit, line.generation, line.families, draws, line.seeds, compared)
         };
         work(self) == work(other)
     }
@@ -76,9 +95,10 @@ impl SealedLog {
     /// of the same plan at this commit that did not end.
     ///
     /// # Errors
-    /// If sealed scenarios were completed at this commit, unless `again`; if the program does not come from a
-    /// commit; if the log was tampered with or cannot be written.
-    pub fn begin(path: &Path, plan: &Plan, commit: &str, date: &str, again: bool) -> Result<Self> {
+    /// Without a reason to run `again`: if sealed scenarios were completed at this commit, or if an earlier
+    /// start has neither a result nor a later run with a reason. If the program does not come from a commit;
+    /// if the log is of another generation, was tampered with or cannot be written.
+    pub fn begin(path: &Path, plan: &Plan, commit: &str, date: &str, again: Option<&str>) -> Result<Self> {
         if commit.ends_with("-dirty") || commit == "unknown" {
             return Err(Error::usage(format!(
                 "sealed scenarios are for a commit, and this program is `{commit}`"
@@ -86,33 +106,42 @@ impl SealedLog {
             .with_help("commit the changes, build that commit and run it; or use --random check"));
         }
         let lines = read(path)?;
+        if let Some((_, line)) = lines.iter().find(|(_, line)| line.generation != GENERATION) {
+            return Err(Error::usage(format!(
+                "{} is the log of generation {}, and these scenarios are of generation {GENERATION}",
+                path.display(),
+                line.generation
+            ))
+            .with_help("keep that log under another name, and start a new one"));
+        }
         let names = |policies: &[Policy]| policies.iter().map(Policy::to_string).collect::<Vec<String>>();
         let begun = Line {
             before: lines.last().map_or_else(|| FIRST.to_owned(), |(text, _)| sha256(text)),
             date: date.to_owned(),
             commit: commit.to_owned(),
+            generation: GENERATION,
             families: plan.families.iter().map(|family| family.name().to_owned()).collect(),
             first: plan.first,
             draws: plan.scenarios,
             seeds: plan.asked_seeds,
             policies: names(&plan.policies),
             warm: names(&plan.warm),
+            oracle: plan.has_oracle,
+            search: plan.search,
+            reason: again.map(str::to_owned),
             result_sha256: None,
         };
-        // Lines come in pairs: a line with a result ends the run that an earlier line started.
-        let ended =
-            |line: &Line| lines.iter().filter(|(_, l)| l.result_sha256.is_some() && l.is_of(line)).count();
-        let starts =
-            |line: &Line| lines.iter().filter(|(_, l)| l.result_sha256.is_none() && l.is_of(line)).count();
-        let finished: Vec<&Line> =
-            lines.iter().map(|(_, line)| line).filter(|line| line.result_sha256.is_some()).collect();
-        let here = finished.iter().filter(|line| line.commit == commit).count();
-        let goes_on = starts(&begun) > ended(&begun);
-        if here > 0 && !goes_on && !again {
-            return Err(Error::usage(format!("sealed scenarios were run at commit {commit} already"))
-                .with_help(
-                    "their result counts; --again runs them once more, and the log and the result say so",
-                ));
+        let finished = lines.iter().filter(|(_, line)| line.result_sha256.is_some());
+        let (earlier, here) =
+            (finished.clone().count(), finished.filter(|(_, line)| line.commit == commit).count());
+        let open = open_starts(&lines);
+        let resumed = open.iter().rev().find(|&&place| lines[place].1.is_of(&begun)).copied();
+        let others = || open.iter().filter(|&&place| Some(place) != resumed);
+        // A later run with a reason accounts for the starts before it.
+        let explained = lines.iter().rposition(|(_, line)| line.reason.is_some()).unwrap_or(0);
+        let unexplained = others().find(|&&place| place >= explained).map(|&place| &lines[place].1);
+        if resumed.is_none() && again.is_none() {
+            refuse(commit, here, unexplained)?;
         }
         let mut log = SealedLog {
             path: path.to_owned(),
@@ -120,14 +149,17 @@ impl SealedLog {
                 date: begun.date.clone(),
                 commit: begun.commit.clone(),
                 entry: String::new(),
-                earlier: finished.len(),
+                earlier,
                 earlier_here: here,
+                without_result: others().count(),
+                reason: resumed.map_or(&begun, |place| &lines[place].1).reason.clone(),
             },
             lines,
             begun: begun.clone(),
         };
-        match log.lines.iter().rev().find(|(_, line)| goes_on && line.is_of(&begun)) {
-            Some((text, line)) => {
+        match resumed {
+            Some(place) => {
+                let (text, line) = &log.lines[place];
                 (log.sealed.entry, log.sealed.date) = (sha256(text), line.date.clone());
             }
             None => log.sealed.entry = log.add(begun)?,
@@ -159,6 +191,31 @@ impl SealedLog {
         files::write(&self.path, &whole)?;
         Ok(sum)
     }
+}
+
+/// Places of the starts that no later line ends. A line with a result ends the latest start of its work.
+fn open_starts(lines: &[(String, Line)]) -> Vec<usize> {
+    let mut open: Vec<usize> = vec![];
+    for (place, (_, line)) in lines.iter().enumerate() {
+        match line.result_sha256 {
+            None => open.push(place),
+            Some(_) => {
+                let its = open.iter().rposition(|&start| lines[start].1.is_of(line));
+                its.map(|index| open.remove(index));
+            }
+        }
+    }
+    open
+}
+
+/// Refuses to run without a reason if this commit has results, or if a start is `unexplained`.
+fn refuse(commit: &str, results_here: usize, unexplained: Option<&Line>) -> Result<()> {
+    let why = match (results_here, unexplained) {
+        (0, None) => return Ok(()),
+        (0, Some(line)) => format!("the run of {} at commit {} has no result", line.date, line.commit),
+        _ => format!("sealed scenarios were run at commit {commit} already"),
+    };
+    Err(Error::usage(why).with_help("--again 'REASON' runs them; the log and the tables give the reason"))
 }
 
 /// Lines of the log, each with its text; empty if there is no log.

@@ -79,16 +79,14 @@ pub(super) fn search(
     runs: u32,
     rounds: &[Round],
     known: &[Vec<Known<'_>>],
-    seeds: &[u64],
     batch: &Batch<'_>,
     mut stored: Option<&mut StoredRuns>,
     watch: Watch<'_>,
 ) -> Vec<Option<Found>> {
-    let plans = runs as usize / seeds.len();
     if runs == 0 {
         return rounds.iter().map(|_| None).collect();
     }
-    let walks = rounds.iter().zip(known).map(|(round, known)| Walk::of(round, known, plans));
+    let walks = rounds.iter().zip(known).map(|(round, known)| Walk::of(round, known, runs));
     let mut walks: Vec<Walk<'_>> = walks.collect();
     loop {
         let proposed: Vec<(usize, Schedule)> = walks
@@ -103,14 +101,15 @@ pub(super) fn search(
         let setups: Vec<Option<Setup>> = proposed.iter().map(setup).collect();
         let mut wanted = vec![];
         for ((index, _), setup) in proposed.iter().zip(&setups) {
-            let case = &walks[*index].round.case;
+            let Round { case, seeds, .. } = walks[*index].round;
             let of_seed = |setup, &seed: &u64| case.wanted(Start::Cold, setup, seed);
             wanted.extend(setup.iter().flat_map(|setup| seeds.iter().map(move |seed| of_seed(setup, seed))));
         }
         let mut outcomes = batch.run(&wanted, stored.as_deref_mut(), &mut *watch).into_iter();
         for ((index, schedule), setup) in proposed.into_iter().zip(&setups) {
             if setup.is_some() {
-                let outcomes: Vec<Outcome> = outcomes.by_ref().take(seeds.len()).collect();
+                let seeds = walks[index].round.seeds.len();
+                let outcomes: Vec<Outcome> = outcomes.by_ref().take(seeds).collect();
                 walks[index].add(schedule, outcomes);
             }
         }
@@ -119,7 +118,7 @@ pub(super) fn search(
 }
 
 impl<'a> Walk<'a> {
-    fn of(round: &'a Round, known: &[Known<'_>], plans: usize) -> Self {
+    fn of(round: &'a Round, known: &[Known<'_>], runs: u32) -> Self {
         let scenario = &round.case.cold.scenario;
         let of_sha =
             u64::from_str_radix(&round.case.cold.sha256[..16], 16).expect("a SHA-256 is hexadecimal");
@@ -137,7 +136,7 @@ impl<'a> Walk<'a> {
             end: (end_s * TICKS_PER_S) as u64,
             tried: ranked.iter().map(|(_, schedule)| schedule.clone()).collect(),
             ranked,
-            left: plans,
+            left: runs as usize / round.seeds.len(),
             found: Found::default(),
         }
     }

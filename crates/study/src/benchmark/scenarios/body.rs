@@ -3,6 +3,7 @@
 use super::access::{Access, SEGMENT_BITS, rate_text};
 use super::dice::{Dice, significant};
 use super::ranges::{CHANGES_S, FADING, FILE_LIMIT, LEAST_S, MOST_S, PAUSE_S};
+use super::wide::MOST_BPS;
 
 /// Approximate packets of an endless run. More take time and add no accuracy.
 pub(super) const PACKETS: f64 = 200_000.0;
@@ -114,7 +115,7 @@ pub(super) fn size(bytes: u64) -> String {
 }
 
 /// The rate jumps two to five times, each time by a factor of 2 to 10 up or down, and stays between a
-/// hundredth and ten times the original.
+/// hundredth and ten times the original, below [`MOST_BPS`].
 pub(super) fn stepping(dice: &mut Dice, rate_bps: f64, length_s: f64) -> String {
     let count = 2 + dice.below(4);
     let mut steps = vec![format!("[\"0 s\", {}]", rate_text(rate_bps))];
@@ -123,7 +124,7 @@ pub(super) fn stepping(dice: &mut Dice, rate_bps: f64, length_s: f64) -> String 
         let factor = dice.log(2.0, 10.0);
         let falls = dice.chance(0.5);
         times = if falls { times / factor } else { times * factor };
-        times = times.clamp(0.01, 10.0);
+        times = times.clamp(0.01, (MOST_BPS / rate_bps).min(10.0));
         let at = length_s * (index as f64 - dice.between(0.0, 0.9)) / (count as f64 + 1.0);
         steps.push(format!("[\"{at:.2} s\", {}]", rate_text(times * rate_bps)));
     }

@@ -5,7 +5,7 @@ use super::access::{Access, rate_text};
 use super::body::{Body, fading, file, names, outages, size, stepping, stream};
 use super::dice::{Dice, significant};
 use super::ranges::MESSAGE_BYTES;
-use super::wide::{Queues, device, direction, radios};
+use super::wide::{Queues, device, direction, line, radios};
 
 /// Lengths of bulk runs, s, then the probability of the first one.
 const BULK_S: (u32, u32) = (60, 300);
@@ -25,6 +25,13 @@ const COMPETITORS: u64 = 10;
 const WEB: f64 = 0.3;
 const WEB_FILES: (f64, f64) = (10.0, 100.0);
 const WEB_BYTES: (f64, f64) = (10e3, 1e6);
+/// Rate of a bottleneck that several paths and TCP flows share: a line behind the radios.
+const SHARED_BPS: (f64, f64) = (2e6, 60e6);
+/// Maximum number of TCP flows there; uniform from 1. Then the bottleneck as their place.
+const SHARED_TCPS: u64 = 4;
+const BOTTLENECK: &str = "via = [\"bottleneck\"]";
+/// Probability that paths that look alike have links of their own.
+const TWINS: f64 = 0.6;
 /// Ratio of an access link's rate to that of the shared bottleneck before it.
 const ACCESS: (f64, f64) = (0.5, 2.0);
 /// Ratio of the highest to the lowest RTT among connections of one policy.
@@ -118,44 +125,71 @@ pub(super) fn competitors(dice: &mut Dice, queues: Queues) -> Body {
     }
 }
 
-/// One bottleneck for all paths, with or without access links after it; or separate paths with equal rate,
-/// RTT, loss and queue.
+/// One bottleneck of all paths, with or without access links after it, and competing TCP flows.
 pub(super) fn shared(dice: &mut Dice) -> Body {
+    let radios = radios(dice, Queues::All);
+    let order = Order::of(dice);
+    let tcps = 1 + dice.below(SHARED_TCPS) as u32;
+    let others = group("tcp", tcps, BOTTLENECK, controller(dice), order.others_s());
+    let (links, what, ends) = one_bottleneck(dice, &radios);
+    Body {
+        title: format!("{}, {what}, {tcps} TCPs", names(&radios)),
+        duration_s: SETTLED_S + MEASURED_S,
+        warm_up_s: SETTLED_S,
+        tables: links + &others + &device(dice) + &ends + BULK + &order.connection(),
+    }
+}
+
+/// Paths on links of their own with equal rate, RTT, loss and queue, half of them with competing TCP flows on
+/// each; or one bottleneck of all paths that nobody else uses.
+pub(super) fn alike(dice: &mut Dice) -> Body {
     let mut radios = radios(dice, Queues::All);
     let order = Order::of(dice);
-    let (cc, some) = (controller(dice), dice.chance(0.5));
-    let tcps = if some { 1 + dice.below(3) as u32 } else { 0 };
-    let one = |at: &str| group("tcp", tcps, at, cc, order.others_s());
-    let (links, what) = match dice.between(0.0, 1.0) {
-        x if x < 0.35 => {
-            let far: String =
-                radios.iter().map(|r| r.far_path("bottleneck", dice.between(0.0, 0.5))).collect();
-            let link = radios[0].link("bottleneck", radios[0].rate_bps);
-            (link + &far + &one("via = [\"bottleneck\"]"), "one bottleneck")
-        }
-        x if x < 0.60 => {
-            let link = radios[0].link("bottleneck", radios[0].rate_bps);
-            let bps = radios[0].rate_bps;
-            let far: String =
-                radios.iter().map(|radio| access_path(radio, bps * dice.log(ACCESS.0, ACCESS.1))).collect();
-            (link + &far + &one("via = [\"bottleneck\"]"), "one bottleneck and access links")
-        }
-        _ => {
-            let (first, others) = radios.split_first_mut().expect("there are at least two");
-            others.iter_mut().for_each(|other| other.become_twin_of(first));
-            let tcps = |radio: &Access| {
-                let at = format!("path = \"{}\"", radio.name);
-                group(&format!("tcp-{}", radio.name), tcps, &at, cc, order.others_s())
-            };
-            (paths(&radios) + &radios.iter().map(tcps).collect::<String>(), "twins with links of their own")
-        }
+    let (cc, are_twins, some) = (controller(dice), dice.chance(TWINS), dice.chance(0.5));
+    let tcps = if are_twins && some { 1 + dice.below(SHARED_TCPS) as u32 } else { 0 };
+    let (links, what, ends) = if are_twins {
+        become_twins(&mut radios);
+        let tcps = |radio: &Access| {
+            let at = format!("path = \"{}\"", radio.name);
+            group(&format!("tcp-{}", radio.name), tcps, &at, cc, order.others_s())
+        };
+        let links = paths(&radios) + &radios.iter().map(tcps).collect::<String>();
+        (links, "twins with links of their own", ends(&radios, ""))
+    } else {
+        one_bottleneck(dice, &radios)
     };
     Body {
         title: format!("{}, {what}, {tcps} TCPs", names(&radios)),
         duration_s: SETTLED_S + MEASURED_S,
         warm_up_s: SETTLED_S,
-        tables: links + &device(dice) + &ends(&radios, "") + BULK + &order.connection(),
+        tables: links + &device(dice) + &ends + BULK + &order.connection(),
     }
+}
+
+/// Gives all radios the link of the slowest, whose rate every kind of radio reaches.
+fn become_twins(radios: &mut [Access]) {
+    let by_rate = |&a: &usize, &b: &usize| radios[a].rate_bps.total_cmp(&radios[b].rate_bps);
+    let slowest = (0..radios.len()).min_by(by_rate).unwrap_or(0);
+    radios.swap(0, slowest);
+    if let Some((first, others)) = radios.split_first_mut() {
+        others.iter_mut().for_each(|other| other.become_twin_of(first));
+    }
+    radios.swap(0, slowest);
+}
+
+/// A bottleneck of all paths, with or without access links after it: tables of links and paths, description,
+/// and `[transport]`.
+fn one_bottleneck(dice: &mut Dice, radios: &[Access]) -> (String, &'static str, String) {
+    let line = line(SHARED_BPS, dice);
+    let rate_bps = line.rate_bps;
+    let has_access = dice.chance(0.5);
+    let path = |radio: &Access| match has_access {
+        true => access_path(radio, rate_bps * dice.log(ACCESS.0, ACCESS.1)),
+        false => radio.far_path("bottleneck", dice.between(0.0, 0.5)),
+    };
+    let paths: String = radios.iter().map(path).collect();
+    let what = if has_access { "one bottleneck and access links" } else { "one bottleneck" };
+    (line.link("bottleneck", rate_bps) + &paths, what, ends(&[line], ""))
 }
 
 /// A path through the bottleneck with its own link after it.

@@ -32,9 +32,9 @@ const RATE_RATIO: (f64, f64) = (1.0, 50.0);
 
 /// WiFi and a 5G radio whose signal changes, under endless data, a file or a stream.
 pub(super) fn signal(dice: &mut Dice) -> Body {
-    let mut radios = vec![wifi(dice, Queues::All), cellular("5g", dice, Queues::All)];
+    let profile = PROFILES[dice.below(PROFILES.len() as u64) as usize];
+    let mut radios = vec![wifi(dice, Queues::All), cellular("5g", profile, dice, Queues::All)];
     let way = direction(dice, &mut radios);
-    radios[1].energy = format!("\"{}\"", PROFILES[dice.below(3) as usize]);
     let how = follow(dice, &mut radios[1]);
     let (workload, duration_s, what) = match dice.below(3) {
         0 => (BULK.to_owned(), MEASURED_S, "data without end".to_owned()),

@@ -2,8 +2,9 @@ use std::collections::BTreeSet;
 
 use joulepath_control::limit::limits;
 use joulepath_link::trace;
+use joulepath_model::energy::Traffic;
 use joulepath_model::network::{LinkSpec, LossSpec, RateSpec};
-use joulepath_model::scenario::{Direction, Scenario, Workload, load};
+use joulepath_model::scenario::{Direction, PathSpec, Scenario, Workload, load};
 use joulepath_model::units::Nanos;
 
 use joulepath_report::benchmark::Kind;
@@ -41,8 +42,9 @@ fn scenarios_never_change_and_sets_are_disjoint() {
 }
 
 #[test]
-fn every_random_scenario_has_a_limit_and_radios_within_the_ranges() {
+fn every_random_scenario_has_a_limit_and_devices_within_the_ranges() {
     for &family in Family::of_kind(Kind::Random) {
+        let mut bases = vec![];
         for (draw, scenario) in all(family, 30) {
             let say = || format!("{}\n{}", draw.name, draw.text);
             let users = scenario.connections.len();
@@ -51,19 +53,38 @@ fn every_random_scenario_has_a_limit_and_radios_within_the_ranges() {
             for link in &scenario.links {
                 assert_link(link, family, &say);
             }
+            for path in &scenario.paths {
+                assert_power(path, &scenario, &say);
+            }
+            bases.push(scenario.device.shared_base.0);
             let bytes = scenario.connections[0].receive_buffer.0;
             assert!([64, 256, 1024, 6144].contains(&(bytes >> 10)), "{}", say());
             assert!(scenario.connections[0].send_buffer.0 >= bytes, "{}", say());
             assert!(scenario.duration >= scenario.warm_up + Nanos::from_secs(20), "{}", say());
         }
+        // Half of the devices have a base, of up to 4 W.
+        let with = bases.iter().filter(|&&watts| watts > 0.0).count() as f64 / bases.len() as f64;
+        let most = bases.iter().copied().fold(0.0, f64::max);
+        assert!((0.3..0.7).contains(&with) && (3.0..=4.0).contains(&most), "{family}: {with} {most}");
     }
+}
+
+/// At the mean rate, no radio needs more than any phone's: the profiles of 2012 would make a WiFi of 200
+/// Mbit/s need 28 W.
+fn assert_power(path: &PathSpec, scenario: &Scenario, say: &dyn Fn() -> String) {
+    let rate = |&link: &usize| scenario.links[link].rate.mean_bps(scenario.duration);
+    let rate_bps = path.down.iter().map(rate).fold(f64::INFINITY, f64::min);
+    let watts = path.energy.model.power(Traffic::Down, rate_bps).0;
+    assert!(watts < 10.0, "{}: {watts} W at {rate_bps} bit/s\n{}", path.name, say());
 }
 
 fn assert_link(link: &LinkSpec, family: Family, say: &dyn Fn() -> String) {
     if let RateSpec::Constant(rate) = link.rate {
-        // Access links have up to twice the rate of the bottleneck before them.
-        let most = if family == Family::F5Shared { 400e6 } else { 200e6 };
-        let least = if family == Family::F5Shared { 0.5e6 } else { 1e6 };
+        let (least, most) = match family {
+            // Access links have half to twice the rate of the bottleneck before them.
+            Family::F5Shared => (1e6, 120e6),
+            _ => (0.5e6, 400e6),
+        };
         assert!((0.995 * least..=1.005 * most).contains(&(rate.bps() as f64)), "{}", say());
     }
     assert!(link.delay <= Nanos::from_millis(1000), "{}", say());
@@ -111,18 +132,44 @@ fn each_family_matches_its_description() {
     assert!(seen > 5, "{seen}");
 }
 
+/// Links through which all paths carry their data.
+fn of_all_paths(scenario: &Scenario) -> Vec<usize> {
+    let mut links = scenario.paths[0].down.clone();
+    links.retain(|link| scenario.paths.iter().all(|path| path.down.contains(link)));
+    links
+}
+
+/// The slowest link of every path is the one bottleneck unless its own link is slower.
 #[test]
-fn twins_differ_only_in_name_and_energy() {
-    let twins: Vec<(Random, Scenario)> =
-        all(Family::F5Shared, 40).into_iter().filter(|(draw, _)| draw.text.contains("twins")).collect();
-    assert!(twins.len() > 20, "{}", twins.len());
-    for (draw, scenario) in twins {
+fn all_paths_share_a_link_with_one_to_four_tcps_in_f5() {
+    for (draw, scenario) in all(Family::F5Shared, 40) {
+        let [link] = of_all_paths(&scenario)[..] else { panic!("{}", draw.text) };
+        let [tcp] = &scenario.competitors[..] else { panic!("{}", draw.text) };
+        assert!(tcp.down.contains(&link) && (1..=4).contains(&tcp.count), "{}", draw.text);
+        assert!(tcp.size.is_none(), "{}", draw.text);
+    }
+}
+
+#[test]
+fn paths_that_look_alike_are_twins_or_have_no_competitors() {
+    let (mut twins, mut shared) = (0, 0);
+    for (draw, scenario) in all(Family::F11Alike, 40) {
         let of = |path: usize| {
             let link = scenario.links[scenario.paths[path].down[0]].clone();
             LinkSpec { name: String::new(), ..link }
         };
-        assert!((1..scenario.paths.len()).all(|path| of(path) == of(0)), "{}", draw.text);
+        match of_all_paths(&scenario)[..] {
+            [] => {
+                assert!((1..scenario.paths.len()).all(|path| of(path) == of(0)), "{}", draw.text);
+                twins += 1;
+            }
+            _ => {
+                assert!(scenario.competitors.is_empty(), "{}", draw.text);
+                shared += 1;
+            }
+        }
     }
+    assert!(twins > 40 && shared > 30, "{twins} {shared}");
 }
 
 #[test]
@@ -143,11 +190,12 @@ fn all_kinds_and_ranges_occur() {
         "jitter = \"",
         "upload",
         "lte-2021",
-        "lte-huang2012",
         "3g-huang2012",
         "5g-lowband",
         "5g-mmwave",
-        "wifi-huang2012",
+        "wifi5-2019",
+        "wifi6-2021",
+        "name = \"nr\"",
         "\"always\"",
         "\"open\"",
         "shared_base",

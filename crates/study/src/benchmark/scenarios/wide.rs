@@ -1,24 +1,21 @@
 //! Radios of random families: ranges as wide as the conditions that policies may meet. Unless stated
 //! otherwise, values are log-uniform. Any change makes different scenarios: raise [`GENERATION`].
 
+use joulepath_model::energy::{InterfaceModel, RadioKind, profile, radio_kind};
+
 use super::access::{Access, Loss, rate_text};
 use super::dice::{Dice, significant};
-use super::ranges::{ACTIVE_MW, PER_MBPS_MW, Queue, managed, marking};
+use super::ranges::{Queue, managed, marking};
 
-/// Seed of all scenarios of random families.
-pub(super) const GENERATION: u64 = 1;
+/// Seed of all scenarios of random families. Generation 1 had one range of rates for all radios, and
+/// `wifi-huang2012` as WiFi.
+pub(in crate::benchmark) const GENERATION: u64 = 2;
 
 /// Probability of an upload where nothing else sets the direction.
 const UPLOAD: f64 = 0.2;
 /// Probability of two paths, then of three; else there are four.
 const TWO_PATHS: f64 = 0.7;
 const THREE_PATHS: f64 = 0.2;
-/// Rates, bit/s; then those of UMTS, which ends at HSPA's rate.
-const RATE: (f64, f64) = (1e6, 200e6);
-const UMTS_RATE: (f64, f64) = (1e6, 20e6);
-/// Round-trip propagation delays, ms.
-const WIFI_RTT: (f64, f64) = (10.0, 50.0);
-const CELLULAR_RTT: (f64, f64) = (30.0, 200.0);
 /// Probabilities of no loss, any loss, high loss and bursty loss, each with its range.
 const NO_LOSS: f64 = 0.40;
 const SOME_LOSS: f64 = 0.50;
@@ -39,24 +36,47 @@ const BUCKET: (f64, f64) = (15e3, 250e3);
 const QUIET_MS: f64 = 0.1;
 const JITTER_MS: (f64, f64) = (2.0, 20.0);
 const JITTER_S: (f64, f64) = (0.05, 2.0);
-/// Shared base power of half of the devices, mW; uniform.
-const SHARED_BASE_MW: (f64, f64) = (100.0, 2000.0);
+/// Base power of half of the devices while an interface is active, mW; uniform. The whole phone of Narayanan
+/// et al. (SIGCOMM 2021) has about 2 W with its screen; 4 W is a small router or a laptop.
+const BASE_MW: (f64, f64) = (0.0, 4000.0);
+/// Probability of a linear energy model. Then the factor between its numbers and those of a profile.
+const LINEAR: f64 = 0.25;
+const LINEAR_FACTOR: (f64, f64) = (0.5, 2.0);
 /// Receive buffers, KiB: the first in a tenth of the draws, the others equally likely.
 const BUFFERS_KIB: [u64; 4] = [64, 256, 1024, 6144];
 
-/// A kind of radio: name of its path, and its profiles with a radio state machine.
+/// Maximum rate of a link, bit/s: the time of a run is proportional to its packets.
+pub(super) const MOST_BPS: f64 = 400e6;
+
+/// A kind of radio, with the rates and profiles of [`radio_kind`].
 struct Kind {
+    /// Name of its path.
     name: &'static str,
-    rrc: &'static [&'static str],
+    /// Probability of this kind as the first cellular radio.
+    part: f64,
+    /// Round-trip propagation delay to a server on the same continent, ms.
+    rtt: (f64, f64),
 }
 
-const WIFI: Kind = Kind { name: "wifi", rrc: &["wifi-huang2012"] };
+const WIFI: Kind = Kind { name: "wifi", part: 0.0, rtt: (5.0, 80.0) };
+/// UMTS is the one radio with a profile of 2012.
 const CELLULAR: [Kind; 4] = [
-    Kind { name: "lte", rrc: &["lte-huang2012", "lte-2021"] },
-    Kind { name: "umts", rrc: &["3g-huang2012"] },
-    Kind { name: "nr", rrc: &["5g-lowband-2021"] },
-    Kind { name: "mmwave", rrc: &["5g-mmwave-2021"] },
+    Kind { name: "lte", part: 0.40, rtt: (30.0, 150.0) },
+    Kind { name: "nr", part: 0.40, rtt: (15.0, 120.0) },
+    Kind { name: "mmwave", part: 0.13, rtt: (10.0, 80.0) },
+    Kind { name: "umts", part: 0.07, rtt: (60.0, 250.0) },
 ];
+
+impl Kind {
+    fn radio(&self) -> &'static RadioKind {
+        radio_kind(self.name).expect("the model knows the kind")
+    }
+
+    /// Least and most, bit/s.
+    fn rates(&self) -> [f64; 2] {
+        self.radio().rates.down_mbps.map(|mbps| (1e6 * mbps).min(MOST_BPS))
+    }
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Queues {
@@ -66,7 +86,7 @@ pub(super) enum Queues {
     Shallow,
 }
 
-/// WiFi and one to three cellular radios.
+/// WiFi and one to three cellular radios of different kinds.
 pub(super) fn radios(dice: &mut Dice, queues: Queues) -> Vec<Access> {
     let count = match dice.between(0.0, 1.0) {
         x if x < TWO_PATHS => 1,
@@ -74,27 +94,45 @@ pub(super) fn radios(dice: &mut Dice, queues: Queues) -> Vec<Access> {
         _ => 3,
     };
     let mut left: Vec<&Kind> = CELLULAR.iter().collect();
-    let cellular = (0..count).map(|_| left.remove(dice.below(left.len() as u64) as usize));
-    let kinds: Vec<&Kind> = [&WIFI].into_iter().chain(cellular).collect();
-    let energy = dice.below(4);
-    kinds.into_iter().map(|kind| access(kind, energy, queues, dice)).collect()
+    let mut kinds = vec![&WIFI];
+    for _ in 0..count {
+        let place = by_part(&left, dice);
+        kinds.push(left.remove(place));
+    }
+    let is_linear = dice.chance(LINEAR);
+    kinds.into_iter().map(|kind| access(kind, kind.rates(), is_linear, queues, dice)).collect()
+}
+
+/// The index of one of these kinds, drawn by their parts.
+fn by_part(kinds: &[&Kind], dice: &mut Dice) -> usize {
+    let mut left = dice.between(0.0, kinds.iter().map(|kind| kind.part).sum());
+    let is_it = |kind: &&Kind| {
+        left -= kind.part;
+        left < 0.0
+    };
+    kinds.iter().position(is_it).unwrap_or(kinds.len() - 1)
 }
 
 /// WiFi with its profile of a radio state machine.
 pub(super) fn wifi(dice: &mut Dice, queues: Queues) -> Access {
-    access(&WIFI, 0, queues, dice)
+    access(&WIFI, WIFI.rates(), false, queues, dice)
 }
 
-/// A cellular radio with this name. The caller sets its energy model.
-pub(super) fn cellular(name: &'static str, dice: &mut Dice, queues: Queues) -> Access {
-    access(&Kind { name, rrc: CELLULAR[0].rrc }, 0, queues, dice)
+/// A cellular radio with the ranges of the kind with this `profile`, whose energy model it has.
+pub(super) fn cellular(name: &'static str, profile: &str, dice: &mut Dice, queues: Queues) -> Access {
+    let has_it = |kind: &&Kind| kind.radio().profiles.contains(&profile);
+    let kind = CELLULAR.iter().find(has_it).expect("a kind has the profile");
+    Access { name, energy: format!("\"{profile}\""), ..access(kind, kind.rates(), false, queues, dice) }
 }
 
-fn access(kind: &Kind, energy: u64, queues: Queues, dice: &mut Dice) -> Access {
-    let rate = if kind.name == "umts" { UMTS_RATE } else { RATE };
-    let rtt = if kind.name == WIFI.name { WIFI_RTT } else { CELLULAR_RTT };
-    let rate_bps = dice.log(rate.0, rate.1);
-    let rtt_ms = dice.log(rtt.0, rtt.1);
+/// A line behind an access point, with a rate between these, bit/s.
+pub(super) fn line(rates: (f64, f64), dice: &mut Dice) -> Access {
+    access(&WIFI, [rates.0, rates.1], false, Queues::All, dice)
+}
+
+fn access(kind: &Kind, rates: [f64; 2], is_linear: bool, queues: Queues, dice: &mut Dice) -> Access {
+    let rate_bps = dice.log(rates[0], rates[1]);
+    let rtt_ms = dice.log(kind.rtt.0, kind.rtt.1);
     let (queue, one_way) = queue(dice, queues, rate_bps);
     let bdp = if queues == Queues::Shallow { SHALLOW_BDP } else { BUFFER_BDP };
     Access {
@@ -107,7 +145,7 @@ fn access(kind: &Kind, energy: u64, queues: Queues, dice: &mut Dice) -> Access {
         queue,
         buffer_bdp: dice.log(bdp.0, bdp.1),
         least_queue: LEAST_QUEUE,
-        energy: self::energy(kind, energy, dice),
+        energy: energy(kind, is_linear, dice),
         more: jitter(dice, rtt_ms),
         one_way,
         up: String::new(),
@@ -163,22 +201,25 @@ fn jitter(dice: &mut Dice, rtt_ms: f64) -> String {
     }
 }
 
-/// Half of the draws use radio state machines, the others linear models with random numbers, whose sunk power
-/// applies while a subflow is open, or always.
-fn energy(kind: &Kind, energy: u64, dice: &mut Dice) -> String {
-    let (slope, active) = (dice.log(PER_MBPS_MW.0, PER_MBPS_MW.1), dice.log(ACTIVE_MW.0, ACTIVE_MW.1));
-    let profile = kind.rrc[dice.below(kind.rrc.len() as u64) as usize];
-    let linear = |when: &str| {
-        format!(
-            "{{ per_mbps = \"{slope} mW\", up_per_mbps = \"{slope} mW\", \
-             active = \"{active} mW\", sunk_while = \"{when}\" }}"
-        )
-    };
-    match energy {
-        0 | 1 => format!("\"{profile}\""),
-        2 => linear("open"),
-        _ => linear("always"),
+/// A profile of the kind, or a linear model with numbers near the profile's, whose sunk power applies while a
+/// subflow is open, or always.
+fn energy(kind: &Kind, is_linear: bool, dice: &mut Dice) -> String {
+    let profiles = kind.radio().profiles;
+    let name = profiles[dice.below(profiles.len() as u64) as usize];
+    let [slope, active] = [(); 2].map(|()| dice.log(LINEAR_FACTOR.0, LINEAR_FACTOR.1));
+    let when = if dice.chance(0.5) { "open" } else { "always" };
+    if !is_linear {
+        return format!("\"{name}\"");
     }
+    let InterfaceModel::Rrc(model) = profile(name).expect("the profile ships").model else {
+        panic!("{name} has a radio state machine");
+    };
+    let [down, up] = [model.down, model.up].map(|price| significant(slope * price.0 * 1e9));
+    let active = significant(active * model.active.0 * 1e3);
+    format!(
+        "{{ per_mbps = \"{down} mW\", up_per_mbps = \"{up} mW\", active = \"{active} mW\", sunk_while = \
+         \"{when}\" }}"
+    )
 }
 
 /// Draws the direction of the data, sets it in all radios, and returns its name.
@@ -194,7 +235,7 @@ pub(super) fn device(dice: &mut Dice) -> String {
         true => BUFFERS_KIB[0],
         false => BUFFERS_KIB[1 + dice.below(3) as usize],
     };
-    let base_mw = dice.between(SHARED_BASE_MW.0, SHARED_BASE_MW.1);
+    let base_mw = dice.between(BASE_MW.0, BASE_MW.1);
     let base = match dice.chance(0.5) {
         true => format!("\n[device]\nshared_base = \"{base_mw:.0} mW\"\n"),
         false => String::new(),

@@ -9,7 +9,8 @@ fn plan(first: u32, scenarios: u32) -> Plan {
     Plan::of(request).ok().unwrap()
 }
 
-fn begin(path: &Path, scenarios: u32, commit: &str, again: bool) -> Result<SealedLog> {
+fn begin(path: &Path, scenarios: u32, commit: &str, is_again: bool) -> Result<SealedLog> {
+    let again = is_again.then_some("a figure was missing");
     SealedLog::begin(path, &plan(1, scenarios), commit, "2026-01-02T03:04:05Z", again)
 }
 
@@ -26,8 +27,7 @@ fn sealed_scenarios_run_once_at_a_commit_unless_again_is_given() {
     assert!(begin(&path, 5, "c0ffee", false).is_err());
     let again = begin(&path, 4, "c0ffee", true).unwrap().sealed();
     assert_eq!((again.earlier, again.earlier_here), (1, 1));
-    let other = begin(&path, 4, "decade", false).unwrap().sealed();
-    assert_eq!((other.earlier, other.earlier_here), (1, 0));
+    assert_eq!((again.reason.as_deref(), again.without_result), (Some("a figure was missing"), 0));
 }
 
 #[test]
@@ -35,10 +35,54 @@ fn an_interrupted_run_resumes_under_its_first_date() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sealed.jsonl");
     let first = begin(&path, 4, "c0ffee", false).unwrap().sealed();
-    let next = SealedLog::begin(&path, &plan(1, 4), "c0ffee", "2027-01-01T00:00:00Z", false).unwrap();
+    let next = SealedLog::begin(&path, &plan(1, 4), "c0ffee", "2027-01-01T00:00:00Z", None).unwrap();
     assert_eq!(next.sealed(), first);
     next.end("{}", "2027-01-01T00:00:01Z").unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
+}
+
+#[test]
+fn a_start_without_a_result_is_explained_by_the_next_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sealed.jsonl");
+    let none = begin(&path, 4, "a1", false).unwrap().sealed();
+    assert_eq!((none.without_result, none.reason), (0, None));
+    // Neither another commit nor other scenarios may leave the start behind without a word.
+    let refused = begin(&path, 5, "b2", false).err().unwrap().to_string();
+    assert!(refused.contains("2026-01-02T03:04:05Z at commit a1 has no result"), "{refused}");
+    let next = begin(&path, 5, "b2", true).unwrap();
+    assert_eq!((next.sealed().without_result, next.sealed().earlier), (1, 0));
+    next.end("{}", "2026-01-02T04:00:00Z").unwrap();
+    assert!(fs::read_to_string(&path).unwrap().contains("a figure was missing"));
+    // Explained once, it stays counted.
+    let third = begin(&path, 5, "c3", false).unwrap().sealed();
+    assert_eq!((third.without_result, third.earlier, third.reason), (1, 1, None));
+}
+
+#[test]
+fn a_run_with_the_oracle_is_another_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sealed.jsonl");
+    begin(&path, 4, "a1", false).unwrap();
+    let request = Request { set: Some(Set::Sealed), scenarios: Some(4), oracle: true, ..Request::default() };
+    let with = Plan::of(request).ok().unwrap();
+    let begin = |again| SealedLog::begin(&path, &with, "a1", "2026-01-02T05:00:00Z", again);
+    assert!(begin(None).is_err());
+    assert_eq!(begin(Some("with the oracle")).unwrap().sealed().without_result, 1);
+    assert!(fs::read_to_string(&path).unwrap().lines().last().unwrap().contains("\"oracle\":true"));
+}
+
+#[test]
+fn a_log_of_another_generation_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sealed.jsonl");
+    begin(&path, 4, "a1", false).unwrap();
+    // Logs of the first generation do not name it.
+    let old = fs::read_to_string(&path).unwrap().replace(&format!("\"generation\":{GENERATION},"), "");
+    fs::write(&path, &old).unwrap();
+    let refused = begin(&path, 4, "b2", true).err().unwrap().to_string();
+    assert!(refused.contains("the log of generation 1"), "{refused}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), old, "the log stays unchanged");
 }
 
 #[test]
@@ -73,8 +117,8 @@ fn the_log_names_the_scenarios() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sealed.jsonl");
     begin(&path, 4, "a1", false).unwrap().end("{}", "2026-01-02T04:00:00Z").unwrap();
-    let run = |again| SealedLog::begin(&path, &plan(5, 4), "b2", "2026-01-02T05:00:00Z", again);
-    run(false).unwrap().end("{}", "2026-01-02T06:00:00Z").unwrap();
+    let run = || SealedLog::begin(&path, &plan(5, 4), "b2", "2026-01-02T05:00:00Z", None);
+    run().unwrap().end("{}", "2026-01-02T06:00:00Z").unwrap();
     let firsts = |(_, line): &(String, Line)| line.first;
     assert_eq!(read(&path).unwrap().iter().map(firsts).collect::<Vec<_>>(), [1, 1, 5, 5]);
     // Lines for the first scenarios have no field `first`.
