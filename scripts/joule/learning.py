@@ -250,8 +250,8 @@ class Clone(jp.Selector):
 
 
 def run(file: Path, selector: jp.Selector) -> None:
-    """Runs joule's controller and scheduler under a selector."""
-    policy = selector.policy.replace("mptcp[", "joule[")
+    """Runs the controller joule under a selector."""
+    policy = selector.policy.replace("mptcp[", "mptcp[cc=joule,")
     done = jp.compare(file, [policy], seeds=range(SEED, SEED + 1), jobs=1, progress=False)
     if done.failures:
         raise SystemExit(f"joule: {file.name}: {done.failures[0]}")
@@ -362,7 +362,7 @@ def judged(which: str, family: str, known: dict, folder: Path, trees: dict[str, 
             diary = Diary()
             run(file, Clone(tree, names_of(file)[1], diary))
             plan = ";".join(f"{start_s:g}:{names}" for start_s, names in diary.changes)
-            plans[version] = f"joule[selector=schedule,plan={plan}]"
+            plans[version] = f"mptcp[cc=joule,selector=schedule,plan={plan}]"
         # The benchmark judges the same runs: its `schedule` decides at the same instants.
         policies = ",".join(dict.fromkeys(plans.values()))
         told = joulepath(

@@ -147,7 +147,7 @@ def measure_ablation() -> dict:
         "--policies",
         ",".join(ABLATION),
         "--warm",
-        "joule",
+        "joule[cc=joule]",
         "--runs",
         str(runs() / "ablation.jsonl"),
         "--json",

@@ -106,7 +106,7 @@ pub const POLICIES: [PolicyInfo; 21] = [
         "the most expensive path carries a data allowance, then is the last resort",
     ),
     PolicyInfo {
-        cc: "joule",
+        cc: "hybrid",
         ..selected("joule", "joule", "Joulepath", "the paths with the fewest joules for the demand")
     },
 ];

@@ -37,7 +37,7 @@ fn run(policy: &str, loss: &str, queue: u32, tcps: u32, seed: u64) -> RunResult 
 #[test]
 fn joule_keeps_the_path_under_random_loss() {
     for seed in 1..=3 {
-        let joule = run("joule", "5 %", 67, 0, seed).goodput_bps / 20e6;
+        let joule = run("mptcp[cc=joule]", "5 %", 67, 0, seed).goodput_bps / 20e6;
         assert_between("joule at 5 % loss, fraction of the link", joule, 0.7, 0.95);
     }
     let reno = run("reno", "5 %", 67, 0, 1).goodput_bps / 20e6;
@@ -52,7 +52,7 @@ fn tcps_keep_their_goodput_next_to_joule() {
     for (queue, tcps) in [(67, 1), (67, 5), (268, 5)] {
         let goodput =
             |policy| (1..=5).map(|seed| run(policy, "0 %", queue, tcps, seed).competitors_bps).sum::<f64>();
-        let kept = goodput("joule") / goodput("reno");
+        let kept = goodput("mptcp[cc=joule]") / goodput("reno");
         assert_between(&format!("{tcps} TCPs at a queue of {queue} packets, kept"), kept, 0.9, 1.15);
     }
 }
@@ -85,7 +85,7 @@ fn two_joule_flows_share_a_path_equally() {
     // neither is favoured.
     let mut logarithms = 0.0;
     for seed in 1..=12 {
-        let result = simulate(toml, "joule", seed);
+        let result = simulate(toml, "mptcp[cc=joule]", seed);
         logarithms += (result.goodput_bps / result.competitors_bps).ln();
         let both = (result.goodput_bps + result.competitors_bps) / 20e6;
         assert_between("both together, fraction of the link", both, 0.75, 0.98);
@@ -161,7 +161,7 @@ fn a_file_arrives_complete_with_every_transport() {
             {transport}
             "#
         );
-        let result = simulate(&toml, "joule", 1);
+        let result = simulate(&toml, "mptcp[cc=joule]", 1);
         let done = result.completion_s.unwrap_or_else(|| panic!("{transport}: incomplete after a minute"));
         // 160 Mbit over 15 Mbit/s are 10.7 s; half of that rate for recoveries without SACK
         assert_between(&format!("{transport} seconds"), done, 10.7, 24.0);

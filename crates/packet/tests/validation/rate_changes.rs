@@ -65,11 +65,11 @@ fn a_queue_drains_after_the_rate_falls_to_a_tenth() {
 fn retransmissions_after_a_rate_drop_are_bounded() {
     for (policy, rate, seconds, most) in [
         ("vivace", "10 Mbit/s", 100, 0.002),
-        ("joule", "2 Mbit/s", 200, 0.04),
+        ("mptcp[cc=joule]", "2 Mbit/s", 200, 0.04),
         ("vivace", "2 Mbit/s", 200, 0.35),
         ("bbr1", "100 kbit/s", 600, 0.002),
         ("copa", "100 kbit/s", 600, 0.002),
-        ("joule", "100 kbit/s", 600, 0.16),
+        ("mptcp[cc=joule]", "100 kbit/s", 600, 0.16),
         ("bbr3", "100 kbit/s", 600, 0.14),
     ] {
         let result = after_change(policy, "100 Mbit/s", rate, seconds);
@@ -79,7 +79,9 @@ fn retransmissions_after_a_rate_drop_are_bounded() {
 
 #[test]
 fn controllers_use_a_rate_that_rises_fiftyfold() {
-    for (policy, least) in [("bbr3", 0.9), ("bbr1", 0.9), ("copa", 0.5), ("vivace", 0.85), ("joule", 0.9)] {
+    for (policy, least) in
+        [("bbr3", 0.9), ("bbr1", 0.9), ("copa", 0.5), ("vivace", 0.85), ("mptcp[cc=joule]", 0.9)]
+    {
         let result = after_change(policy, "2 Mbit/s", "100 Mbit/s", 60);
         assert_between(&format!("{policy}: retransmitted"), result.retransmission_ratio, 0.0, 0.005);
         assert_between(&format!("{policy}: fraction of the link"), part(&result, 1e8), least, 1.0);

@@ -237,7 +237,7 @@ fn saver_takes_no_more_for_a_file_than_the_best_radio_alone() {
             path("cellular", mbps, 25, energy),
         );
         let joules = |policy| simulate(&toml, policy, 1).energy_j;
-        let best = joules("single:wifi[cc=joule]").min(joules("single:cellular[cc=joule]"));
+        let best = joules("single:wifi[cc=hybrid]").min(joules("single:cellular[cc=hybrid]"));
         let found = joules("joule[preset=saver]");
         assert!(
             found <= 1.05 * best,

@@ -32,7 +32,7 @@ fn with_pauses(policy: &str, pauses: &[(f64, f64)]) -> RunResult {
 /// all of them: the reduction is undone (RFC 3522, RFC 4015), and the flight is not sent again.
 #[test]
 fn a_timeout_in_a_pause_is_undone() {
-    for policy in ["mptcp", "linux", "joule"] {
+    for policy in ["mptcp", "linux", "joule", "mptcp[cc=joule]"] {
         let undisturbed = with_pauses(policy, &[]);
         let result = with_pauses(policy, &[(8.0, 10.0)]);
         assert_eq!(result.paths[0].retransmissions, 3, "{policy}");
@@ -44,7 +44,7 @@ fn a_timeout_in_a_pause_is_undone() {
 /// A second pause begins while copies from the first are outstanding, and a third soon afterwards.
 #[test]
 fn timeouts_in_consecutive_pauses_are_undone() {
-    for policy in ["mptcp", "linux", "joule"] {
+    for policy in ["mptcp", "linux", "joule", "mptcp[cc=joule]"] {
         let result = with_pauses(policy, &[(8.0, 10.0), (10.15, 12.0), (12.3, 14.0)]);
         assert!(result.paths[0].retransmissions <= 9, "{policy}: {:?}", result.paths[0]);
     }
@@ -66,7 +66,7 @@ fn a_timeout_on_a_link_of_16_kbps_is_undone() {
         kind = "file"
         size = "100 kB"
     "#;
-    for policy in ["mptcp", "linux", "joule"] {
+    for policy in ["mptcp", "linux", "joule", "mptcp[cc=joule]"] {
         let result = simulate(&exact(toml), policy, 1);
         assert!(result.paths[0].timeouts >= 1, "{policy}: {:?}", result.paths[0]);
         assert!(result.paths[0].retransmissions <= 3, "{policy}: {:?}", result.paths[0]);

@@ -7,7 +7,7 @@ use joulepath_report::benchmark::{Best, Cell, Metric, Oracle, Yardstick};
 
 /// Definition of the portfolio, for readers.
 pub(super) const PORTFOLIO: &str = "every set of up to three paths (of four paths: each alone, each with the \
-                                    first, all) under Reno, LIA and joule's controller; mptcp, emptcp, \
+                                    first, all) under Reno, LIA and the controller joule; mptcp, emptcp, \
                                     es-mptcp, overflow, joule";
 
 /// Policies of the portfolio besides the sets.
@@ -25,13 +25,14 @@ pub(super) enum Control {
 }
 
 impl Control {
-    /// The bundle with this controller, whose scheduler it uses.
-    pub(super) const fn bundle(self) -> &'static str {
-        match self {
-            Control::Reno => "uncoupled",
-            Control::Lia => "mptcp",
-            Control::Joule => "joule",
-        }
+    /// The policy with this controller under `selector`.
+    pub(super) fn under(self, selector: &str) -> String {
+        let (bundle, cc) = match self {
+            Control::Reno => ("uncoupled", ""),
+            Control::Lia => ("mptcp", ""),
+            Control::Joule => ("mptcp", "cc=joule,"),
+        };
+        format!("{bundle}[{cc}selector={selector}]")
     }
 }
 
@@ -76,7 +77,7 @@ fn fixed(names: &[&str], set: u32, control: Control) -> Policy {
         Control::Reno if set.is_power_of_two() => format!("single:{paths}"),
         Control::Reno if is_all => "uncoupled".to_owned(),
         Control::Lia if is_all => "mptcp".to_owned(),
-        control => format!("{}[selector=only,paths={paths}]", control.bundle()),
+        control => control.under(&format!("only,paths={paths}")),
     })
 }
 
@@ -176,11 +177,11 @@ mod tests {
     fn the_portfolio_has_every_set_of_two_paths() {
         let expected = [
             "single:a",
-            "joule[selector=only,paths=a]",
+            "mptcp[cc=joule,selector=only,paths=a]",
             "single:b",
-            "joule[selector=only,paths=b]",
+            "mptcp[cc=joule,selector=only,paths=b]",
             "uncoupled",
-            "joule[selector=only,paths=a+b]",
+            "mptcp[cc=joule,selector=only,paths=a+b]",
             "mptcp",
             "emptcp",
             "es-mptcp",

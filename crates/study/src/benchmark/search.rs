@@ -34,7 +34,7 @@ const ATTEMPTS: usize = 50;
 /// A schedule of paths under a controller.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Schedule {
-    /// Whether joule's controller runs; else NewReno.
+    /// Whether the controller `joule` runs; else NewReno.
     is_joule: bool,
     /// Times, rising from 0, each with the bits of the paths from then on.
     segments: Vec<(u64, u32)>,
@@ -55,7 +55,7 @@ impl Schedule {
             |(ticks, set): &(u64, u32)| format!("{}:{}", *ticks as f64 / TICKS_PER_S, chosen(names, *set));
         let plan: Vec<String> = self.segments.iter().map(segment).collect();
         let control = if self.is_joule { Control::Joule } else { Control::Reno };
-        format!("{}[selector=schedule,plan={}]", control.bundle(), plan.join(";"))
+        control.under(&format!("schedule,plan={}", plan.join(";")))
     }
 }
 
@@ -250,7 +250,7 @@ mod tests {
         let segments = vec![(0, 1), (950, 2), (250, 3), (300, 3), (0, 2)];
         let plan = Schedule { is_joule: true, segments }.tidy();
         let policy = plan.policy(&["wifi", "lte"]);
-        assert_eq!(policy, "joule[selector=schedule,plan=0:wifi;2.5:wifi+lte;9.5:lte]");
+        assert_eq!(policy, "mptcp[cc=joule,selector=schedule,plan=0:wifi;2.5:wifi+lte;9.5:lte]");
         assert!(joulepath_control::policy::resolve(&written(&policy)).is_ok());
     }
 }

@@ -100,7 +100,11 @@ fn others() -> Vec<String> {
         "single" => "single:PATH".to_owned(),
         name => name.to_owned(),
     });
-    let controllers = Controller::all().map(|controller| controller.name().to_owned());
+    let controllers = Controller::all().map(|controller| match controller.name() {
+        // The policy of this name has another controller.
+        "joule" => "mptcp[cc=joule]".to_owned(),
+        name => name.to_owned(),
+    });
     let schedulers = SCHEDULERS.iter().map(|info| match info.name {
         "allotted" => "so-mptcp[V=10]".to_owned(),
         name => format!("mptcp[scheduler={name}]"),

@@ -91,6 +91,7 @@ const POLICIES: &[&str] = &[
     "dctcp",
     "linux",
     "joule",
+    "joule[cc=joule]",
     "redundant",
     "emptcp",
     "mptcp[scheduler=round-robin]",
@@ -130,6 +131,7 @@ fn most_packets_take_a_fast_path() {
         (&two, "uncoupled"),
         (&one, "bbr3"),
         (&two, "joule"),
+        (&two, "joule[cc=joule]"),
         (&two, "linux"),
     ];
     for (paths, policy) in policies {

@@ -59,6 +59,7 @@ fn a_run_in_steps_gives_the_same_result_as_a_run_at_once() {
     for (more, policy) in [
         ("", "mptcp"),
         ("", "joule"),
+        ("", "joule[cc=joule]"),
         ("", "es-mptcp"),
         (rival, "uncoupled"),
         (stream, "overflow"),
