@@ -8,13 +8,15 @@
 //! | `sample`, `tiers` | ranked families: means with intervals, and distinguishable policies |
 //! | `quantile` | random families: median and worst 10 % |
 //! | `versus` | policies against the best realisable baseline |
-//! | `schema`, `rows` | the JSON, and its computation |
-//! | `tables`, `targets`, `front`, `page` | for terminals and Markdown, as a picture, as HTML |
+//! | `measured`, `schema`, `rows` | results of all runs, the JSON, and its computation |
+//! | `part`, `tables`, `targets`, `front`, `page` | for terminals and Markdown, as a picture, as HTML |
 
 pub(crate) mod front;
 mod measure;
+mod measured;
 mod metric;
 mod page;
+pub(crate) mod part;
 mod quantile;
 mod rows;
 mod sample;
@@ -27,10 +29,10 @@ mod yardstick;
 
 pub use front::front;
 pub use measure::{Cell, LEAST, Rounded, Singles, share_of_limit};
+pub use measured::Measured;
 pub use metric::{Kind, Metric};
 pub use page::html;
 pub use quantile::Quantiles;
-pub use rows::Measured;
 pub use schema::{
     ALL_FAMILIES, Baseline, Benchmark, Best, Entry, Extent, FamilyRow, Harm, LEAST_KEPT, LeftOut, MOST_SHARE,
     OfFamily, Oracle, OracleExtent, Overall, Row, ScenarioResult, ScenarioRow, Sealed, Start, Versus,

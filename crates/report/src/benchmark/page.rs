@@ -1,8 +1,9 @@
 //! The benchmark as one self-contained page: the picture, the tables and their notes.
 
 use super::front::plot;
+use super::part::Part;
 use super::schema::Benchmark;
-use super::tables::{Part, notes, tables, title};
+use super::tables::{notes, tables, title};
 use crate::html::benchmark::{BenchmarkPage, benchmark_html};
 use crate::machine::ReportError;
 

@@ -5,31 +5,19 @@ use std::collections::BTreeMap;
 use joulepath_model::result::Provenance;
 
 use super::measure::{Cell, LEAST, rounded};
+use super::measured::Measured;
 use super::metric::{Kind, Metric};
 use super::quantile::quantiles;
 use super::sample::{Means, Samples, mean_over};
 use super::schema::{
-    ALL_FAMILIES, Benchmark, CellRow, Entry, Extent, FamilyRow, Harm, LEAST_KEPT, LeftOut, MOST_HARMED,
-    MOST_SHARE, MOST_TAKEN, OfFamily, Overall, Row, ScenarioResult,
+    ALL_FAMILIES, Benchmark, CellRow, Extent, FamilyRow, Harm, LEAST_KEPT, MOST_HARMED, MOST_SHARE,
+    MOST_TAKEN, OfFamily, Overall, Row, ScenarioResult,
 };
 use super::tiers::tiers;
 use super::versus;
 
 /// Fraction of their goodput that competitors should keep on every scenario.
 const LEAST_KEPT_EVER: f64 = 0.80;
-
-/// Results of all runs.
-#[derive(Clone, Debug)]
-pub struct Measured<'a> {
-    /// The families, in their order.
-    pub families: Vec<FamilyRow>,
-    /// Policies and baselines.
-    pub entries: &'a [Entry],
-    /// Results by scenario.
-    pub results: &'a [ScenarioResult],
-    /// Scenarios that do not count.
-    pub left_out: Vec<LeftOut>,
-}
 
 impl Benchmark {
     /// Computes the numbers of all entries.
@@ -73,19 +61,6 @@ fn rule(kind: Kind) -> String {
 }
 
 impl Measured<'_> {
-    pub(super) fn cells(&self, column: usize) -> Vec<Option<&Cell>> {
-        self.results.iter().map(|result| result.cells[column].as_ref().ok()).collect()
-    }
-
-    /// Indices of the scenarios of each family.
-    pub(super) fn strata(&self) -> Vec<Vec<usize>> {
-        let of_family = |family: &FamilyRow| {
-            let all = 0..self.results.len();
-            all.filter(|&scenario| self.results[scenario].row.family == family.name).collect()
-        };
-        self.families.iter().map(of_family).collect()
-    }
-
     /// Row of an entry. `of_family(scenarios, metric)` computes a metric in a family.
     fn row(
         &self,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::measure::{LEAST, Rounded};
 use super::metric::{Kind, Metric};
+use super::part::Part;
 use super::schema::{
     ALL_FAMILIES, Benchmark, FamilyRow, Harm, LEAST_KEPT, MOST_SHARE, OfFamily, OracleExtent, Row, Start,
     Versus,
@@ -28,16 +29,6 @@ pub fn marks(set: Option<&str>) -> [Option<String>; 2] {
         None => [Some("benchmark".to_owned()), Some("benchmark-full".to_owned())],
         Some(set) => [None, Some(format!("benchmark-{set}"))],
     }
-}
-
-/// A table with its title.
-pub(crate) struct Part {
-    /// Its id, for links.
-    pub(crate) id: String,
-    pub(crate) title: String,
-    /// Subject, for the heading after the title.
-    pub(crate) what: String,
-    pub(crate) table: Table,
 }
 
 /// Tables for a terminal of `width` characters. If columns are hidden, `wider` says how to show them.

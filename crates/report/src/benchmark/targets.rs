@@ -1,8 +1,8 @@
 //! What `joule` is designed for, next to what random families show.
 
 use super::metric::Metric;
+use super::part::Part;
 use super::schema::{Benchmark, LEAST_KEPT, OfFamily, Row, Start};
-use super::tables::Part;
 use crate::table::{Cell, Column, Line, Rank, Table};
 
 /// Families with the target of the share of the oracle: median, worst 10 %.

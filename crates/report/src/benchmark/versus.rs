@@ -1,8 +1,8 @@
 //! Compares policies with the realisable baseline that has the best mean over the same scenarios.
 
 use super::measure::{LEAST, rounded};
+use super::measured::Measured;
 use super::metric::Metric;
-use super::rows::Measured;
 use super::sample::{Means, Samples};
 use super::schema::Versus;
 use crate::bootstrap::{percentile_interval, resample};

@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::assets::Assets;
-use crate::benchmark::tables::Part;
+use crate::benchmark::part::Part;
 use crate::machine::ReportError;
 
 /// The benchmark, in the words and with the digits of the terminal.
