@@ -17,7 +17,6 @@ from joulepath._scenario import Scenario, _json, scenario
 from joulepath._table import Table
 
 Engine = Literal["packet", "fluid"]
-Metric = Literal["bits_per_joule", "goodput_bps", "energy_j", "completion_s"]
 Policies = str | Part | Iterable[str | Part]
 Source = str | os.PathLike[str] | Scenario
 
@@ -235,7 +234,7 @@ def map(
     y: str,
     policies: Policies | None = None,
     *,
-    metric: Metric = "bits_per_joule",
+    metric: str = "bits_per_joule",
     engine: Engine = "fluid",
     spot_check: int = 0,
     seeds: int = 3,
@@ -249,7 +248,7 @@ def map(
         x: key and values: ``"path.wifi.loss=0.1 %..10 %:24log"`` has 24 points of equal ratios.
         y: as ``x``.
         policies: as for :func:`compare`.
-        metric: the compared metric.
+        metric: the compared metric: ``bits_per_joule``, ``goodput_bps``, ``energy_j``, ``completion_s``, ….
         engine: as for :func:`compare`.
         spot_check: number of points that the packet engine also runs.
         seeds: seeds of the packet engine's runs.

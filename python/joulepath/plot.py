@@ -8,9 +8,11 @@ fonts, colours for readers without colour vision, and marks for readers without 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
+from joulepath import _joulepath
 from joulepath._errors import UsageError
 from joulepath._paper import paper
 from joulepath._results import Advice, Comparison, Map, Run
@@ -54,33 +56,8 @@ __all__ = [
     "style",
 ]
 
-Metric = Literal[
-    "bits_per_joule",
-    "goodput_bps",
-    "energy_j",
-    "power_w",
-    "completion_s",
-    "delay_s",
-    "delay_p95_s",
-    "delay_p99_s",
-    "delay_max_s",
-    "longest_stall_s",
-    "retransmission_ratio",
-    "tcp_share",
-]
-
 _NAMES = {
-    "bits_per_joule": ("efficiency", "bit/J"),
-    "goodput_bps": ("goodput", "bit/s"),
-    "energy_j": ("energy", "J"),
-    "power_w": ("power", "W"),
-    "completion_s": ("completion time", "s"),
-    "delay_s": ("delay", "s"),
-    "delay_p95_s": ("95th percentile of the delay", "s"),
-    "delay_p99_s": ("99th percentile of the delay", "s"),
-    "delay_max_s": ("longest delay", "s"),
-    "longest_stall_s": ("longest stall", "s"),
-    "retransmission_ratio": ("retransmitted part", "%"),
+    **{name: (title, unit) for name, title, unit in _joulepath.metrics()},
     "tcp_share": ("goodput of one TCP", ""),
     "cwnd_packets": ("window", "packets"),
     "rtt_s": ("RTT", "s"),
@@ -89,8 +66,18 @@ _NAMES = {
 }
 
 
-def bars(result: Comparison, metric: Metric = "bits_per_joule", ax: Axes | None = None) -> Axes:
-    """Draw one bar per policy, with its 95 % interval; for the efficiency, the reference values as lines."""
+def bars(result: Comparison, metric: str = "bits_per_joule", ax: Axes | None = None) -> Axes:
+    """Draw one bar per policy, with its 95 % interval; for the efficiency, the reference values as lines.
+
+    Args:
+        result: a comparison.
+        metric: a column with an interval, without its end: ``energy_j``, ``delay_p95_s``, ``tcp_share``, …
+        ax: axes to draw into.
+
+    Raises:
+        UsageError: if there is no such metric, or no policy has it.
+    """
+    _check(metric)
     with axes(ax) as ax:
         means = _known(result, f"{metric}_mean")
         scale, unit = _unit(metric, means)
@@ -311,22 +298,20 @@ def _front_of_plans(ax: Axes, advice: Advice) -> None:
 
 def cdf(
     result: Comparison,
-    metric: Literal[
-        "bits_per_joule",
-        "goodput_bps",
-        "energy_j",
-        "power_w",
-        "completion_s",
-        "delay_mean_s",
-        "delay_p95_s",
-        "delay_p99_s",
-        "delay_max_s",
-        "longest_stall_s",
-        "retransmission_ratio",
-    ] = "goodput_bps",
+    metric: str = "goodput_bps",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the distribution over the seeds: one step line per policy."""
+    """Draw the distribution over the seeds: one step line per policy.
+
+    Args:
+        result: a comparison.
+        metric: a column of its runs: ``energy_j``, ``delay_p95_s``, …
+        ax: axes to draw into.
+
+    Raises:
+        UsageError: if there is no such metric, or no run has it.
+    """
+    _check(metric)
     values: dict[str, list[float]] = {policy: [] for policy in result["policy"]}
     runs = result.runs
     for policy, value in zip(runs["policy"], runs[metric], strict=True):
@@ -417,6 +402,12 @@ def _edges(values: list[float], log: bool) -> list[float]:
 
     inner = [between(a, b) for a, b in pairwise(values)]
     return [beyond(values[0], values[1]), *inner, beyond(values[-1], values[-2])]
+
+
+def _check(metric: str) -> None:
+    if metric not in _NAMES:
+        close = get_close_matches(metric, _NAMES, 1) or ["energy_j"]
+        raise UsageError(f"there is no metric `{metric}`", f"write for example `{close[0]}`")
 
 
 def _known(result: Comparison, column: str) -> list[Any]:

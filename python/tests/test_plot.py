@@ -109,7 +109,7 @@ def test_a_distribution_rises_from_0_to_1_at_the_values_of_the_runs(result: jp.C
     assert sorted(xy(ax, 1)[0][1:]) == pytest.approx([value * scale for value in sorted(runs)])
     assert xy(ax, 1)[1] == [0.0, 0.25, 0.5, 0.75, 1.0]
     with pytest.raises(jp.UsageError, match="no run has"):
-        plot.cdf(result, "delay_mean_s")
+        plot.cdf(result, "delay_s")
 
 
 def test_a_map_shows_the_winner_of_each_point() -> None:

@@ -37,7 +37,7 @@ pub(crate) use gap::GapOptions;
 pub(crate) use groups::command;
 use lab::LabOptions;
 use live::{LiveOptions, StatusOptions};
-pub(crate) use map::{MapMetric, MapOptions};
+pub(crate) use map::MapOptions;
 pub(crate) use meter::MeterOptions;
 pub(crate) use profile::{ProfileCheckOptions, ProfileCommand};
 use relay::RelayCommand;

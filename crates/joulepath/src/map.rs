@@ -1,13 +1,13 @@
 //! `joulepath map`: where in a plane of two scenario keys which policy wins.
 
-use joulepath_report::map::{Map, Metric, csv, html, json, table};
+use joulepath_report::map::{Map, csv, html, json, table};
 use joulepath_study::event::{Event, FailedRun};
 use joulepath_study::files;
 use joulepath_study::map::{Plan, Request, map as run, parse_axis};
 use joulepath_study::policies;
 use joulepath_study::source::Source;
 
-use crate::cli::{Engine, MapMetric, MapOptions};
+use crate::cli::{Engine, MapOptions};
 use crate::engine;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -39,7 +39,7 @@ pub(crate) fn map(options: &MapOptions) -> Result<Exit, Failure> {
         variant: options.changes.variant.clone(),
         set: options.changes.set.clone(),
         policies: options.policies.as_deref().map(policies::parse).transpose()?,
-        metric: options.metric.into(),
+        metric: options.metric,
         spot_check: options.spot_check,
         seeds: options.seeds,
         jobs: options.jobs,
@@ -64,17 +64,6 @@ pub(crate) fn map(options: &MapOptions) -> Result<Exit, Failure> {
     tell_failures(&failures);
     tell(options, &map, &stem)?;
     Ok(if map.partial { Exit::Partial } else { Exit::Ok })
-}
-
-impl From<MapMetric> for Metric {
-    fn from(metric: MapMetric) -> Self {
-        match metric {
-            MapMetric::BitsPerJoule => Metric::BitsPerJoule,
-            MapMetric::Goodput => Metric::Goodput,
-            MapMetric::Energy => Metric::Energy,
-            MapMetric::Completion => Metric::Completion,
-        }
-    }
 }
 
 /// Reports how many runs failed, and why the first did.

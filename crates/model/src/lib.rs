@@ -13,6 +13,7 @@ pub mod cancel;
 pub mod energy;
 pub mod history;
 pub mod live;
+pub mod metric;
 pub mod names;
 pub mod network;
 pub mod policy;

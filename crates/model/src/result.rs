@@ -1,5 +1,6 @@
 //! Result of a run, and of a comparison of policies. All engines use one schema.
 
+mod estimates;
 mod over_time;
 mod punctuality;
 
@@ -8,8 +9,10 @@ use std::ops::{Add, Range, Sub};
 
 use serde::{Deserialize, Serialize};
 
+use crate::metric::{EFFICIENCY, ENERGY, GOODPUT, Metric, POWER};
 use crate::quantile::nearest;
 
+pub use estimates::Estimates;
 pub use over_time::{Band, OverTime};
 pub use punctuality::{DEADLINES_S, Delivery, Punctuality};
 
@@ -525,6 +528,17 @@ pub struct Delivers {
 }
 
 impl Reference {
+    /// Its value of a metric, if it has one.
+    pub fn value(&self, metric: &Metric) -> Option<f64> {
+        match metric.name {
+            name if name == GOODPUT.name => Some(self.goodput_bps),
+            name if name == POWER.name => Some(self.power_w),
+            name if name == EFFICIENCY.name => Some(self.bits_per_joule),
+            name if name == ENERGY.name => self.energy_j,
+            _ => None,
+        }
+    }
+
     /// Whether the value applies to runs with this mean goodput, bit/s, and mean delay, s.
     pub fn applies_to(&self, goodput_bps: f64, mean_delay_s: Option<f64>) -> bool {
         self.delivers.is_none_or(|delivers| {
@@ -552,44 +566,20 @@ pub struct Row {
     /// equal the mean.
     #[serde(default)]
     pub deterministic: bool,
-    /// In-order data per second, bit/s.
-    pub goodput_bps: Estimate,
-    /// Mean power, W.
-    pub power_w: Estimate,
-    /// Energy, J.
-    pub energy_j: Estimate,
-    /// Efficiency, bit/J, over the runs that cost energy.
-    pub bits_per_joule: Option<Estimate>,
+    /// Means of the metrics over the runs that have them.
+    #[serde(flatten)]
+    pub estimates: Estimates,
     /// Efficiency relative to the first policy.
     pub ratio: f64,
     /// 95 % interval of the ratio, seeds paired; none for the first policy, and with fewer than two common
     /// seeds.
     pub ratio_interval: Option<Estimate>,
-    /// Completion time of files, s, over the runs with all files complete.
-    pub completion_s: Option<Estimate>,
     /// Number of runs with all files complete; none if there is no file.
     pub completed: Option<u32>,
-    /// Mean delay of messages, s.
-    pub delay_s: Option<Estimate>,
-    /// 95th percentile of the delay, s (mean over seeds).
-    pub delay_p95_s: Option<Estimate>,
-    /// 99th percentile of the delay, s (mean over seeds).
-    #[serde(default)]
-    pub delay_p99_s: Option<Estimate>,
-    /// Longest delay, s (mean over seeds).
-    #[serde(default)]
-    pub delay_max_s: Option<Estimate>,
-    /// Longest stall: see [`RunResult::longest_stall_s`], s (mean over seeds).
-    #[serde(default)]
-    pub longest_stall_s: Option<Estimate>,
     /// Efficiency relative to the TCP-rate reference.
     pub tcp_reference_share: Option<f64>,
     /// Efficiency relative to the limit with the links' own rates.
     pub link_bound_share: Option<f64>,
-    /// Share of retransmitted segments.
-    pub retransmission_ratio: Estimate,
-    /// Goodput of the competitors, bit/s.
-    pub competitors_bps: Option<Estimate>,
     /// Mean goodput of a connection under test relative to one of the scenario's rivals, seeds paired; none
     /// without rivals.
     #[serde(default)]
@@ -600,14 +590,9 @@ pub struct Row {
     /// Goodput of the competitors with it, bit/s.
     #[serde(default)]
     pub competitors_background_bps: Option<Estimate>,
-    /// Energy of the network's switches, J; only in a topology.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub network_j: Option<Estimate>,
     /// The network, means over seeds; only in a topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkResult>,
-    /// Mean energy by cause, J.
-    pub energy_split: EnergySplit,
     /// Per path.
     pub paths: Vec<PathRow>,
     /// Over time, for the report; none if no series were recorded.
@@ -616,6 +601,23 @@ pub struct Row {
     /// All runs of the row, without series.
     #[serde(skip)]
     pub runs: Vec<RunResult>,
+}
+
+impl Row {
+    /// Mean and interval of a metric; `None` if no run has it.
+    pub fn estimate(&self, metric: &Metric) -> Option<Estimate> {
+        self.estimates.of(metric)
+    }
+
+    /// Mean of a metric; NaN if no run has it.
+    pub fn mean(&self, metric: &Metric) -> f64 {
+        self.estimate(metric).map_or(f64::NAN, |estimate| estimate.mean)
+    }
+
+    /// Whether a run has the metric.
+    pub fn has(&self, metric: &Metric) -> bool {
+        self.estimate(metric).is_some()
+    }
 }
 
 /// One path's share of a row: means over seeds.

@@ -68,7 +68,7 @@ mod _joulepath {
     #[pymodule_export]
     use crate::reproduction::{Reproduction, experiments, reproduce};
     #[pymodule_export]
-    use crate::scenario::{Scenario, policies, schema, shipped};
+    use crate::scenario::{Scenario, metrics, policies, schema, shipped};
     #[pymodule_export]
     use crate::study::{Batches, Dataset, Study};
 

@@ -1,9 +1,9 @@
 //! `map`: the winning policy at each point of a plane of two keys.
 
-use joulepath_report::map::{self as report, Map as Drawn, Metric};
-use joulepath_study::error::{Error, Result};
+use joulepath_report::map::{self as report, Map as Drawn};
+use joulepath_study::error::Error;
 use joulepath_study::map::{Plan, Request, map as run, parse_axis};
-use joulepath_study::policies;
+use joulepath_study::{metrics, policies};
 use pyo3::prelude::*;
 
 use crate::batch::{Batch, Values};
@@ -49,7 +49,7 @@ pub(crate) fn map(
             variant: scenario.variant.clone(),
             set: scenario.set.clone(),
             policies: policies.map(policies::parse).transpose()?,
-            metric: metric_of(metric)?,
+            metric: metrics::named(metric)?,
             spot_check,
             seeds,
             jobs: self::jobs(jobs)?,
@@ -64,15 +64,6 @@ pub(crate) fn map(
         (Some(why), Some(map)) => Err(stopped(py, why, || Ok(Py::new(py, map)?.into_any()))),
         (Some(why), None) => Err(stopped(py, why, || Ok(py.None()))),
     }
-}
-
-fn metric_of(name: &str) -> Result<Metric> {
-    let all = [Metric::BitsPerJoule, Metric::Goodput, Metric::Energy, Metric::Completion];
-    let known = all.map(Metric::name).join(", ");
-    let found = all.into_iter().find(|metric| metric.name() == name);
-    found.ok_or_else(|| {
-        Error::usage(format!("there is no metric `{name}`")).with_help(format!("the metrics are {known}"))
-    })
 }
 
 #[pymethods]
@@ -100,7 +91,7 @@ impl Map {
             ("x", number(&|point, _| Some(x.numbers[self.map.column_and_row(point).0]))),
             ("y", number(&|point, _| Some(y.numbers[self.map.column_and_row(point).1]))),
             ("policy", Values::Text(rows().map(|(_, policy)| policies[policy].policy.clone()).collect())),
-            (metric.name(), number(&|point, policy| values[policy][point])),
+            (metric.name, number(&|point, policy| values[policy][point])),
             ("best", Values::Flag(rows().map(|(point, p)| verdict(point).best == Some(p)).collect())),
             ("tied", Values::Flag(rows().map(|(point, p)| verdict(point).ties.contains(&p)).collect())),
         ];
@@ -125,7 +116,7 @@ impl Map {
 
     #[getter]
     fn metric(&self) -> &'static str {
-        self.map.metric.name()
+        self.map.metric.name
     }
 
     #[getter]

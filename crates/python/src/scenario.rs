@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use joulepath_control::policy::POLICIES;
+use joulepath_model::metric::METRICS;
 use joulepath_model::scenario;
 use joulepath_report::Record;
 use joulepath_study::shipped::SCENARIOS;
@@ -142,6 +143,12 @@ pub(crate) fn shipped() -> Vec<&'static str> {
 #[pyfunction]
 pub(crate) fn schema() -> String {
     scenario::schema().to_string()
+}
+
+/// The metrics of runs: name, title, unit without a prefix.
+#[pyfunction]
+pub(crate) fn metrics() -> Vec<(&'static str, &'static str, &'static str)> {
+    METRICS.iter().map(|metric| (metric.name, metric.title, metric.quantity.base_unit())).collect()
 }
 
 /// The named policies.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use joulepath_model::metric::METRICS;
 use joulepath_model::result::{Comparison, Estimate, Reference, Row, RunResult};
 use serde_json::Error as JsonError;
 
@@ -193,30 +194,18 @@ fn policy_record(comparison: &Comparison, row: &Row) -> Record {
     record.text("label", &row.label);
     record.count("n", u64::from(row.n));
     record.add("deterministic", Field::Flag(row.deterministic));
-    record.estimate("goodput_bps", row.goodput_bps);
-    record.estimate("power_w", row.power_w);
-    record.estimate("energy_j", row.energy_j);
-    record.estimate("bits_per_joule", row.bits_per_joule);
+    for metric in METRICS {
+        record.estimate(metric.name, row.estimate(metric));
+    }
     record.number("ratio", row.ratio);
     record.number("ratio_lo", row.ratio_interval.map(|ratio| ratio.lo));
     record.number("ratio_hi", row.ratio_interval.map(|ratio| ratio.hi));
-    record.estimate("completion_s", row.completion_s);
     record.count("completed", row.completed.map(u64::from));
-    record.estimate("delay_s", row.delay_s);
-    record.estimate("delay_p95_s", row.delay_p95_s);
-    record.estimate("delay_p99_s", row.delay_p99_s);
-    record.estimate("delay_max_s", row.delay_max_s);
-    record.estimate("longest_stall_s", row.longest_stall_s);
     record.number("tcp_reference_share", row.tcp_reference_share);
     record.number("link_bound_share", row.link_bound_share);
-    record.estimate("retransmission_ratio", row.retransmission_ratio);
-    record.estimate("competitors_bps", row.competitors_bps);
     record.estimate("tcp_share", row.tcp_share);
     record.estimate("tcp_share_background", row.tcp_share_background);
     record.estimate("competitors_background_bps", row.competitors_background_bps);
-    record.number("energy_sunk_j", row.energy_split.sunk_j);
-    record.number("energy_transfer_j", row.energy_split.transfer_j);
-    record.number("energy_tail_j", row.energy_split.tail_j);
     for path in &row.paths {
         let name = |metric: &str| format!("{}_{metric}", path.name);
         record.number(name("share"), path.share);
@@ -235,23 +224,10 @@ pub fn run_record(run: &RunResult) -> Record {
     record.text("policy", &run.policy);
     record.count("seed", run.seed);
     record.number("measured_s", run.measured_s);
-    record.number("goodput_bps", run.goodput_bps);
-    record.number("energy_j", run.energy_j);
-    record.number("power_w", run.power_w);
-    record.number("bits_per_joule", (run.energy_j > 0.0).then_some(run.bits_per_joule));
-    record.number("energy_sunk_j", run.energy_split.sunk_j);
-    record.number("energy_transfer_j", run.energy_split.transfer_j);
-    record.number("energy_tail_j", run.energy_split.tail_j);
-    record.number("completion_s", run.completion_s);
+    for metric in METRICS {
+        record.number(metric.name, metric.of(run));
+    }
     record.count("delay_count", run.delay.map(|delay| delay.count));
-    record.number("delay_mean_s", run.delay.map(|delay| delay.mean_s));
-    record.number("delay_p50_s", run.delay.map(|delay| delay.p50_s));
-    record.number("delay_p95_s", run.delay.map(|delay| delay.p95_s));
-    record.number("delay_p99_s", run.delay.map(|delay| delay.p99_s));
-    record.number("delay_max_s", run.delay.map(|delay| delay.max_s));
-    record.number("longest_stall_s", run.longest_stall_s);
-    record.number("retransmission_ratio", run.retransmission_ratio);
-    record.number("competitors_bps", run.competitors_bps);
     record.count("packet_hops", run.counters.packet_hops);
     record.count("queue_drops", run.counters.queue_drops);
     record.count("wire_losses", run.counters.wire_losses);

@@ -13,7 +13,8 @@ mod spot;
 mod table;
 mod winners;
 
-use joulepath_model::result::{Provenance, RunResult};
+use joulepath_model::metric::{Better, Metric};
+use joulepath_model::result::Provenance;
 use serde::{Deserialize, Serialize};
 
 pub use machine::{csv, json};
@@ -41,7 +42,7 @@ pub struct Map {
     /// The policies.
     pub policies: Vec<Policy>,
     /// Metric of the comparison.
-    pub metric: Metric,
+    pub metric: &'static Metric,
     /// Name of the engine.
     pub engine: String,
     /// Seeds of each run of the packet engine.
@@ -76,19 +77,6 @@ pub struct Axis {
     pub unit: String,
     /// Whether steps have equal ratios instead of equal differences.
     pub log: bool,
-}
-
-/// Metric of a map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-pub enum Metric {
-    /// Data per joule.
-    BitsPerJoule,
-    /// Data per second.
-    Goodput,
-    /// Joules: lower is better.
-    Energy,
-    /// Time until all files are complete: lower is better.
-    Completion,
 }
 
 impl Map {
@@ -127,62 +115,8 @@ impl Axis {
     }
 }
 
-impl Metric {
-    /// Value of a run; `None` if the run does not have it. Runs without energy have no bits per joule.
-    pub fn of(self, run: &RunResult) -> Option<f64> {
-        match self {
-            Metric::BitsPerJoule => (run.energy_j > 0.0).then_some(run.bits_per_joule),
-            Metric::Goodput => Some(run.goodput_bps),
-            Metric::Energy => Some(run.energy_j),
-            Metric::Completion => run.completion_s,
-        }
-    }
-
-    /// Title for readers.
-    pub fn title(self) -> &'static str {
-        match self {
-            Metric::BitsPerJoule => "bits per joule",
-            Metric::Goodput => "goodput",
-            Metric::Energy => "energy",
-            Metric::Completion => "completion time",
-        }
-    }
-
-    /// Name for programs, with the unit.
-    pub fn name(self) -> &'static str {
-        match self {
-            Metric::BitsPerJoule => "bits_per_joule",
-            Metric::Goodput => "goodput_bps",
-            Metric::Energy => "energy_j",
-            Metric::Completion => "completion_s",
-        }
-    }
-
-    /// Whether higher values are better.
-    pub fn is_gain(self) -> bool {
-        matches!(self, Metric::BitsPerJoule | Metric::Goodput)
-    }
-
-    fn is_better(self, a: f64, b: f64) -> bool {
-        if self.is_gain() { a > b } else { a < b }
-    }
-
-    /// Shortfall of `value` relative to `best`; 0 or more.
-    fn shortfall(self, value: f64, best: f64) -> f64 {
-        let shortfall = if self.is_gain() { best - value } else { value - best };
-        if best > 0.0 { shortfall / best } else { 0.0 }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn runs_without_energy_have_no_bits_per_joule() {
-        let free = RunResult { goodput_bps: 1e6, ..RunResult::default() };
-        assert_eq!((Metric::BitsPerJoule.of(&free), Metric::Goodput.of(&free)), (None, Some(1e6)));
-        let costly = RunResult { energy_j: 2.0, bits_per_joule: 5e5, ..free };
-        assert_eq!(Metric::BitsPerJoule.of(&costly), Some(5e5));
-    }
+/// Shortfall of `value` relative to `best`; 0 or more.
+fn shortfall(metric: &Metric, value: f64, best: f64) -> f64 {
+    let shortfall = if metric.better == Better::Higher { best - value } else { value - best };
+    if best > 0.0 { shortfall / best } else { 0.0 }
 }

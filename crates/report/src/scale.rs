@@ -1,43 +1,10 @@
 //! One prefix and number of decimals per column, so that its numbers are easy to compare.
 
+pub(crate) use joulepath_model::metric::Quantity;
+use joulepath_model::metric::{COMPLETION, Metric};
 use joulepath_model::result::{Estimate, Row};
 
 use crate::table::{Cell, Column, Decimals};
-
-/// Quantity of a column. Values are in SI base units (bit/s, W, J, bit/J, J/bit, s) or plain ratios.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Quantity {
-    Rate,
-    Power,
-    Energy,
-    Efficiency,
-    EnergyPerBit,
-    Time,
-    /// Shown in percent.
-    Share,
-    /// Unscaled, with two decimals.
-    Ratio,
-    /// Unscaled: windows in packets, counts.
-    Plain,
-}
-
-impl Quantity {
-    /// Units by ascending factor.
-    fn units(self) -> &'static [(f64, &'static str)] {
-        match self {
-            Quantity::Rate => &[(1.0, "bit/s"), (1e3, "kbit/s"), (1e6, "Mbit/s"), (1e9, "Gbit/s")],
-            Quantity::Power => &[(1e-6, "µW"), (1e-3, "mW"), (1.0, "W"), (1e3, "kW")],
-            Quantity::Energy => &[(1e-6, "µJ"), (1e-3, "mJ"), (1.0, "J"), (1e3, "kJ"), (1e6, "MJ")],
-            Quantity::Efficiency => &[(1.0, "bit/J"), (1e3, "kbit/J"), (1e6, "Mbit/J"), (1e9, "Gbit/J")],
-            Quantity::EnergyPerBit => {
-                &[(1e-12, "pJ/bit"), (1e-9, "nJ/bit"), (1e-6, "µJ/bit"), (1e-3, "mJ/bit"), (1.0, "J/bit")]
-            }
-            Quantity::Time => &[(1e-6, "µs"), (1e-3, "ms"), (1.0, "s")],
-            Quantity::Share => &[(0.01, "%")],
-            Quantity::Ratio | Quantity::Plain => &[(1.0, "")],
-        }
-    }
-}
 
 /// A value that may have an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,6 +24,12 @@ impl Value {
     pub(crate) fn of(estimate: Estimate, row: &Row, runs: u32) -> Self {
         let varies = runs > 1 && !row.deterministic;
         Value { mean: estimate.mean, interval: varies.then_some((estimate.lo, estimate.hi)) }
+    }
+
+    /// Value of a metric in a row. Completion is the mean over the runs with all files complete.
+    pub(crate) fn of_row(metric: &Metric, row: &Row) -> Option<Self> {
+        let runs = row.completed.filter(|_| *metric == COMPLETION).unwrap_or(row.n);
+        Some(Value::of(row.estimate(metric)?, row, runs))
     }
 
     pub(crate) fn cell(self) -> Cell {

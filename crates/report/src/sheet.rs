@@ -1,5 +1,8 @@
 //! Numbers of a comparison, formatted column by column, for both the terminal and the HTML report.
 
+use joulepath_model::metric::{
+    self, COMPETITORS, COMPLETION, DELAY, EFFICIENCY, ENERGY, METRICS, Metric, STALL, When,
+};
 use joulepath_model::result::{Background, Comparison, Estimate, Reference, Row};
 
 use crate::scale::{Quantity, Scale, Value, rounded};
@@ -11,200 +14,138 @@ const NAME_WIDTH: (usize, usize) = (32, 20);
 /// Rank at which names become narrower.
 const NARROW_NAMES: Rank = Rank(12);
 
-/// Columns, in order.
+/// What a column shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Metric {
-    Goodput,
-    Power,
-    /// Energy of whole transfers, for files.
-    Energy,
-    /// Energy of the measured time, without files. Power carries the same information.
-    RunEnergy,
-    /// Energy of a topology's switches.
-    Network,
-    Efficiency,
+pub(crate) enum Content {
+    /// Means of a metric over the runs.
+    Metric(&'static Metric),
+    /// Efficiency relative to the first policy.
     Ratio,
-    Completion,
+    /// Runs with all files complete.
     Completed,
-    Delay,
-    DelayP95,
-    /// Longest time without progress, where the workload waits for data.
-    Stall,
+    /// Share of each path in the data.
     Shares,
     TcpReference,
     LinkBound,
-    Retransmissions,
-    Competitors,
     /// Goodput of a connection relative to a competing TCP flow.
     TcpShare,
 }
 
-impl Metric {
-    const ALL: [Metric; 18] = [
-        Metric::Goodput,
-        Metric::Power,
-        Metric::Energy,
-        Metric::RunEnergy,
-        Metric::Network,
-        Metric::Efficiency,
-        Metric::Ratio,
-        Metric::Completion,
-        Metric::Completed,
-        Metric::Delay,
-        Metric::DelayP95,
-        Metric::Stall,
-        Metric::Shares,
-        Metric::TcpReference,
-        Metric::LinkBound,
-        Metric::Retransmissions,
-        Metric::Competitors,
-        Metric::TcpShare,
-    ];
+impl Content {
+    /// All columns, in order.
+    fn all() -> impl Iterator<Item = Content> {
+        let after = |metric: &'static Metric| -> &'static [Content] {
+            match metric.name {
+                name if name == EFFICIENCY.name => &[Content::Ratio],
+                name if name == COMPLETION.name => &[Content::Completed],
+                name if name == STALL.name => &[Content::Shares, Content::TcpReference, Content::LinkBound],
+                name if name == COMPETITORS.name => &[Content::TcpShare],
+                _ => &[],
+            }
+        };
+        METRICS.iter().flat_map(move |&metric| {
+            std::iter::once(Content::Metric(metric)).chain(after(metric).iter().copied())
+        })
+    }
 
-    /// Title and unit of the column, if they differ from the metric's name and the scale's unit.
+    /// Title and unit of the column, if they differ from the name and the scale's unit.
     fn heading(self, scale: Scale) -> (&'static str, &'static str) {
         match self {
-            Metric::TcpReference => ("TCP ref.", "%"),
-            Metric::LinkBound => ("link bound", "%"),
-            Metric::TcpShare => (self.name(), "1 is fair"),
+            Content::TcpReference => ("TCP ref.", "%"),
+            Content::LinkBound => ("link bound", "%"),
+            Content::TcpShare => (self.name(), "1 is fair"),
             _ => (self.name(), scale.unit),
         }
     }
 
-    /// Name of the metric in notes.
+    /// Name in notes.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Metric::Goodput => "goodput",
-            Metric::Power => "power",
-            Metric::Energy | Metric::RunEnergy => "energy",
-            Metric::Network => "network energy",
-            Metric::Efficiency => "efficiency",
-            Metric::Ratio => "× first",
-            Metric::Completion => "completion",
-            Metric::Completed => "complete",
-            Metric::Delay => "delay",
-            Metric::DelayP95 => "p95 delay",
-            Metric::Stall => "longest stall",
-            Metric::Shares => "path shares",
-            Metric::TcpReference => "share of the TCP-rate reference",
-            Metric::LinkBound => "share of the link bound",
-            Metric::Retransmissions => "retrans.",
-            Metric::Competitors => "competitors",
-            Metric::TcpShare => "TCPs",
+            Content::Metric(metric) => metric.title,
+            Content::Ratio => "× first",
+            Content::Completed => "complete",
+            Content::Shares => "path shares",
+            Content::TcpReference => "share of the TCP-rate reference",
+            Content::LinkBound => "share of the link bound",
+            Content::TcpShare => "TCPs",
         }
     }
 
     fn quantity(self) -> Quantity {
         match self {
-            Metric::Goodput | Metric::Competitors => Quantity::Rate,
-            Metric::Power => Quantity::Power,
-            Metric::Energy | Metric::RunEnergy | Metric::Network => Quantity::Energy,
-            Metric::Efficiency => Quantity::Efficiency,
-            Metric::Completion | Metric::Delay | Metric::DelayP95 | Metric::Stall => Quantity::Time,
-            Metric::Shares | Metric::TcpReference | Metric::LinkBound | Metric::Retransmissions => {
-                Quantity::Share
-            }
-            Metric::Ratio | Metric::TcpShare => Quantity::Ratio,
-            Metric::Completed => Quantity::Plain,
+            Content::Metric(metric) => metric.quantity,
+            Content::Shares | Content::TcpReference | Content::LinkBound => Quantity::Share,
+            Content::Ratio | Content::TcpShare => Quantity::Ratio,
+            Content::Completed => Quantity::Plain,
         }
     }
 
-    /// Ranks for hiding the column and its intervals; the lowest is hidden first.
-    fn ranks(self) -> (Rank, Rank) {
-        let (hidden, plain) = match self {
-            Metric::RunEnergy => (7, 0),
-            Metric::Power => (14, 1),
-            Metric::Retransmissions => (8, 2),
-            Metric::Ratio => return (Rank::NEVER, Rank(3)),
-            Metric::Competitors => (19, 4),
-            Metric::TcpShare => (20, 5),
-            Metric::Network => (21, 6),
-            Metric::DelayP95 => (17, 9),
-            Metric::Stall => (16, 8),
-            Metric::Goodput => (23, 10),
-            Metric::Delay => return (Rank::NEVER, Rank(13)),
-            Metric::Completion => return (Rank::NEVER, Rank(15)),
-            Metric::Energy => return (Rank::NEVER, Rank(16)),
-            Metric::LinkBound => return (Rank(11), Rank::NEVER),
-            Metric::Shares => return (Rank(18), Rank::NEVER),
-            Metric::TcpReference => return (Rank(22), Rank::NEVER),
-            Metric::Completed => return (Rank(24), Rank::NEVER),
-            Metric::Efficiency => return (Rank::NEVER, Rank(25)),
+    /// Ranks for hiding the column and its intervals; the lowest is hidden first. `None`: the comparison does
+    /// not have the column.
+    fn ranks(self, comparison: &Comparison) -> Option<(Rank, Rank)> {
+        let any = |has: &dyn Fn(&Row) -> bool| comparison.rows.iter().any(has);
+        let (has, hidden, plain) = match self {
+            Content::Metric(metric) => return ranks(metric, comparison),
+            Content::Ratio => (true, Rank::NEVER, Rank(3)),
+            Content::Completed => {
+                (any(&|row| row.completed.is_some_and(|completed| completed < row.n)), Rank(24), Rank::NEVER)
+            }
+            Content::Shares => (comparison.scenario.paths.len() > 1, Rank(18), Rank::NEVER),
+            Content::TcpReference => (any(&|row| row.tcp_reference_share.is_some()), Rank(22), Rank::NEVER),
+            Content::LinkBound => (any(&|row| row.link_bound_share.is_some()), Rank(11), Rank::NEVER),
+            Content::TcpShare => (any(&|row| row.tcp_share.is_some()), Rank(20), Rank(5)),
         };
-        (Rank(hidden), Rank(plain))
+        has.then_some((hidden, plain))
     }
 
     fn of_row(self, row: &Row) -> Option<Value> {
-        let value = |estimate: Estimate| Value::of(estimate, row, row.n);
         match self {
-            Metric::Goodput => Some(value(row.goodput_bps)),
-            Metric::Power => Some(value(row.power_w)),
-            Metric::Energy | Metric::RunEnergy => Some(value(row.energy_j)),
-            Metric::Network => row.network_j.map(value),
-            Metric::Efficiency => row.bits_per_joule.map(value),
-            Metric::Ratio => Some(Value {
+            Content::Metric(metric) => Value::of_row(metric, row),
+            Content::Ratio => Some(Value {
                 mean: row.ratio,
                 interval: row
                     .ratio_interval
                     .map(|ratio| (ratio.lo, ratio.hi))
                     .filter(|(lo, hi)| lo < hi || !row.deterministic),
             }),
-            Metric::Completion => {
-                row.completion_s.map(|completion| Value::of(completion, row, row.completed.unwrap_or(row.n)))
-            }
-            Metric::Delay => row.delay_s.map(value),
-            Metric::DelayP95 => row.delay_p95_s.map(value),
-            Metric::Stall => row.longest_stall_s.map(value),
-            Metric::TcpReference => row.tcp_reference_share.map(Value::exact),
-            Metric::LinkBound => row.link_bound_share.map(Value::exact),
-            Metric::Retransmissions => Some(value(row.retransmission_ratio)),
-            Metric::Competitors => row.competitors_bps.map(value),
-            Metric::TcpShare => row.tcp_share.map(value),
-            Metric::Completed | Metric::Shares => None,
+            Content::TcpReference => row.tcp_reference_share.map(Value::exact),
+            Content::LinkBound => row.link_bound_share.map(Value::exact),
+            Content::TcpShare => row.tcp_share.map(|share| Value::of(share, row, row.n)),
+            Content::Completed | Content::Shares => None,
         }
     }
 
     fn of_limit(self, limit: &Reference, first_bits_per_joule: f64) -> Option<Value> {
-        let of_itself = |kind: &str| (limit.kind == kind).then(|| Value::exact(1.0));
-        match self {
-            Metric::Goodput => Some(Value::exact(limit.goodput_bps)),
-            Metric::Power => Some(Value::exact(limit.power_w)),
-            Metric::Energy => limit.energy_j.map(Value::exact),
-            Metric::Efficiency => Some(Value::exact(limit.bits_per_joule)),
-            Metric::Ratio => Some(Value::exact(limit.bits_per_joule / first_bits_per_joule)),
-            Metric::TcpReference => of_itself(TCP_REFERENCE),
-            Metric::LinkBound => of_itself(LINK_BOUND),
-            _ => None,
-        }
-    }
-
-    /// Whether the comparison has values of the metric.
-    fn applies(self, comparison: &Comparison) -> bool {
-        let any = |has: fn(&Row) -> bool| comparison.rows.iter().any(has);
-        match self {
-            Metric::Goodput | Metric::Efficiency | Metric::Ratio => true,
-            // The power of a file includes tails that end after it: its energy says more.
-            Metric::Power => !any(|row| row.completed.is_some()),
-            Metric::Retransmissions => true,
-            Metric::Energy | Metric::Completion => any(|row| row.completed.is_some()),
-            Metric::RunEnergy => !any(|row| row.completed.is_some()),
-            Metric::Network => any(|row| row.network_j.is_some()),
-            Metric::Completed => any(|row| row.completed.is_some_and(|completed| completed < row.n)),
-            Metric::Delay | Metric::DelayP95 => any(|row| row.delay_s.is_some()),
-            Metric::Stall => any(|row| row.delay_s.is_some() && row.longest_stall_s.is_some()),
-            Metric::Shares => comparison.scenario.paths.len() > 1,
-            Metric::TcpReference => any(|row| row.tcp_reference_share.is_some()),
-            Metric::LinkBound => any(|row| row.link_bound_share.is_some()),
-            Metric::Competitors => any(|row| row.competitors_bps.is_some()),
-            Metric::TcpShare => any(|row| row.tcp_share.is_some()),
-        }
+        let of_itself = |kind: &str| (limit.kind == kind).then_some(1.0);
+        let value = match self {
+            Content::Metric(metric) => limit.value(metric),
+            Content::Ratio => Some(limit.bits_per_joule / first_bits_per_joule),
+            Content::TcpReference => of_itself(TCP_REFERENCE),
+            Content::LinkBound => of_itself(LINK_BOUND),
+            Content::Completed | Content::Shares | Content::TcpShare => None,
+        };
+        value.map(Value::exact)
     }
 }
 
-/// A metric of all policies, then of all limits.
+/// Ranks of a metric's column; `None` if the comparison does not have it.
+fn ranks(metric: &Metric, comparison: &Comparison) -> Option<(Rank, Rank)> {
+    let any = |has: &dyn Fn(&Row) -> bool| comparison.rows.iter().any(has);
+    let applies = |column: &&metric::Column| match column.when {
+        When::Always => true,
+        When::Files => any(&|row| row.completed.is_some()),
+        When::NoFiles => !any(&|row| row.completed.is_some()),
+        When::Waits => any(&|row| row.has(&DELAY)),
+    };
+    let column = metric.columns.iter().find(applies)?;
+    let rank = |rank: Option<u8>| rank.map_or(Rank::NEVER, Rank);
+    any(&|row| row.has(metric)).then_some((rank(column.hidden), rank(column.plain)))
+}
+
+/// A column: of all policies, then of all limits.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct MetricColumn {
-    pub(crate) metric: Metric,
+pub(crate) struct SheetColumn {
+    pub(crate) content: Content,
     pub(crate) column: Column,
     pub(crate) cells: Vec<Cell>,
 }
@@ -216,7 +157,7 @@ pub(crate) struct Sheet {
     pub(crate) lines: Vec<String>,
     /// Number of policies.
     pub(crate) policies: usize,
-    pub(crate) columns: Vec<MetricColumn>,
+    pub(crate) columns: Vec<SheetColumn>,
     /// The most efficient of several policies.
     pub(crate) best: Option<usize>,
 }
@@ -225,11 +166,12 @@ impl Sheet {
     pub(crate) fn of(comparison: &Comparison) -> Sheet {
         let rows = &comparison.rows;
         let limits = comparison.references.iter().map(|limit| reference_name(&limit.kind));
-        let metrics = Metric::ALL.into_iter().filter(|metric| metric.applies(comparison));
+        let ranked = |content: Content| Some((content, content.ranks(comparison)?));
+        let columns = Content::all().filter_map(ranked);
         Sheet {
             lines: rows.iter().map(|row| row.label.clone()).chain(limits).collect(),
             policies: rows.len(),
-            columns: metrics.map(|metric| column(metric, comparison)).collect(),
+            columns: columns.map(|(content, ranks)| column(content, ranks, comparison)).collect(),
             best: if rows.len() < 2 { None } else { most_efficient(rows) },
         }
     }
@@ -237,7 +179,7 @@ impl Sheet {
 
 impl Sheet {
     /// A table with the columns of the sheet in the order of `columns`. `adorn` decorates lines for pages.
-    pub(crate) fn table(&self, columns: &[&MetricColumn], adorn: impl Fn(usize, Line) -> Line) -> Table {
+    pub(crate) fn table(&self, columns: &[&SheetColumn], adorn: impl Fn(usize, Line) -> Line) -> Table {
         let names = Column::words("policy").fold(NAME_WIDTH.0).narrow(NARROW_NAMES, NAME_WIDTH.1).indent(2);
         let heads = columns.iter().map(|column| column.column.clone());
         let line = |(line, name): (usize, &String)| {
@@ -265,12 +207,12 @@ pub(crate) fn reference_name(kind: &str) -> String {
 
 /// Runs without energy have no bits per joule.
 pub(crate) fn costs_energy(row: &Row) -> bool {
-    row.energy_j.mean > 0.0
+    row.mean(&ENERGY) > 0.0
 }
 
 /// Mean efficiency, bit/J; NaN without energy.
 pub(crate) fn efficiency(row: &Row) -> f64 {
-    row.bits_per_joule.map_or(f64::NAN, |estimate| estimate.mean)
+    row.mean(&EFFICIENCY)
 }
 
 /// Index of the row with the most bits per joule, the first of equals; `None` if no row costs energy.
@@ -280,37 +222,33 @@ pub fn most_efficient(rows: &[Row]) -> Option<usize> {
     (0..rows.len()).filter(|index| of(index).is_finite()).rev().max_by(|a, b| of(a).total_cmp(&of(b)))
 }
 
-fn column(metric: Metric, comparison: &Comparison) -> MetricColumn {
-    match metric {
-        Metric::Shares => shares(comparison),
-        Metric::Completed => completed(comparison),
-        _ => numbers(metric, comparison),
-    }
+fn column(content: Content, (hidden, plain): (Rank, Rank), comparison: &Comparison) -> SheetColumn {
+    let (column, cells) = match content {
+        Content::Shares => shares(comparison),
+        Content::Completed => completed(comparison),
+        _ => numbers(content, comparison),
+    };
+    SheetColumn { content, column: column.hidden(hidden).plain(plain), cells }
 }
 
-fn numbers(metric: Metric, comparison: &Comparison) -> MetricColumn {
+fn numbers(content: Content, comparison: &Comparison) -> (Column, Vec<Cell>) {
     let first = comparison.rows.first().map_or(f64::NAN, efficiency);
-    let of_limits = comparison.references.iter().map(|limit| metric.of_limit(limit, first));
-    let values: Vec<_> = comparison.rows.iter().map(|row| metric.of_row(row)).chain(of_limits).collect();
+    let of_limits = comparison.references.iter().map(|limit| content.of_limit(limit, first));
+    let values: Vec<_> = comparison.rows.iter().map(|row| content.of_row(row)).chain(of_limits).collect();
     // The policies choose the unit, so that a distant limit does not reduce their digits.
     let shown = if comparison.rows.is_empty() { &values[..] } else { &values[..comparison.rows.len()] };
-    let scale = Scale::of(metric.quantity(), &shown.iter().flatten().copied().collect::<Vec<_>>());
+    let scale = Scale::of(content.quantity(), &shown.iter().flatten().copied().collect::<Vec<_>>());
     let cell = |(line, value): (usize, Option<Value>)| match value {
         Some(value) => value.cell(),
         None if line < comparison.rows.len() => Cell::unknown(),
         None => Cell::empty(),
     };
-    let (title, unit) = metric.heading(scale);
-    let (hidden, plain) = metric.ranks();
-    MetricColumn {
-        metric,
-        column: scale.column(title, unit).hidden(hidden).plain(plain),
-        cells: values.into_iter().enumerate().map(cell).collect(),
-    }
+    let (title, unit) = content.heading(scale);
+    (scale.column(title, unit), values.into_iter().enumerate().map(cell).collect())
 }
 
 /// Shares such as `62 / 30 /  8`, in the order of the scenario's paths.
-fn shares(comparison: &Comparison) -> MetricColumn {
+fn shares(comparison: &Comparison) -> (Column, Vec<Cell>) {
     let of_row = |row: &Row| row.paths.iter().map(|path| path.share).collect::<Vec<_>>();
     let of_limit =
         |limit: &Reference| limit.rates_bps.iter().map(|rate| rate / limit.goodput_bps).collect::<Vec<_>>();
@@ -328,16 +266,12 @@ fn shares(comparison: &Comparison) -> MetricColumn {
         });
         parts.collect::<Vec<_>>().join("/")
     };
-    MetricColumn {
-        metric: Metric::Shares,
-        column: Column::numbers(&comparison.scenario.paths.join("/"), "% of data")
-            .hidden(Metric::Shares.ranks().0),
-        cells: lines.iter().map(|line| Cell::text(text(line))).collect(),
-    }
+    let column = Column::numbers(&comparison.scenario.paths.join("/"), "% of data");
+    (column, lines.iter().map(|line| Cell::text(text(line))).collect())
 }
 
 /// Such as `28/30`: runs in which every file was complete.
-fn completed(comparison: &Comparison) -> MetricColumn {
+fn completed(comparison: &Comparison) -> (Column, Vec<Cell>) {
     let of_row = |row: &Row| {
         row.completed.map_or_else(Cell::empty, |completed| {
             let part = f64::from(completed) / f64::from(row.n);
@@ -345,11 +279,8 @@ fn completed(comparison: &Comparison) -> MetricColumn {
         })
     };
     let of_limits = comparison.references.iter().map(|_| Cell::empty());
-    MetricColumn {
-        metric: Metric::Completed,
-        column: Column::numbers(Metric::Completed.name(), "of runs").hidden(Metric::Completed.ranks().0),
-        cells: comparison.rows.iter().map(of_row).chain(of_limits).collect(),
-    }
+    let column = Column::numbers(Content::Completed.name(), "of runs");
+    (column, comparison.rows.iter().map(of_row).chain(of_limits).collect())
 }
 
 /// First note of a comparison that is [`Comparison::partial`].
@@ -403,7 +334,7 @@ const SAME_SHARE: f64 = 0.1;
 fn phase_note(comparison: &Comparison) -> Option<String> {
     let Background { links, part } = comparison.background.as_ref()?;
     let shares = |row: &Row| row.tcp_share.zip(row.tcp_share_background);
-    let rates = |row: &Row| row.competitors_bps.zip(row.competitors_background_bps);
+    let rates = |row: &Row| row.estimate(&COMPETITORS).zip(row.competitors_background_bps);
     let differs = |(without, with): (Estimate, Estimate)| {
         let difference = (with.mean - without.mean).abs();
         difference.is_finite() && difference > SAME_SHARE * without.mean.min(with.mean)

@@ -1,7 +1,8 @@
 //! Page of a study: policies over all points, and along each key that varies.
 
 use askama::Template;
-use joulepath_model::result::Estimate;
+use joulepath_model::metric::{COMPLETION, EFFICIENCY, ENERGY_PER_BIT, GOODPUT, Metric};
+use joulepath_model::result::{Estimate, Estimates};
 use joulepath_model::study::Quantity as Unit;
 
 use crate::html::assets::Assets;
@@ -53,17 +54,14 @@ pub struct StudyRow {
     pub runs: u64,
     /// Runs that failed.
     pub failed: u64,
-    /// bit/s.
-    pub goodput_bps: Option<Estimate>,
-    /// J/bit.
-    pub joules_per_bit: Option<Estimate>,
-    /// bit/J.
-    pub bits_per_joule: Option<Estimate>,
+    /// Means of the metrics of [`POLICY_METRICS`].
+    pub estimates: Estimates,
     /// Efficiency divided by the first policy's, with its interval.
     pub ratio: Option<(f64, Option<Estimate>)>,
-    /// s; `None` if no run completed a file.
-    pub completion_s: Option<Estimate>,
 }
+
+/// Columns of a study's policies, left out where no run has the metric.
+pub static POLICY_METRICS: [&Metric; 4] = [&ENERGY_PER_BIT, &EFFICIENCY, &GOODPUT, &COMPLETION];
 
 /// Results along an axis in an engine: means over all runs at each value.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,7 +145,8 @@ impl Page<'_> {
                 ratio.map_or(String::new(), |(ratio, _)| format!(", {ratio:.2} × the first policy's"));
             let (policy, engine) = (&row.policy, &row.engine);
             let near = rows.iter().filter(|other| other.engine == *engine && other.policy != *policy);
-            let near = near.filter(|other| overlap(row.bits_per_joule, other.bits_per_joule));
+            let near =
+                near.filter(|other| overlap(row.estimates.of(&EFFICIENCY), other.estimates.of(&EFFICIENCY)));
             let near: Vec<&str> = near.map(|other| other.policy.as_str()).collect();
             let near = match near.as_slice() {
                 [] => String::new(),
@@ -165,19 +164,13 @@ impl Page<'_> {
 
 /// Policies over all points.
 fn policies(study: &Study) -> Table {
-    type Get = fn(&StudyRow) -> Option<Estimate>;
-    let all: [(&'static str, Quantity, Get); 4] = [
-        ("energy per bit", Quantity::EnergyPerBit, |row| row.joules_per_bit),
-        ("efficiency", Quantity::Efficiency, |row| row.bits_per_joule),
-        ("goodput", Quantity::Rate, |row| row.goodput_bps),
-        ("completion", Quantity::Time, |row| row.completion_s),
-    ];
-    let shown = all.into_iter().filter(|(_, _, get)| study.rows.iter().any(|row| get(row).is_some()));
-    let shown: Vec<_> = shown.collect();
+    let is_known = |metric: &&Metric| study.rows.iter().any(|row| row.estimates.of(metric).is_some());
+    let shown: Vec<&Metric> = POLICY_METRICS.into_iter().filter(is_known).collect();
     let value = |of: Estimate| Value { mean: of.mean, interval: (of.lo < of.hi).then_some((of.lo, of.hi)) };
-    let column = |&(name, quantity, get): &(&str, Quantity, Get)| {
-        let scale = Scale::of(quantity, &study.rows.iter().filter_map(get).map(value).collect::<Vec<_>>());
-        scale.column(name, scale.unit)
+    let column = |metric: &&Metric| {
+        let values = study.rows.iter().filter_map(|row| row.estimates.of(metric)).map(value);
+        let scale = Scale::of(metric.quantity, &values.collect::<Vec<_>>());
+        scale.column(metric.title, scale.unit)
     };
     let ratio = Scale::of(Quantity::Ratio, &[Value::exact(1.0)]).column("× first", "efficiency");
     let counts = [Column::numbers("runs", ""), Column::numbers("failed", "")];
@@ -188,7 +181,7 @@ fn policies(study: &Study) -> Table {
         let name = if several { format!("{} · {}", row.policy, row.engine) } else { row.policy.clone() };
         let cell = |of: Option<Value>| of.map_or_else(Cell::unknown, Value::cell);
         let ratio = row.ratio.map(|(mean, of)| Value { mean, interval: of.map(|of| (of.lo, of.hi)) });
-        let cells = shown.iter().map(|(.., get)| cell(get(row).map(value)));
+        let cells = shown.iter().map(|metric| cell(row.estimates.of(metric).map(value)));
         let cells = [Cell::text(name)].into_iter().chain(cells).chain([cell(ratio)]);
         let line = TableLine::new(cells.chain([row.runs, row.failed].map(Cell::count)));
         if is_best(study, row) { line.tone(Tone::Best).badge("best", false) } else { line }
@@ -199,7 +192,7 @@ fn policies(study: &Study) -> Table {
 /// Whether the row has the highest efficiency in its engine, which has other policies.
 fn is_best(study: &Study, row: &StudyRow) -> bool {
     let of_engine = study.rows.iter().filter(|other| other.engine == row.engine);
-    let efficiency = |row: &StudyRow| row.bits_per_joule.map_or(f64::NEG_INFINITY, |of| of.mean);
+    let efficiency = |row: &StudyRow| row.estimates.of(&EFFICIENCY).map_or(f64::NEG_INFINITY, |of| of.mean);
     let most = of_engine.clone().map(efficiency).fold(f64::NEG_INFINITY, f64::max);
     of_engine.count() > 1 && most.is_finite() && efficiency(row) == most
 }

@@ -5,9 +5,9 @@ use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use joulepath_model::metric::{COMPETITORS, DELAY, EFFICIENCY, GOODPUT, METRICS, Metric};
 use joulepath_model::result::{
-    EnergySplit, Estimate, LayerResult, NetworkResult, PathRow, Reference, Row, RunResult, ScenarioRef,
-    Series,
+    Estimate, Estimates, LayerResult, NetworkResult, PathRow, Reference, Row, RunResult, ScenarioRef, Series,
 };
 
 use crate::bootstrap::{estimate, ratio_estimate};
@@ -90,42 +90,30 @@ impl Context<'_> {
     fn row(&self, index: usize, policy: PolicyRuns) -> Row {
         let PolicyRuns { policy, label, parts, uncoupled, mut runs } = policy;
         let series: Vec<Series> = runs.iter_mut().filter_map(|run| run.series.take()).collect();
-        let bits_per_joule = over_some(&runs, |run| (run.energy_j > 0.0).then_some(run.bits_per_joule));
-        let efficiency = bits_per_joule.map_or(f64::NAN, |estimate| estimate.mean);
+        let mut estimates: Estimates = METRICS.iter().map(|&metric| (metric, over(&runs, metric))).collect();
+        if !self.has_competitors {
+            estimates.set(&COMPETITORS, None);
+        }
+        let efficiency = estimates.of(&EFFICIENCY).map_or(f64::NAN, |estimate| estimate.mean);
         let completed = runs.iter().filter(|run| run.completion_s.is_some()).count() as u32;
         let whole = !self.has_files || completed as usize == runs.len();
         Row {
             n: runs.len() as u32,
             deterministic: differ_in_nothing(&runs),
-            goodput_bps: over(&runs, |run| run.goodput_bps),
-            power_w: over(&runs, |run| run.power_w),
-            energy_j: over(&runs, |run| run.energy_j),
-            bits_per_joule,
             ratio: efficiency / mean(self.first.iter().map(|&(_, efficiency)| efficiency)),
             ratio_interval: if index == 0 { None } else { self.ratio_interval(&runs) },
-            completion_s: over_some(&runs, |run| run.completion_s),
             completed: self.has_files.then_some(completed),
-            delay_s: over_some(&runs, |run| run.delay.map(|delay| delay.mean_s)),
-            delay_p95_s: over_some(&runs, |run| run.delay.map(|delay| delay.p95_s)),
-            delay_p99_s: over_some(&runs, |run| run.delay.map(|delay| delay.p99_s)),
-            delay_max_s: over_some(&runs, |run| run.delay.map(|delay| delay.max_s)),
-            longest_stall_s: over_some(&runs, |run| run.longest_stall_s),
             // The limit is for whole files including tails, so it does not apply to runs that were cut short.
-            tcp_reference_share: whole.then(|| self.share_of(TCP_REFERENCE, efficiency, &runs)).flatten(),
-            link_bound_share: whole.then(|| self.share_of(LINK_BOUND, efficiency, &runs)).flatten(),
-            retransmission_ratio: over(&runs, |run| run.retransmission_ratio),
-            competitors_bps: self.has_competitors.then(|| over(&runs, |run| run.competitors_bps)),
+            tcp_reference_share: whole
+                .then(|| self.share_of(TCP_REFERENCE, efficiency, &estimates))
+                .flatten(),
+            link_bound_share: whole.then(|| self.share_of(LINK_BOUND, efficiency, &estimates)).flatten(),
             tcp_share: tcp_share(self.rivals, &runs),
             tcp_share_background: None,
             competitors_background_bps: None,
-            network_j: over_some(&runs, |run| run.network.as_ref().map(NetworkResult::energy_j)),
             network: network(&runs),
-            energy_split: EnergySplit {
-                sunk_j: mean(runs.iter().map(|run| run.energy_split.sunk_j)),
-                transfer_j: mean(runs.iter().map(|run| run.energy_split.transfer_j)),
-                tail_j: mean(runs.iter().map(|run| run.energy_split.tail_j)),
-            },
             paths: path_rows(&runs),
+            estimates,
             policy,
             label,
             parts,
@@ -135,10 +123,10 @@ impl Context<'_> {
         }
     }
 
-    fn share_of(&self, kind: &str, bits_per_joule: f64, runs: &[RunResult]) -> Option<f64> {
+    fn share_of(&self, kind: &str, bits_per_joule: f64, estimates: &Estimates) -> Option<f64> {
         let limit = self.limits.iter().find(|limit| limit.kind == kind)?;
-        let delay = over_some(runs, |run| run.delay.map(|delay| delay.mean_s)).map(|delay| delay.mean);
-        let goodput_bps = over(runs, |run| run.goodput_bps).mean;
+        let delay = estimates.of(&DELAY).map(|delay| delay.mean);
+        let goodput_bps = estimates.of(&GOODPUT)?.mean;
         let applies = limit.applies_to(goodput_bps, delay);
         // Random messages may be more than offered on average.
         let more = limit.delivers.map_or(1.0, |delivers| (goodput_bps / delivers.goodput_bps).max(1.0));
@@ -188,14 +176,9 @@ fn efficiencies(runs: &[RunResult]) -> Vec<(u64, f64)> {
     runs.iter().map(|run| (run.seed, run.bits_per_joule)).collect()
 }
 
-/// Estimate over all runs, of which there must be at least one.
-fn over(runs: &[RunResult], metric: impl Fn(&RunResult) -> f64) -> Estimate {
-    over_some(runs, |run| Some(metric(run))).expect("a row has at least one run")
-}
-
 /// Estimate over the runs that have the metric.
-fn over_some(runs: &[RunResult], metric: impl Fn(&RunResult) -> Option<f64>) -> Option<Estimate> {
-    estimate(&runs.iter().filter_map(metric).collect::<Vec<_>>())
+fn over(runs: &[RunResult], metric: &Metric) -> Option<Estimate> {
+    estimate(&runs.iter().filter_map(|run| metric.of(run)).collect::<Vec<_>>())
 }
 
 /// Mean; NaN without values.

@@ -19,7 +19,7 @@ use joulepath_report::benchmark::{
     self, Benchmark, Cell, Entry, Extent, FamilyRow, Kind, Metric, ScenarioResult, ScenarioRow, Singles,
     Start, Task, Yardstick,
 };
-use joulepath_report::study::{self, Along, AlongLine, Places, Study, StudyRow};
+use joulepath_report::study::{self, Along, AlongLine, POLICY_METRICS, Places, Study, StudyRow};
 use joulepath_report::table::{self, Column, Line, Table};
 use joulepath_report::{
     AdvicePage, AdviceRange, AdviceWay, MapAxis, MapPage, Playground, PolicyRuns, StoredResults, advice_html,
@@ -269,11 +269,11 @@ fn study() -> Study {
         policy: label(policy),
         runs: 123_456,
         failed: 78,
-        goodput_bps: estimate(8e6 + 1e5 * f64::from(policy)),
-        joules_per_bit: estimate(4e-7 - 1e-8 * f64::from(policy)),
-        bits_per_joule: estimate(2.5e6 + 1e5 * f64::from(policy)),
+        estimates: POLICY_METRICS
+            .into_iter()
+            .zip([4e-7 - 1e-8 * f64::from(policy), 2.5e6 + 1e5 * f64::from(policy), 8e6, 12.3].map(estimate))
+            .collect(),
         ratio: Some((1.0 + 0.1 * f64::from(policy), None)),
-        completion_s: estimate(12.3),
     };
     let line = |policy: u32| AlongLine {
         policy: label(policy),

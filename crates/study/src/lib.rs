@@ -32,6 +32,7 @@
 //!
 //! ```
 //! use joulepath_model::cancel::Cancel;
+//! use joulepath_model::metric::GOODPUT;
 //! use joulepath_model::result::Provenance;
 //! use joulepath_study::compare::{Plan, Request, compare};
 //! use joulepath_study::engine::{self, EngineName};
@@ -41,7 +42,7 @@
 //! let engine = engine::open(EngineName::Fluid, &engine::EngineOptions::default())?;
 //! let plan = Plan::of(&source, &Request::default(), engine, &Provenance::default())?;
 //! let compared = compare(&plan, &mut event::unwatched, &Cancel::new());
-//! assert!(compared[0].comparison.rows.iter().all(|row| row.goodput_bps.mean > 0.0));
+//! assert!(compared[0].comparison.rows.iter().all(|row| row.mean(&GOODPUT) > 0.0));
 //! # Ok::<(), joulepath_study::error::Error>(())
 //! ```
 
@@ -71,6 +72,7 @@ pub mod judge;
 mod lines;
 pub mod map;
 pub mod marks;
+pub mod metrics;
 #[cfg(not(target_family = "wasm"))]
 pub mod own;
 pub mod parallel;

@@ -14,10 +14,11 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
 use joulepath_model::cancel::Cancel;
+use joulepath_model::metric::Metric;
 use joulepath_model::policy::Policy;
 use joulepath_model::random::{Domain, Stream};
 use joulepath_model::result::Provenance;
-use joulepath_report::map::{self, Axis, Map, Metric, SpotCheck, Winners};
+use joulepath_report::map::{self, Axis, Map, SpotCheck, Winners};
 
 use self::plane::Plane;
 use crate::batch::{Batch, Outcome, Wanted};
@@ -44,7 +45,7 @@ pub struct Request {
     /// The policies; default: those that the scenario names.
     pub policies: Option<Vec<Policy>>,
     /// Metric of the comparison.
-    pub metric: Metric,
+    pub metric: &'static Metric,
     /// Number of points that the packet engine runs too.
     pub spot_check: u32,
     /// Seeds of each run, for engines with random results.
@@ -274,6 +275,8 @@ fn draw(points: usize, count: usize) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
+    use joulepath_model::metric::{EFFICIENCY, GOODPUT};
+
     use super::*;
 
     /// Maps use the fluid engine by default, and scenarios name policies for all engines.
@@ -289,7 +292,7 @@ mod tests {
             variant: None,
             set: vec![("compare.policies".to_owned(), "[\"mptcp\", \"joule\"]".to_owned())],
             policies: policies.map(|list| crate::policies::parse(list).unwrap()),
-            metric: Metric::Goodput,
+            metric: &GOODPUT,
             spot_check: 0,
             seeds: 1,
             jobs: None,
@@ -322,7 +325,7 @@ mod tests {
             variant: None,
             set: vec![("duration".to_owned(), "\"2 s\"".to_owned())],
             policies: Some(crate::policies::parse("mptcp,uncoupled").unwrap()),
-            metric: Metric::BitsPerJoule,
+            metric: &EFFICIENCY,
             spot_check: 2,
             seeds: 2,
             jobs: None,

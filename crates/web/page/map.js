@@ -1,6 +1,6 @@
 // A map: the winning policy at each point of a plane of two keys.
 
-const METRICS = [["bits_per_joule", "bits per joule"], ["goodput_bps", "goodput"], ["energy_j", "energy"], ["completion_s", "completion time"]];
+const METRIC = "bits_per_joule";
 const AXES = ["x", "y"];
 const AXIS_NAMES = { x: "Horizontal axis", y: "Vertical axis" };
 const AXIS_SIGNS = { x: "→", y: "↑" };
@@ -43,14 +43,14 @@ function axisKeys(values) {
 }
 
 class MapPanel {
-  /** `changed` hears of a change by the user. */
-  constructor(box, changed) {
+  /** `metrics` are those that can decide; `changed` hears of a change by the user. */
+  constructor(box, metrics, changed) {
     this.box = box;
     this.changed = changed;
     this.keys = [];
     const chips = make("ul", { className: "chips-list", id: "map-keys" });
     const axes = AXES.map(axis => this.axis(axis, changed));
-    const metric = choice("map-metric", "The best by", "bits_per_joule", METRICS, changed);
+    const metric = choice("map-metric", "The best by", METRIC, metrics, changed);
     const check = field("map-check", "Points that the packet simulator checks", "0", changed);
     check.querySelector("input").inputMode = "numeric";
     box.replaceChildren(

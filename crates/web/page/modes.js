@@ -96,7 +96,7 @@ async function begin() {
     clearTimeout(timer);
     timer = setTimeout(act, pause);
   };
-  page.map = new MapPanel(at("map"), later(REST_MS, () => refresh()));
+  page.map = new MapPanel(at("map"), page.library.metrics, later(REST_MS, () => refresh()));
   page.advise = new AdvisePanel(at("advise"), page.library, later(SLIDER_MS, () => adviseNow()), compareAdvice);
   page.modes = modes();
   listen();

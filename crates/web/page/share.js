@@ -77,10 +77,8 @@ function asPython({ name, policies, seeds }) {
   return asCall("compare", [name], { policies: withoutOwn(policies), seeds }, "comparison");
 }
 
-/** The command line's name of a metric has no unit. */
 function mapOptions({ policies, metric, spot_check }) {
-  const short = { goodput_bps: "goodput", energy_j: "energy", completion_s: "completion" }[metric];
-  return { policies, metric: short ?? null, check: spot_check || null };
+  return { policies, metric: metric === METRIC ? null : metric, check: spot_check || null };
 }
 
 function asMapCommand(of) {
@@ -89,8 +87,7 @@ function asMapCommand(of) {
 }
 
 function asMapPython(of) {
-  const { policies, check } = mapOptions(of);
-  const metric = of.metric === METRICS[0][0] ? null : of.metric;
+  const { policies, metric, check } = mapOptions(of);
   return asCall("map", [of.name, ...of.axes], { policies, metric, spot_check: check }, "plane");
 }
 

@@ -4,11 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use joulepath_report::map::{Metric, html, json as to_json};
+use joulepath_report::map::{html, json as to_json};
 use joulepath_study::engine::{self, Engine, EngineName, EngineOptions};
 use joulepath_study::error::{Error, Result};
 use joulepath_study::map::{Plan, Request, parse_axis};
-use joulepath_study::policies;
+use joulepath_study::{metrics, policies};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ pub struct Question {
     pub policies: Option<String>,
     /// Horizontal and vertical axis: `KEY=LO..HI`, with `:N` and `log`.
     pub axes: [String; 2],
-    /// Metric of the comparison: `bits_per_joule`, `goodput_bps`, `energy_j` or `completion_s`.
+    /// Name of the metric that decides.
     pub metric: String,
     /// Number of points that the packet engine runs too.
     pub spot_check: u32,
@@ -58,8 +58,6 @@ fn with_plan<T>(
     points: &BTreeSet<usize>,
     work: impl FnOnce(&Plan<'_>) -> Result<T>,
 ) -> Result<T> {
-    let metrics = [Metric::BitsPerJoule, Metric::Goodput, Metric::Energy, Metric::Completion];
-    let metric = metrics.into_iter().find(|metric| metric.name() == of.metric);
     let policies = of.policies.as_deref().map(policies::parse).transpose()?;
     let named = policies.as_deref().unwrap_or_default();
     rules::refuse(named, "cannot be on a map, which is computed by formulas", "take it out of the policies")?;
@@ -68,7 +66,7 @@ fn with_plan<T>(
         variant: None,
         set: vec![],
         policies,
-        metric: metric.ok_or_else(|| Error::usage(format!("there is no metric `{}`", of.metric)))?,
+        metric: metrics::named(&of.metric)?,
         spot_check: of.spot_check,
         seeds: of.seeds,
         jobs: None,

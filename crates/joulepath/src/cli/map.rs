@@ -4,7 +4,10 @@ use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use joulepath_model::metric::{EFFICIENCY, Metric};
+use joulepath_study::metrics;
 
 use super::shared::{Changes, Engine, engine};
 use crate::complete;
@@ -43,8 +46,8 @@ pub(crate) struct MapOptions {
     #[arg(short, long, value_name = "LIST", add = complete::policies())]
     pub(crate) policies: Option<String>,
     /// What decides the winner.
-    #[arg(long, value_enum, default_value_t = MapMetric::BitsPerJoule)]
-    pub(crate) metric: MapMetric,
+    #[arg(long, value_parser = metric(), default_value = EFFICIENCY.name)]
+    pub(crate) metric: &'static Metric,
     /// Engine for all points: `fluid`, or `packet` for few points.
     #[arg(long, value_parser = engine(), default_value = "fluid")]
     pub(crate) engine: Engine,
@@ -73,16 +76,9 @@ pub(crate) struct MapOptions {
     pub(crate) quiet: bool,
 }
 
-/// What decides the winner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub(crate) enum MapMetric {
-    /// Data per joule.
-    BitsPerJoule,
-    /// Data per second.
-    Goodput,
-    /// Joules: the least wins.
-    Energy,
-    /// Time until files are complete: the least wins.
-    Completion,
+/// The metrics by which policies can be ranked.
+fn metric() -> impl TypedValueParser<Value = &'static Metric> {
+    let names = metrics::ranking().map(|metric| PossibleValue::new(metric.name).help(metric.title));
+    PossibleValuesParser::new(names)
+        .try_map(|name| metrics::named(&name).map_err(|error| error.in_one_line()))
 }

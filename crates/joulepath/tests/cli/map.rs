@@ -62,8 +62,18 @@ fn one_thread_and_all_give_the_same_bytes() {
 fn few_points_may_be_drawn_by_the_packet_engine() {
     let buffer = "receiver.buffer=16 KiB..64 KiB:2log";
     let arguments = [
-        "map", "quick", "--x", buffer, "--y", DELAY, "--engine", "packet", "--seeds", "1", "--metric",
-        "goodput",
+        "map",
+        "quick",
+        "--x",
+        buffer,
+        "--y",
+        DELAY,
+        "--engine",
+        "packet",
+        "--seeds",
+        "1",
+        "--metric",
+        "goodput_bps",
     ];
     let text = joulepath(&arguments).ok();
     assert!(text.contains("goodput · packet engine"), "{text}");

@@ -1,15 +1,18 @@
 //! First screen of a comparison: the best policy, its advantage, and its cost to user and other traffic.
 
+use std::borrow::Cow;
+
+use joulepath_model::metric::{Better, COMPETITORS, EFFICIENCY, GOODPUT};
 use joulepath_model::result::{Comparison, Row, RunResult};
 
 use super::chart::signed;
 use super::measure::{Contrast, Measure, Tone};
 use crate::scale::{Quantity, Scale};
-use crate::sheet::{Metric, Sheet, costs_energy};
+use crate::sheet::{Content, Sheet, costs_energy};
 
 /// A tile.
 pub(super) struct Fact {
-    pub(super) what: &'static str,
+    pub(super) what: Cow<'static, str>,
     /// The number, or a word as the answer.
     pub(super) number: String,
     pub(super) unit: String,
@@ -51,12 +54,12 @@ struct Answer<'a> {
 
 impl Answer<'_> {
     /// Text such as `175 ±3 kbit/J`.
-    fn shown(&self, metric: Metric, row: usize) -> Option<String> {
-        let column = self.sheet.columns.iter().find(|column| column.metric == metric)?;
+    fn shown(&self, content: Content, row: usize) -> Option<String> {
+        let column = self.sheet.columns.iter().find(|column| column.content == content)?;
         let cell = column.cells.get(row).filter(|cell| cell.value().is_some())?;
-        let unit = match metric {
-            Metric::TcpReference | Metric::LinkBound => "%",
-            Metric::TcpShare => "",
+        let unit = match content {
+            Content::TcpReference | Content::LinkBound => "%",
+            Content::TcpShare => "",
             _ => column.column.unit(),
         };
         // Keeps number and unit on one line.
@@ -64,14 +67,14 @@ impl Answer<'_> {
     }
 
     fn which(&self) -> Fact {
-        let efficiency = self.shown(Metric::Efficiency, self.best);
+        let efficiency = self.shown(Content::Metric(&EFFICIENCY), self.best);
         let shares = [
-            self.shown(Metric::TcpReference, self.best)
+            self.shown(Content::TcpReference, self.best)
                 .map(|share| format!("{share} of the TCP-rate reference")),
-            self.shown(Metric::LinkBound, self.best).map(|share| format!("{share} of the link bound")),
+            self.shown(Content::LinkBound, self.best).map(|share| format!("{share} of the link bound")),
         ];
         Fact {
-            what: if self.order.len() > 1 { "most data per joule" } else { "data per joule" },
+            what: if self.order.len() > 1 { "most data per joule" } else { "data per joule" }.into(),
             number: self.row.label.clone(),
             unit: String::new(),
             notes: efficiency.into_iter().chain(shares.into_iter().flatten()).collect(),
@@ -84,7 +87,7 @@ impl Answer<'_> {
         let &second = self.order.get(1)?;
         let name = |row: usize| &self.comparison.rows[row].label;
         let is_clear = |more: &Contrast| match more.interval {
-            Some(_) => more.tone(Measure::Goodput) == Tone::Better,
+            Some(_) => more.tone(Measure::Metric(&GOODPUT)) == Tone::Better,
             None => more.ratio > 1.0 + SAME,
         };
         let more = self.more_than(second)?;
@@ -93,7 +96,7 @@ impl Answer<'_> {
             Some(format!("{} against {}, {what}", difference(&more), name(row)))
         };
         let fact = |number: String, unit: &str, notes: Vec<String>| Fact {
-            what: "lead",
+            what: "lead".into(),
             number,
             unit: unit.into(),
             notes,
@@ -127,20 +130,21 @@ impl Answer<'_> {
     /// Time or goodput, compared with the best policy in that respect.
     fn users_price(&self) -> Fact {
         let measure = Measure::of_user(self.comparison);
-        let (metric, best) = match measure {
-            Measure::Completion => (Metric::Completion, "the shortest completion time"),
-            Measure::DelayP95 => (Metric::DelayP95, "the lowest p95 delay"),
-            _ => (Metric::Goodput, "the highest goodput"),
+        let metric = match measure {
+            Measure::Metric(metric) => metric,
+            _ => &GOODPUT,
         };
+        let is_rate = metric.better == Better::Higher;
+        let best = format!("the {} {}", if is_rate { "highest" } else { "shortest" }, metric.title);
         let fact = |number: String, unit: &str, note: String, class| Fact {
-            what: "cost for the user",
+            what: "cost for the user".into(),
             number,
             unit: unit.into(),
             notes: Some(note).filter(|note| !note.is_empty()).into_iter().collect(),
             class,
         };
         let rows = &self.comparison.rows;
-        let shown = |row: usize| self.shown(metric, row).unwrap_or_else(|| "–".into());
+        let shown = |row: usize| self.shown(Content::Metric(metric), row).unwrap_or_else(|| "–".into());
         if measure.of_row(self.row).is_none() {
             return fact("not known".into(), "", "no run had every file complete".into(), "price");
         }
@@ -149,7 +153,7 @@ impl Answer<'_> {
             self.order.iter().filter_map(|&row| Some((row, sign * measure.of_row(&rows[row])?.mean)));
         let leader = ranked.min_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(self.best, |(row, _)| row);
         if self.order.len() == 1 {
-            return Fact { what: measure.title(), ..fact(shown(self.best), "", String::new(), "") };
+            return Fact { what: measure.title().into(), ..fact(shown(self.best), "", String::new(), "") };
         }
         if leader == self.best {
             return fact("nothing".into(), "", format!("it also has {best}: {}", shown(self.best)), "");
@@ -157,8 +161,8 @@ impl Answer<'_> {
         let against = format!("{} against {} of {}", shown(self.best), shown(leader), rows[leader].label);
         match Contrast::of(measure, self.row, &rows[leader]) {
             Some(contrast) if contrast.tone(measure) == Tone::Worse || contrast.interval.is_none() => {
-                let unit = match measure {
-                    Measure::Goodput => "goodput",
+                let unit = match () {
+                    _ if is_rate => metric.title,
                     _ if contrast.ratio >= FACTOR => "the time",
                     _ => "longer",
                 };
@@ -172,7 +176,7 @@ impl Answer<'_> {
     /// Effect on other traffic: measured if TCP flows compete, else from the controller's definition.
     fn others_price(&self) -> Fact {
         if let Some(share) = self.row.tcp_share {
-            let shown = self.shown(Metric::TcpShare, self.best).unwrap_or_default();
+            let shown = self.shown(Content::TcpShare, self.best).unwrap_or_default();
             let note = "its goodput divided by a competing TCP’s; 1 is fair".to_owned();
             let fact = others(shown, "TCPs", note);
             return if share.mean > MOST_TCPS { self.priced(fact) } else { fact };
@@ -199,14 +203,15 @@ impl Answer<'_> {
     /// Loss of the competitors relative to the policy that leaves them most; `None` without competitors.
     fn competitors_price(&self) -> Option<Fact> {
         let rows = &self.comparison.rows;
-        let left = |&row: &usize| Measure::Competitors.of_row(&rows[row]).map(|value| value.mean);
-        let own = self.shown(Metric::Competitors, self.best)?;
+        let left = |&row: &usize| Measure::Metric(&COMPETITORS).of_row(&rows[row]).map(|value| value.mean);
+        let own = self.shown(Content::Metric(&COMPETITORS), self.best)?;
         let most = self.order.iter().copied().filter(|row| left(row).is_some());
         let most = most.max_by(|a, b| left(a).unwrap_or(0.0).total_cmp(&left(b).unwrap_or(0.0)))?;
-        let contrast = Contrast::of(Measure::Competitors, self.row, &rows[most]);
-        match contrast.filter(|contrast| contrast.tone(Measure::Competitors) == Tone::Worse) {
+        let contrast = Contrast::of(Measure::Metric(&COMPETITORS), self.row, &rows[most]);
+        match contrast.filter(|contrast| contrast.tone(Measure::Metric(&COMPETITORS)) == Tone::Worse) {
             Some(contrast) => {
-                let most = format!("with {} {}", rows[most].label, self.shown(Metric::Competitors, most)?);
+                let most =
+                    format!("with {} {}", rows[most].label, self.shown(Content::Metric(&COMPETITORS), most)?);
                 let note = format!("they get {own}; {most}");
                 Some(Fact { class: "price", ..others(difference(&contrast), "for the competitors", note) })
             }
@@ -235,12 +240,12 @@ impl Answer<'_> {
         let name = &self.comparison.rows[rest].label;
         let kind =
             if self.row.tcp_share.is_some() { "policy with at most 1.2 TCPs" } else { "coupled policy" };
-        Some(format!("best {kind}: {name}, {}", self.shown(Metric::Efficiency, rest)?))
+        Some(format!("best {kind}: {name}, {}", self.shown(Content::Metric(&EFFICIENCY), rest)?))
     }
 }
 
 fn others(number: String, unit: &str, note: String) -> Fact {
-    Fact { what: "cost for other traffic", number, unit: unit.into(), notes: vec![note], class: "" }
+    Fact { what: "cost for other traffic".into(), number, unit: unit.into(), notes: vec![note], class: "" }
 }
 
 /// Number of subflows that carry data: one on each path in use, for a single connection without a topology

@@ -1,5 +1,6 @@
 //! Charts without scripts: a row for each policy, best first. Positions are percentages of a row's track.
 
+use joulepath_model::metric::{SUNK, TAIL, TRANSFER};
 use joulepath_model::result::{Comparison, Row};
 
 use super::measure::{Contrast, Measure, Tone};
@@ -106,7 +107,7 @@ impl Field<'_> {
             _ => "more is better",
         };
         Chart {
-            title: measure.title().to_owned(),
+            title: measure.title(),
             hint: [scale.unit, direction]
                 .into_iter()
                 .filter(|text| !text.is_empty())
@@ -177,9 +178,9 @@ impl Field<'_> {
     /// Causes of the energy per bit.
     pub(super) fn causes(&self) -> Stack {
         let of_row = |row: &Row| {
-            let split = row.energy_split;
-            let per_bit = 1.0 / (efficiency(row) * split.total_j());
-            [split.sunk_j, split.transfer_j, split.tail_j].map(|joules| joules * per_bit).to_vec()
+            let joules = [&SUNK, &TRANSFER, &TAIL].map(|cause| row.mean(cause));
+            let per_bit = 1.0 / (efficiency(row) * joules.iter().sum::<f64>());
+            joules.map(|joules| joules * per_bit).to_vec()
         };
         let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
         let all = || self.rows().map(|(_, row)| of_row(row)).filter(|parts| finite(parts));

@@ -2,6 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use joulepath_model::metric::{
+    Better, COMPETITORS, COMPLETION, DELAY_P95, EFFICIENCY, ENERGY_PER_BIT, GOODPUT, Metric,
+};
+use joulepath_model::names::capitalised;
 use joulepath_model::result::{Comparison, Estimate, Row, RunResult};
 
 use crate::bootstrap::ratio_estimate;
@@ -10,76 +14,60 @@ use crate::scale::{Quantity, Value};
 /// A measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Measure {
+    /// The inverse of the mean efficiency, as in the table.
     EnergyPerBit,
-    Completion,
-    DelayP95,
-    Goodput,
     /// Goodput of a connection relative to a competing TCP flow.
     TcpShare,
-    /// Goodput of all competitors.
-    Competitors,
+    Metric(&'static Metric),
 }
 
 impl Measure {
     /// The user's cost: time if data ends or is waited for, else rate.
     pub(super) fn of_user(comparison: &Comparison) -> Measure {
-        let any = |has: fn(&Row) -> bool| comparison.rows.iter().any(has);
-        match () {
-            () if any(|row| row.completion_s.is_some()) => Measure::Completion,
-            () if any(|row| row.delay_p95_s.is_some()) => Measure::DelayP95,
-            () => Measure::Goodput,
-        }
+        let has = |metric: &&Metric| comparison.rows.iter().any(|row| row.has(metric));
+        Measure::Metric([&COMPLETION, &DELAY_P95].into_iter().find(has).unwrap_or(&GOODPUT))
     }
 
     /// Whether lower values are better.
     pub(super) fn less_is_better(self) -> bool {
         match self {
-            Measure::EnergyPerBit | Measure::Completion | Measure::DelayP95 | Measure::TcpShare => true,
-            Measure::Goodput | Measure::Competitors => false,
+            Measure::EnergyPerBit | Measure::TcpShare => true,
+            Measure::Metric(metric) => metric.better == Better::Lower,
         }
     }
 
-    pub(super) fn title(self) -> &'static str {
+    pub(super) fn title(self) -> String {
         match self {
-            Measure::EnergyPerBit => "Energy per bit",
-            Measure::Completion => "Completion time",
-            Measure::DelayP95 => "Delay, 95th percentile",
-            Measure::Goodput => "Goodput",
-            Measure::TcpShare => "Goodput relative to a competing TCP’s",
-            Measure::Competitors => "Goodput of the competitors",
+            Measure::EnergyPerBit => capitalised(ENERGY_PER_BIT.title),
+            Measure::TcpShare => "Goodput relative to a competing TCP’s".into(),
+            Measure::Metric(metric) => capitalised(metric.title),
         }
     }
 
     pub(super) fn quantity(self) -> Quantity {
         match self {
             Measure::EnergyPerBit => Quantity::EnergyPerBit,
-            Measure::Completion | Measure::DelayP95 => Quantity::Time,
-            Measure::Goodput | Measure::Competitors => Quantity::Rate,
             Measure::TcpShare => Quantity::Ratio,
+            Measure::Metric(metric) => metric.quantity,
         }
     }
 
     pub(super) fn of_row(self, row: &Row) -> Option<Value> {
         let value = |estimate: Estimate| Value::of(estimate, row, row.n);
         let value = match self {
-            Measure::EnergyPerBit => value(inverse(row.bits_per_joule?)),
-            Measure::Completion => Value::of(row.completion_s?, row, row.completed.unwrap_or(row.n)),
-            Measure::DelayP95 => value(row.delay_p95_s?),
-            Measure::Goodput => value(row.goodput_bps),
+            Measure::EnergyPerBit => value(inverse(row.estimate(&EFFICIENCY)?)),
             Measure::TcpShare => value(row.tcp_share?),
-            Measure::Competitors => value(row.competitors_bps?),
+            Measure::Metric(metric) => Value::of_row(metric, row)?,
         };
         value.mean.is_finite().then_some(value)
     }
 
-    /// Value of a run. Energy per bit is averaged as its inverse, as in the table.
+    /// Value of a run. Energy per bit is averaged as its inverse.
     fn of_run(self, run: &RunResult) -> Option<f64> {
         match self {
-            Measure::EnergyPerBit => (run.energy_j > 0.0).then_some(run.bits_per_joule),
-            Measure::Completion => run.completion_s,
-            Measure::DelayP95 => run.delay.map(|delay| delay.p95_s),
-            Measure::Goodput => Some(run.goodput_bps),
-            Measure::Competitors | Measure::TcpShare => Some(run.competitors_bps),
+            Measure::EnergyPerBit => EFFICIENCY.of(run),
+            Measure::TcpShare => COMPETITORS.of(run),
+            Measure::Metric(metric) => metric.of(run),
         }
     }
 }

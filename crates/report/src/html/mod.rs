@@ -18,17 +18,20 @@ pub(crate) mod reproduction;
 pub(crate) mod search;
 mod series;
 
+use std::cmp::Reverse;
+
 use answer::{Fact, facts};
 use askama::Template;
 use assets::Assets;
 use chart::{Field, Stack};
+use joulepath_model::metric::COMPETITORS;
 use joulepath_model::result::{Comparison, OverTime, PathRow};
 use measure::Measure;
 
 use crate::chart::{Chart, rows_html};
 use crate::machine::ReportError;
 use crate::scale::{Quantity, Scale, Value};
-use crate::sheet::{Metric, MetricColumn, Sheet, costs_energy, efficiency, notes, reference_name};
+use crate::sheet::{Sheet, SheetColumn, costs_energy, efficiency, notes, reference_name};
 use crate::table::{Cell, Column, Line, Table};
 
 /// One self-contained page: answer, charts, overview, time series, limits, provenance. It loads nothing; its
@@ -145,9 +148,9 @@ fn charts(field: &Field<'_>) -> Vec<Chart> {
         pairs.insert(0, (Measure::EnergyPerBit, Measure::EnergyPerBit));
     }
     if rows.iter().any(|row| row.tcp_share.is_some()) {
-        pairs.push((Measure::TcpShare, Measure::Competitors));
-    } else if rows.iter().any(|row| row.competitors_bps.is_some()) {
-        pairs.push((Measure::Competitors, Measure::Competitors));
+        pairs.push((Measure::TcpShare, Measure::Metric(&COMPETITORS)));
+    } else if rows.iter().any(|row| row.has(&COMPETITORS)) {
+        pairs.push((Measure::Metric(&COMPETITORS), Measure::Metric(&COMPETITORS)));
     }
     pairs
         .into_iter()
@@ -165,21 +168,9 @@ fn stacks(field: &Field<'_>) -> Vec<Stack> {
 }
 
 /// Columns by importance, because narrow screens need scrolling for the last ones.
-fn by_importance(sheet: &Sheet) -> Vec<&MetricColumn> {
-    let rank = |column: &&MetricColumn| match column.metric {
-        Metric::Efficiency => 0,
-        Metric::Ratio => 1,
-        Metric::TcpReference => 2,
-        Metric::LinkBound => 3,
-        Metric::Goodput => 4,
-        Metric::Completion | Metric::Completed => 5,
-        Metric::Delay | Metric::DelayP95 | Metric::Stall => 6,
-        Metric::TcpShare | Metric::Competitors => 7,
-        Metric::Shares => 8,
-        Metric::Retransmissions => 9,
-        Metric::Energy | Metric::RunEnergy | Metric::Power | Metric::Network => 10,
-    };
-    let mut columns: Vec<&MetricColumn> = sheet.columns.iter().collect();
+fn by_importance(sheet: &Sheet) -> Vec<&SheetColumn> {
+    let rank = |column: &&SheetColumn| Reverse(column.column.ranks());
+    let mut columns: Vec<&SheetColumn> = sheet.columns.iter().collect();
     columns.sort_by_key(rank);
     columns
 }

@@ -1,5 +1,6 @@
 //! Why one policy needs less energy than another.
 
+use joulepath_model::metric::ENERGY;
 use joulepath_model::result::{Comparison, PathRow, Row};
 
 use crate::scale::{Quantity, Scale, Value};
@@ -25,7 +26,7 @@ pub(super) fn reason(comparison: &Comparison, order: &[usize]) -> Option<String>
     let whole = is_whole(best) && is_whole(other);
     let spent = |row: &Row, path: &PathRow| match whole {
         true => path.energy_j,
-        false => path.energy_j / row.energy_j.mean / efficiency(row),
+        false => path.energy_j / row.mean(&ENERGY) / efficiency(row),
     };
     let pairs = best.paths.iter().zip(&other.paths).filter(|(own, its)| own.name == its.name);
     let spent_by = |(own, its): &(&PathRow, &PathRow)| (spent(best, own), spent(other, its));

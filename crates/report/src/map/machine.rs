@@ -56,7 +56,7 @@ pub fn json(map: &Map) -> Result<String, ReportError> {
         "title": map.title,
         "set": map.set,
         "engine": map.engine,
-        "metric": map.metric.name(),
+        "metric": map.metric.name,
         "tie": TIE,
         "partial": map.partial,
         "x": axis(&map.axes[0]),
@@ -84,7 +84,7 @@ pub fn csv(map: &Map) -> String {
     let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let [x, y] = &map.axes;
     let head = |axis: &Axis| quoted(&format!("{} [{}]", axis.keys.join(","), axis.unit));
-    let mut text = format!("{},{},policy,{},best,tied\n", head(x), head(y), map.metric.name());
+    let mut text = format!("{},{},policy,{},best,tied\n", head(x), head(y), map.metric.name);
     for (point, verdict) in map.winners.verdicts.iter().enumerate() {
         let (column, row) = map.column_and_row(point);
         for (policy, Policy { policy: name, .. }) in map.policies.iter().enumerate() {

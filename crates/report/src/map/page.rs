@@ -1,6 +1,9 @@
 //! The map as an HTML page.
 
+use joulepath_model::metric::Better;
+
 use super::table::{notes, regions};
+
 use super::{Axis, Map};
 use crate::html::map::{MapAxis, MapPage, map_html};
 use crate::machine::ReportError;
@@ -19,15 +22,14 @@ fn page(map: &Map) -> MapPage {
         values: (0..axis.numbers.len()).map(|index| axis.value(index)).collect(),
     };
     let set = map.set.iter().map(|(key, value)| format!("{key} = {value}"));
-    let mut chips =
-        vec![map.scenario.clone(), format!("{} engine", map.engine), map.metric.title().to_owned()];
+    let mut chips = vec![map.scenario.clone(), format!("{} engine", map.engine), map.metric.title.to_owned()];
     chips.extend(set);
     MapPage {
         title: map.title.clone(),
         answer: answer(map),
         chips,
-        metric: map.metric.title().to_owned(),
-        more_is_better: map.metric.is_gain(),
+        metric: map.metric.title.to_owned(),
+        more_is_better: map.metric.better == Better::Higher,
         x: axis(&map.axes[0]),
         y: axis(&map.axes[1]),
         policies: map.policies.iter().map(|policy| policy.label.clone()).collect(),
@@ -65,7 +67,7 @@ fn answer(map: &Map) -> String {
         others => format!("; {others} more elsewhere"),
     };
     match named.is_empty() {
-        true => format!("No policy has the best {} alone at any point.", map.metric.title()),
-        false => format!("Best {}: {} of the points{others}.", map.metric.title(), named.join(", ")),
+        true => format!("No policy has the best {} alone at any point.", map.metric.title),
+        false => format!("Best {}: {} of the points{others}.", map.metric.title, named.join(", ")),
     }
 }

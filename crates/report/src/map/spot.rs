@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Metric;
 use super::winners::Verdict;
+use joulepath_model::metric::Metric;
 use joulepath_model::quantile::median;
 
 /// A point in both engines.
@@ -40,7 +40,7 @@ impl SpotCheck {
         chosen: &[usize],
         values: &[Vec<Option<f64>>],
         packet: &[Vec<Option<f64>>],
-        metric: Metric,
+        metric: &Metric,
     ) -> Self {
         let column =
             |values: &[Vec<Option<f64>>], at: usize| values.iter().map(|v| v[at]).collect::<Vec<_>>();
@@ -78,6 +78,8 @@ impl SpotCheck {
 
 #[cfg(test)]
 mod tests {
+    use joulepath_model::metric::GOODPUT;
+
     use super::*;
 
     #[test]
@@ -86,7 +88,7 @@ mod tests {
         let map = [of([10.0, 10.0, 10.0]), of([9.0, 9.0, 9.0])];
         // The same winner; a different one by far; a different one by half a hundredth.
         let packet = [of([11.0, 9.0, 10.0]), of([9.0, 10.0, 10.05])];
-        let spot = SpotCheck::of(&[0, 1, 2], &map, &packet, Metric::Goodput);
+        let spot = SpotCheck::of(&[0, 1, 2], &map, &packet, &GOODPUT);
         assert_eq!((spot.same, spot.ties), (1, 1));
         // Differences: +0.1, −0.1, 0 and 0, 1/9, 1.05/9: the median of 0, 0, 0.1, 0.1, 0.111, 0.1167 is 0.1.
         assert!((spot.median.unwrap() - 0.1).abs() < 1e-12);

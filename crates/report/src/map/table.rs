@@ -38,7 +38,7 @@ pub fn table(map: &Map, width: usize, color: bool) -> String {
 fn title(map: &Map) -> String {
     let partial = if map.partial { " · INCOMPLETE" } else { "" };
     let engine = &map.engine;
-    format!("{} · {} · {engine} engine{partial}", map.title, map.metric.title())
+    format!("{} · {} · {engine} engine{partial}", map.title, map.metric.title)
 }
 
 /// The rows from the highest y, some with labels, and x below.
@@ -148,7 +148,7 @@ fn spot_note(map: &Map, spot: &SpotCheck) -> String {
         let _ = write!(
             note,
             "; its {} differs by {:.1} % in the median, by {:+.1} % at worst (`{policy}` at {place})",
-            map.metric.title(),
+            map.metric.title,
             median * 100.0,
             worst * 100.0
         );

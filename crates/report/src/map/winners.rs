@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Metric;
+use joulepath_model::metric::Metric;
+
+use super::shortfall;
 
 /// Relative distance from the best within which policies tie.
 pub const TIE: f64 = 0.01;
@@ -18,12 +20,12 @@ pub struct Verdict {
 
 impl Verdict {
     /// Winner of the policies' values at one point.
-    pub fn of(values: &[Option<f64>], metric: Metric) -> Self {
+    pub fn of(values: &[Option<f64>], metric: &Metric) -> Self {
         let known = || values.iter().enumerate().filter_map(|(i, value)| Some((i, (*value)?)));
         let Some((best, most)) = known().reduce(|a, b| if metric.is_better(b.1, a.1) { b } else { a }) else {
             return Verdict::default();
         };
-        let ties = known().filter(|(_, value)| metric.shortfall(*value, most) <= TIE).map(|(i, _)| i);
+        let ties = known().filter(|(_, value)| shortfall(metric, *value, most) <= TIE).map(|(i, _)| i);
         Verdict { best: Some(best), ties: ties.collect() }
     }
 
@@ -55,7 +57,7 @@ pub struct Winners {
 
 impl Winners {
     /// Winners of `values` by policy and point.
-    pub fn of(values: &[Vec<Option<f64>>], metric: Metric) -> Self {
+    pub fn of(values: &[Vec<Option<f64>>], metric: &Metric) -> Self {
         let points = values.first().map_or(0, Vec::len);
         let at = |point: usize| values.iter().map(|values| values[point]).collect::<Vec<_>>();
         let verdicts: Vec<Verdict> = (0..points).map(|point| Verdict::of(&at(point), metric)).collect();
@@ -69,7 +71,7 @@ impl Winners {
                 }
                 let best = verdict.best.and_then(|best| at(point)[best]);
                 if let (Some(value), Some(best)) = (values[point], best) {
-                    region.shortfall = region.shortfall.max(metric.shortfall(value, best));
+                    region.shortfall = region.shortfall.max(shortfall(metric, value, best));
                 }
             }
             region
@@ -81,23 +83,25 @@ impl Winners {
 
 #[cfg(test)]
 mod tests {
+    use joulepath_model::metric::{EFFICIENCY, ENERGY, GOODPUT};
+
     use super::*;
 
     #[test]
     fn policies_within_one_percent_tie_with_the_best() {
         let values = [Some(99.0), Some(100.0), Some(98.9), None];
-        let verdict = Verdict::of(&values, Metric::BitsPerJoule);
+        let verdict = Verdict::of(&values, &EFFICIENCY);
         assert_eq!(verdict, Verdict { best: Some(1), ties: vec![0, 1] });
         // For energy the lowest wins: 98.9. 99.0 is 0.1 % more, 100 is 1.1 % more.
-        let verdict = Verdict::of(&values, Metric::Energy);
+        let verdict = Verdict::of(&values, &ENERGY);
         assert_eq!(verdict, Verdict { best: Some(2), ties: vec![0, 2] });
-        assert_eq!(Verdict::of(&[None, None], Metric::Goodput), Verdict::default());
+        assert_eq!(Verdict::of(&[None, None], &GOODPUT), Verdict::default());
     }
 
     #[test]
     fn a_region_counts_clear_and_shared_points_and_the_farthest_distance() {
         let of = |values: [f64; 3]| values.map(Some).to_vec();
-        let winners = Winners::of(&[of([10.0, 5.0, 8.0]), of([5.0, 5.0, 10.0])], Metric::Goodput);
+        let winners = Winners::of(&[of([10.0, 5.0, 8.0]), of([5.0, 5.0, 10.0])], &GOODPUT);
         assert_eq!(winners.regions[0], Region { clear: 1, tied: 1, shortfall: 0.2 });
         assert_eq!(winners.regions[1], Region { clear: 1, tied: 1, shortfall: 0.5 });
     }

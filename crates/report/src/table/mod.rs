@@ -215,6 +215,11 @@ impl Column {
         Column { plain: rank, ..self }
     }
 
+    /// Ranks for hiding the column and its intervals.
+    pub(crate) fn ranks(&self) -> (Rank, Rank) {
+        (self.hidden, self.plain)
+    }
+
     /// Breaks cells into lines of at most `most` characters.
     pub fn fold(self, most: usize) -> Self {
         Column { fold: Some(most), ..self }

@@ -1,6 +1,9 @@
 //! First screen of a comparison: the best policy, its lead, and its cost.
 
-use joulepath_model::result::{Comparison, Manifest, PathResult, Reference, RunResult, ScenarioRef};
+use joulepath_model::metric::{EFFICIENCY, ENERGY, POWER};
+use joulepath_model::result::{
+    Comparison, Estimate, Manifest, PathResult, Reference, RunResult, ScenarioRef,
+};
 use joulepath_report::{PolicyRuns, TCP_REFERENCE, html, summarise};
 
 /// A policy with one run for each pair of efficiency (bit/J) and goodput (bit/s).
@@ -323,10 +326,10 @@ fn without_energy_costs_no_policy_is_the_most_efficient() {
     let mut all =
         comparison(&[policy("MPTCP", &[(90e3, 1e6), (90e3, 2e6)]), policy("DTS", &[(90e3, 1e6)])], None);
     for row in &mut all.rows {
-        for estimate in [&mut row.energy_j, &mut row.power_w] {
-            (estimate.mean, estimate.lo, estimate.hi) = (0.0, 0.0, 0.0);
+        for metric in [&ENERGY, &POWER] {
+            row.estimates.set(metric, Some(Estimate { mean: 0.0, lo: 0.0, hi: 0.0 }));
         }
-        row.bits_per_joule = None;
+        row.estimates.set(&EFFICIENCY, None);
     }
     let page = html(&all).unwrap();
     for absent in

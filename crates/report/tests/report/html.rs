@@ -1,5 +1,6 @@
 use crate::common::Fake;
 use crate::markup::{assert_loads_nothing, assert_well_formed};
+use joulepath_model::metric::EFFICIENCY;
 use joulepath_model::result::{Comparison, Estimate, Row};
 use joulepath_report::html;
 
@@ -143,7 +144,7 @@ fn energy_per_bit_is_the_inverse_of_efficiency_with_a_swapped_interval() {
     let mut comparison = Fake { policies: 2, ..Fake::default() }.comparison();
     comparison.references.clear();
     let of = |row: &mut Row, mean: f64, lo: f64, hi: f64| {
-        row.bits_per_joule = Some(Estimate { mean, lo, hi });
+        row.estimates.set(&EFFICIENCY, Some(Estimate { mean, lo, hi }));
     };
     // 1/200 = 5 µJ/bit between 1/250 = 4 and 1/160 = 6.25: half of 2.25; 1/100 = 10 between 8 and 12.5.
     of(&mut comparison.rows[0], 200e3, 160e3, 250e3);

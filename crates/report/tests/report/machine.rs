@@ -1,4 +1,5 @@
 use crate::common::Fake;
+use joulepath_model::metric::{EFFICIENCY, GOODPUT};
 use joulepath_model::result::{Comparison, RunResult};
 use joulepath_report::{PolicyRuns, runs_to_csv, summarise, to_csv, to_json};
 use serde_json::Value;
@@ -31,7 +32,7 @@ fn json_can_be_read_back() {
     assert_eq!(read.rows.len(), comparison.rows.len());
     for (read, row) in read.rows.iter().zip(&comparison.rows) {
         // serde_json's shortest decimal may be parsed as a neighbouring number.
-        assert!((read.goodput_bps.mean / row.goodput_bps.mean - 1.0).abs() < 1e-15);
+        assert!((read.mean(&GOODPUT) / row.mean(&GOODPUT) - 1.0).abs() < 1e-15);
     }
 }
 
@@ -47,7 +48,7 @@ fn rows_without_energy_have_no_efficiency_and_no_ratio() {
     };
     let scenario = Fake::default().comparison().scenario;
     for row in summarise(&scenario, &[], vec![runs("a"), runs("b")]) {
-        assert_eq!((row.bits_per_joule, row.ratio_interval), (None, None));
+        assert_eq!((row.estimate(&EFFICIENCY), row.ratio_interval), (None, None));
         assert!(serde_json::to_value(&row).unwrap()["ratio"].is_null());
     }
 }
@@ -82,7 +83,7 @@ fn csv_has_a_line_per_policy_and_the_numbers_of_the_rows() {
     for (line, row) in lines.iter().zip(&comparison.rows) {
         assert_eq!(line[column("policy")], row.policy);
         assert_eq!(line[column("label")], row.label);
-        assert_eq!(line[column("bits_per_joule_lo")].parse(), Ok(row.bits_per_joule.unwrap().lo));
+        assert_eq!(line[column("bits_per_joule_lo")].parse(), Ok(row.estimate(&EFFICIENCY).unwrap().lo));
         assert_eq!(line[column("lte_goodput_bps")].parse(), Ok(row.paths[1].goodput_bps));
         assert_eq!(line[column("completion_s_mean")], "", "there is no file");
     }

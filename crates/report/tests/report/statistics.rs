@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 
 use crate::common::{Fake, Noise};
+use joulepath_model::metric::{COMPLETION, EFFICIENCY};
 use joulepath_model::result::{Row, ScenarioRef, Series};
 use joulepath_report::{PolicyRuns, estimate, summarise, summarise_on};
 
@@ -42,7 +43,7 @@ fn ratios_refer_to_the_first_policy() {
     let comparison = Fake { policies: 2, ..Fake::default() }.comparison();
     let [first, second] = comparison.rows.as_slice() else { panic!("two rows") };
     assert_eq!((first.ratio, first.ratio_interval), (1.0, None));
-    let [own, of_first] = [second, first].map(|row| row.bits_per_joule.unwrap());
+    let [own, of_first] = [second, first].map(|row| row.estimate(&EFFICIENCY).unwrap());
     assert_eq!(second.ratio, own.mean / of_first.mean);
     let paired = second.ratio_interval.unwrap();
     assert!(paired.lo < second.ratio && second.ratio < paired.hi);
@@ -56,7 +57,7 @@ fn the_share_of_the_limit_divides_efficiencies() {
     let comparison = Fake { policies: 1, ..Fake::default() }.comparison();
     let row = &comparison.rows[0];
     for (limit, share) in comparison.references.iter().zip([row.tcp_reference_share, row.link_bound_share]) {
-        let ratio = share.unwrap() * limit.bits_per_joule / row.bits_per_joule.unwrap().mean;
+        let ratio = share.unwrap() * limit.bits_per_joule / row.mean(&EFFICIENCY);
         assert!((ratio - 1.0).abs() < 1e-12, "{ratio}");
     }
 }
@@ -70,7 +71,7 @@ fn completion_covers_complete_runs_and_their_number_is_given() {
     }
     let row = one_row(&comparison.scenario, runs);
     assert_eq!((row.n, row.completed), (4, Some(3)));
-    assert_eq!(row.completion_s.unwrap().mean, 12.0);
+    assert_eq!(row.mean(&COMPLETION), 12.0);
 }
 
 #[test]
@@ -79,7 +80,7 @@ fn a_file_that_never_completes_has_zero_complete_runs_and_no_time() {
     let mut runs = comparison.rows[0].runs.clone();
     runs.iter_mut().for_each(|run| run.completion_s = None);
     let row = one_row(&comparison.scenario, runs);
-    assert_eq!((row.completed, row.completion_s), (Some(0), None));
+    assert_eq!((row.completed, row.estimate(&COMPLETION)), (Some(0), None));
 }
 
 #[test]

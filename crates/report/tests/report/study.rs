@@ -1,6 +1,7 @@
 //! Page of a study.
 
 use crate::markup::{assert_loads_nothing, assert_well_formed};
+use joulepath_model::metric::{EFFICIENCY, ENERGY_PER_BIT, GOODPUT};
 use joulepath_model::result::Estimate;
 use joulepath_model::study::Quantity;
 use joulepath_report::study::{Along, AlongLine, Places, Study, StudyRow, html};
@@ -15,11 +16,14 @@ fn study() -> Study {
         policy: policy.into(),
         runs: 12,
         failed: 1,
-        goodput_bps: estimate(7.5e6),
-        joules_per_bit: estimate(1.0 / efficiency),
-        bits_per_joule: estimate(efficiency),
+        estimates: [
+            (&GOODPUT, estimate(7.5e6)),
+            (&ENERGY_PER_BIT, estimate(1.0 / efficiency)),
+            (&EFFICIENCY, estimate(efficiency)),
+        ]
+        .into_iter()
+        .collect(),
         ratio: Some((efficiency / 2e6, estimate(efficiency / 2e6))),
-        completion_s: None,
     };
     let line = |policy: &str| AlongLine {
         policy: policy.into(),

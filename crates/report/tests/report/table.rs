@@ -1,6 +1,7 @@
 //! The table in a terminal.
 
 use crate::common::Fake;
+use joulepath_model::metric::COMPLETION;
 use joulepath_model::result::{Comparison, RunResult};
 use joulepath_report::{PolicyRuns, html, summarise, table, to_csv};
 
@@ -155,7 +156,8 @@ fn a_comparison_without_runs_is_a_valid_table() {
 #[test]
 fn unknown_values_are_dashes() {
     let mut comparison = Fake { workload: "file", policies: 2, ..Fake::default() }.comparison();
-    (comparison.rows[1].completion_s, comparison.rows[1].completed) = (None, Some(0));
+    comparison.rows[1].estimates.set(&COMPLETION, None);
+    comparison.rows[1].completed = Some(0);
     let text = table(&comparison, 80, false);
     let line = text.lines().find(|line| line.starts_with("mptcp")).unwrap();
     assert!(line.contains('–') && line.contains("0/30"), "{text}");

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use joulepath_control::Setup;
 use joulepath_model::cancel::Cancel;
+use joulepath_model::metric::Metric;
 use joulepath_model::policy::Policy;
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario::Scenario;
-use joulepath_report::map::{Axis, Metric};
+use joulepath_report::map::Axis;
 
 use super::axis::set;
 use crate::batch::Wanted;
@@ -99,7 +100,7 @@ impl Plane {
         &self,
         chosen: &[usize],
         seeds: &[u64],
-        metric: Metric,
+        metric: &Metric,
         run: impl FnOnce(&[Wanted<'_>]) -> Vec<Option<RunResult>>,
     ) -> Vec<Vec<Option<f64>>> {
         let wanted = |&seed: &u64| {

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use joulepath_model::cancel::Cancel;
+use joulepath_model::metric::{ENERGY_PER_BIT, GOODPUT};
 use joulepath_model::result::Provenance;
 use joulepath_model::scenario::read_study;
 use joulepath_model::study::{Axis, Design, Levels};
 use joulepath_report::Field;
-use joulepath_report::study::{Along, AlongLine, Places, Study, StudyRow};
+use joulepath_report::study::{Along, AlongLine, POLICY_METRICS, Places, Study, StudyRow};
 
 use super::dataset::Dataset;
 use super::plan::{ENGINE, ERROR, POLICY};
@@ -58,24 +59,18 @@ fn names(names: &[&str]) -> Vec<String> {
 
 /// Rows in the order of the study's engines and policies.
 fn rows(dataset: &Dataset, cancel: &Cancel) -> Result<Vec<StudyRow>> {
-    let metrics = names(&["goodput_bps", "joules_per_bit", "bits_per_joule", "completion_s"]);
+    let metrics = POLICY_METRICS.map(|metric| metric.name.to_owned());
     let by = names(&[ENGINE, POLICY]);
     let summary = summary_in(dataset, Some(&by), Some(&metrics), &Parts::new(), cancel)?;
     let row = |group: &Group| {
         let [engine, policy] = &group.key[..] else { unreachable!("two columns are asked for") };
-        let [goodput_bps, joules_per_bit, bits_per_joule, completion_s] = group.estimates[..] else {
-            unreachable!("four metrics are asked for")
-        };
         StudyRow {
             engine: engine.to_string(),
             policy: policy.to_string(),
             runs: group.runs,
             failed: group.failed,
-            goodput_bps,
-            joules_per_bit,
-            bits_per_joule,
+            estimates: POLICY_METRICS.into_iter().zip(group.estimates.iter().copied()).collect(),
             ratio: group.ratio,
-            completion_s,
         }
     };
     let mut rows: Vec<StudyRow> = summary.groups.iter().map(row).collect();
@@ -105,7 +100,7 @@ fn along_axis(
         parts.insert(column.to_owned(), ends.collect());
     }
     let by = names(&[column, ENGINE, POLICY]);
-    let metrics = names(&["joules_per_bit", "goodput_bps"]);
+    let metrics = names(&[ENERGY_PER_BIT.name, GOODPUT.name]);
     let groups = summary_in(dataset, Some(&by), Some(&metrics), &parts, cancel)?.groups;
     let places = places(axis, log, &groups);
     let of_engine = |engine: &String| {

@@ -20,7 +20,7 @@ use super::parquet::{Column, Kind};
 use super::points::Points;
 
 /// Version of the columns and their meaning.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 /// Columns before the axes, and between the axes and the engine's results.
 pub(super) const RUN: &str = "run";
 pub(super) const POINT: &str = "point";
@@ -28,9 +28,7 @@ pub(super) const ENGINE: &str = "engine";
 pub(super) const POLICY: &str = "policy";
 pub(super) const SEED: &str = "seed";
 pub(super) const ERROR: &str = "error";
-/// Columns before and after the engine's results.
-const JOULES_PER_BIT: &str = "joules_per_bit";
-pub(super) const BITS_PER_JOULE: &str = "bits_per_joule";
+/// Column after the engine's results.
 const COMMIT: &str = "commit";
 
 /// A study with everything checked that does not need all points.
@@ -371,20 +369,7 @@ fn free<'a>(name: String, others: impl Iterator<Item = &'a Column>) -> String {
 
 /// An engine's result by column, without the columns that identify the run.
 pub(super) fn said(run: &RunResult) -> Vec<(String, Field)> {
-    let mut fields = vec![];
-    for (name, field) in run_record(run).fields {
-        if name == POLICY || name == SEED {
-            continue;
-        }
-        let is_efficiency = name == BITS_PER_JOULE;
-        fields.push((name, field));
-        if is_efficiency {
-            let joules = (run.bits_per_joule > 0.0).then(|| 1.0 / run.bits_per_joule);
-            let joules = joules.filter(|joules| joules.is_finite());
-            fields.push((JOULES_PER_BIT.to_owned(), Field::Number(joules)));
-        }
-    }
-    fields
+    run_record(run).fields.into_iter().filter(|(name, _)| name != POLICY && name != SEED).collect()
 }
 
 /// The same error, whose keys are those that the study changes.

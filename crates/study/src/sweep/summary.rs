@@ -3,26 +3,22 @@
 use std::collections::{BTreeMap, HashMap};
 
 use joulepath_model::cancel::Cancel;
+use joulepath_model::metric::{
+    COMPLETION, EFFICIENCY, ENERGY, ENERGY_PER_BIT, GOODPUT, Metric, POWER, RETRANSMISSIONS,
+};
 use joulepath_model::names::suggest;
 use joulepath_model::result::Estimate;
 use joulepath_report::{Field, Record, estimate, ratio_estimate, student, student_ratio};
 
 use super::dataset::Dataset;
 use super::parquet::Kind;
-use super::plan::{BITS_PER_JOULE, ENGINE, ERROR, POINT, POLICY, RUN, SEED};
+use super::plan::{ENGINE, ERROR, POINT, POLICY, RUN, SEED};
 use crate::error::{Error, Result};
 use crate::parallel;
 
 /// Default metrics. Metrics that no run has are left out.
-const METRICS: [&str; 7] = [
-    "goodput_bps",
-    "power_w",
-    "energy_j",
-    BITS_PER_JOULE,
-    "joules_per_bit",
-    "completion_s",
-    "retransmission_ratio",
-];
+const USUAL: [&Metric; 7] =
+    [&GOODPUT, &POWER, &ENERGY, &EFFICIENCY, &ENERGY_PER_BIT, &COMPLETION, &RETRANSMISSIONS];
 /// Number of runs from which intervals are Student's. The bootstrap's interval then differs by less than its
 /// random error, and takes minutes.
 const MANY: usize = 10_000;
@@ -113,7 +109,8 @@ pub(super) fn summary_in(
     let header = dataset.header();
     let usual = || header.axes.iter().cloned().chain([ENGINE, POLICY].map(str::to_owned)).collect();
     let by: Vec<String> = by.map_or_else(usual, <[String]>::to_vec);
-    let mut metrics: Vec<String> = of.map_or_else(|| METRICS.map(str::to_owned).to_vec(), <[String]>::to_vec);
+    let mut metrics: Vec<String> =
+        of.map_or_else(|| USUAL.map(|metric| metric.name.to_owned()).to_vec(), <[String]>::to_vec);
     check(dataset, &by, &metrics)?;
     let collected = Collected::of(dataset, &by, &metrics, parts)?;
     let mut groups: Vec<(Vec<Field>, Runs)> = collected.groups.into_values().collect();
@@ -197,7 +194,7 @@ struct Run {
 impl Collected {
     fn of(dataset: &Dataset, by: &[String], metrics: &[String], parts: &Parts) -> Result<Self> {
         let header = dataset.header();
-        let own = [RUN, POINT, ENGINE, SEED, POLICY, ERROR, BITS_PER_JOULE];
+        let own = [RUN, POINT, ENGINE, SEED, POLICY, ERROR, EFFICIENCY.name];
         let names: Vec<&str> = own.into_iter().chain(by.iter().chain(metrics).map(String::as_str)).collect();
         let mut collected = Collected { groups: BTreeMap::new(), first: HashMap::new() };
         let count = |cell: &Field| if let Field::Count(Some(count)) = cell { *count } else { 0 };
