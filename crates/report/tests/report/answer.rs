@@ -227,7 +227,7 @@ fn time_is_the_users_cost_of_a_file() {
     all.rows = summarise(&all.scenario, &all.references, policies.collect());
     let said = tiles(&all);
     assert_eq!(said[2], "cost for the user 50.0 % longer 3.00 s against 2.00 s of MPTCP");
-    assert!(html(&all).unwrap().contains("Completion time against MPTCP"));
+    assert!(html(&all).unwrap().contains("Completion against MPTCP"));
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn the_loss_of_a_competing_tcp_is_measured() {
     let page = html(&all).unwrap();
     assert!(
         page.contains("Goodput relative to a competing TCP’s")
-            && page.contains("Goodput of the competitors against")
+            && page.contains("Competitors against")
     );
     // 1.1 is within a fifth of RFC 6356's goal, so no alternative is named.
     let nearly = policy("DTS", &[(180e3, 1.1e6), (180e3, 1.1e6)]);
@@ -339,6 +339,5 @@ fn without_energy_costs_no_policy_is_the_most_efficient() {
     }
     assert!(page.contains("Goodput against MPTCP"));
     let text = joulepath_report::table(&all, usize::MAX, false);
-    let efficiency = text.lines().find(|line| line.starts_with("MPTCP")).unwrap();
-    assert!(efficiency.contains('–'), "{text}");
+    assert!(!text.contains("efficiency"), "{text}");
 }
