@@ -82,7 +82,7 @@ def test_an_invalid_axis_is_reported(axis: str) -> None:
 def test_maps_of_unknown_metrics_and_engines_are_refused() -> None:
     axes = ("path.wifi.loss=0.1 %..10 %:2log", "path.lte.delay=5 ms..50 ms:2")
     with pytest.raises(jp.UsageError, match="no metric `speed`"):
-        jp.map("quick", *axes, metric="speed")  # type: ignore[arg-type]
+        jp.map("quick", *axes, metric="speed")
     with pytest.raises(jp.UsageError, match="hundreds of points"):
         jp.map("quick", *axes, engine="kernel")  # type: ignore[arg-type]
 

@@ -108,8 +108,8 @@ impl Quantity {
 }
 
 macro_rules! metrics {
-    ($($(#[$doc:meta])* $id:ident: $name:literal, $title:literal, $quantity:ident, $better:ident, $columns:expr,
-        $read:expr;)*) => {
+    ($($(#[$doc:meta])* $id:ident: $name:literal, $title:literal, $quantity:ident, $better:ident,
+        $columns:expr, $read:expr;)*) => {
         $($(#[$doc])* pub static $id: Metric = Metric {
             name: $name,
             title: $title,

@@ -8,7 +8,7 @@
 //! | `sample`, `tiers` | ranked families: means with intervals, and distinguishable policies |
 //! | `quantile` | random families: median and worst 10 % |
 //! | `versus` | policies against the best realisable baseline |
-//! | `measured`, `schema`, `rows` | results of all runs, the JSON, and its computation |
+//! | `schema`, `measured`, `rows` | the JSON, and its computation |
 //! | `part`, `tables`, `targets`, `front`, `page` | for terminals and Markdown, as a picture, as HTML |
 
 pub(crate) mod front;
@@ -21,7 +21,7 @@ mod quantile;
 mod rows;
 mod sample;
 mod schema;
-pub(crate) mod tables;
+mod tables;
 mod targets;
 mod tiers;
 mod versus;

@@ -301,17 +301,18 @@ pub fn read_stored(file: &Path) -> Result<StoredResults> {
     Ok(stored)
 }
 
-/// Adds the rows of `file`, if there is one, that `new` lacks, and the kernel's measurement of those that `new`
-/// measured without the kernel. False if `new` is partial, so that `file` should stay as it is.
+/// Adds the rows of `file`, if there is one, that `new` lacks, and the kernel's measurement of those that
+/// `new` measured without the kernel. False if `new` is partial, so that `file` should stay as it is.
 ///
 /// # Errors
 /// If the file cannot be read, or is something else.
 pub fn merge_experiments(new: &mut Reproduction, file: &Path) -> Result<bool> {
-    if file.exists() && !new.partial {
-        if let StoredResults::Reproduction(old) = read_stored(file)? {
-            made::merge(new, old)?;
-            with_values(new)?;
-        }
+    if file.exists()
+        && !new.partial
+        && let StoredResults::Reproduction(old) = read_stored(file)?
+    {
+        made::merge(new, old)?;
+        with_values(new)?;
     }
     Ok(!file.exists() || !new.partial)
 }
@@ -322,10 +323,11 @@ pub fn merge_experiments(new: &mut Reproduction, file: &Path) -> Result<bool> {
 /// # Errors
 /// If the file cannot be read, or is something else.
 pub fn merge_claims(new: &mut Search, file: &Path) -> Result<bool> {
-    if file.exists() && !new.partial {
-        if let StoredResults::Search(old) = read_stored(file)? {
-            made::merge_search(new, old)?;
-        }
+    if file.exists()
+        && !new.partial
+        && let StoredResults::Search(old) = read_stored(file)?
+    {
+        made::merge_search(new, old)?;
     }
     Ok(!file.exists() || !new.partial)
 }

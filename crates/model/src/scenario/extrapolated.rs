@@ -10,7 +10,7 @@ impl Scenario {
         let paths = self.paths.iter().enumerate();
         let beyond: Vec<String> = paths
             .filter_map(|(index, path)| {
-                let group = self.connections.iter().find(|group| group.paths.iter().any(|p| *p == index))?;
+                let group = self.connections.iter().find(|group| group.paths.contains(&index))?;
                 let (link, traffic) = match group.direction {
                     Direction::Download => (path.radio.0, Traffic::Down),
                     Direction::Upload => (path.radio.1, Traffic::Up),

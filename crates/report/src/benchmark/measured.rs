@@ -1,4 +1,4 @@
-//! Results of all runs, before they become rows.
+//! Results of all runs.
 
 use super::measure::Cell;
 use super::schema::{Entry, FamilyRow, LeftOut, ScenarioResult};
@@ -17,7 +17,6 @@ pub struct Measured<'a> {
 }
 
 impl Measured<'_> {
-    /// Results of an entry by scenario; `None` where it did not run.
     pub(super) fn cells(&self, column: usize) -> Vec<Option<&Cell>> {
         self.results.iter().map(|result| result.cells[column].as_ref().ok()).collect()
     }

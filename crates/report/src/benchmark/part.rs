@@ -1,4 +1,4 @@
-//! A table of the report with its title.
+//! A table with its title.
 
 use crate::table::Table;
 

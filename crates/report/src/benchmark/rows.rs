@@ -60,37 +60,35 @@ fn rule(kind: Kind) -> String {
     }
 }
 
-impl Measured<'_> {
-    /// Row of an entry. `of_family(scenarios, metric)` computes a metric in a family.
-    fn row(
-        &self,
-        column: usize,
-        metrics: &[Metric],
-        of_family: impl Fn(&[usize], Metric) -> Option<OfFamily>,
-    ) -> Row {
-        let by_metric = |(family, scenarios): (&FamilyRow, Vec<usize>)| {
-            let known = metrics.iter().filter_map(|&metric| Some((metric, of_family(&scenarios, metric)?)));
-            (family.name.clone(), known.collect())
-        };
-        let cell = |result: &ScenarioResult| match &result.cells[column] {
-            Err(why) => CellRow::Missing { missing: why.clone() },
-            Ok(cell) => {
-                let known = metrics.iter().filter_map(|&metric| Some((metric, cell.of_scenario(metric)?)));
-                CellRow::Measured(known.collect())
-            }
-        };
-        Row {
-            entry: self.entries[column].clone(),
-            tier: None,
-            also: vec![],
-            takes_too_much: false,
-            harms: false,
-            overall: BTreeMap::new(),
-            harm: None,
-            versus: BTreeMap::new(),
-            families: self.families.iter().zip(self.strata()).map(by_metric).collect(),
-            scenarios: self.results.iter().map(|result| (result.row.name.clone(), cell(result))).collect(),
+/// Row of an entry. `of_family(scenarios, metric)` computes a metric in a family.
+fn row(
+    measured: &Measured<'_>,
+    column: usize,
+    metrics: &[Metric],
+    of_family: impl Fn(&[usize], Metric) -> Option<OfFamily>,
+) -> Row {
+    let by_metric = |(family, scenarios): (&FamilyRow, Vec<usize>)| {
+        let known = metrics.iter().filter_map(|&metric| Some((metric, of_family(&scenarios, metric)?)));
+        (family.name.clone(), known.collect())
+    };
+    let cell = |result: &ScenarioResult| match &result.cells[column] {
+        Err(why) => CellRow::Missing { missing: why.clone() },
+        Ok(cell) => {
+            let known = metrics.iter().filter_map(|&metric| Some((metric, cell.of_scenario(metric)?)));
+            CellRow::Measured(known.collect())
         }
+    };
+    Row {
+        entry: measured.entries[column].clone(),
+        tier: None,
+        also: vec![],
+        takes_too_much: false,
+        harms: false,
+        overall: BTreeMap::new(),
+        harm: None,
+        versus: BTreeMap::new(),
+        families: measured.families.iter().zip(measured.strata()).map(by_metric).collect(),
+        scenarios: measured.results.iter().map(|result| (result.row.name.clone(), cell(result))).collect(),
     }
 }
 
@@ -111,7 +109,7 @@ fn random(measured: &Measured<'_>, column: usize) -> Row {
         takes_too_much: harm.share_above_120 as f64 > MOST_TAKEN * harm.on_quiet_links as f64,
         harms: harm.kept_below_090 as f64 > MOST_HARMED * harm.beside_tcps as f64,
         harm: Some(harm),
-        ..measured.row(column, Kind::Random.metrics(), of_family)
+        ..row(measured, column, Kind::Random.metrics(), of_family)
     }
 }
 
@@ -183,7 +181,7 @@ fn ranked_row(
     };
     let metrics = Kind::Ranked.metrics();
     let overall: BTreeMap<Metric, Overall> = metrics.iter().filter_map(overall).collect();
-    let row = measured.row(column, metrics, |scenarios, metric| {
+    let row = row(measured, column, metrics, |scenarios, metric| {
         Some(OfFamily::Mean { mean: rounded(mean_over(scenarios, seeds, &cells, metric)?) })
     });
     let row = Row { also, overall, ..row };

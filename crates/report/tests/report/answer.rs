@@ -270,10 +270,7 @@ fn the_loss_of_a_competing_tcp_is_measured() {
          best policy with at most 1.2 TCPs: MPTCP, 100 kbit/J"
     );
     let page = html(&all).unwrap();
-    assert!(
-        page.contains("Goodput relative to a competing TCP’s")
-            && page.contains("Competitors against")
-    );
+    assert!(page.contains("Goodput relative to a competing TCP’s") && page.contains("Competitors against"));
     // 1.1 is within a fifth of RFC 6356's goal, so no alternative is named.
     let nearly = policy("DTS", &[(180e3, 1.1e6), (180e3, 1.1e6)]);
     let fair = policy("MPTCP", &[(100e3, 0.9e6), (100e3, 0.9e6)]);

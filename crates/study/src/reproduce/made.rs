@@ -150,8 +150,8 @@ fn since(made: &Made, present: Option<&Made>) -> Since {
     }
 }
 
-/// Adds the rows of `old` that `new` lacks, without papers and values, and the kernel's measurement of those that `new` measured without
-/// the kernel.
+/// Adds the rows of `old` that `new` lacks, without papers and values, and the kernel's measurement of those
+/// that `new` measured without the kernel.
 ///
 /// # Errors
 /// If a file under `papers/` is wrong.
