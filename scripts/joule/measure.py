@@ -20,6 +20,7 @@ from common import (
     ROOT,
     distilled,
     joulepath,
+    means,
     rounded,
     runs,
     write_json,
@@ -158,8 +159,8 @@ def measure_ablation() -> dict:
     for row in benchmark["policies"]:
         kept = defaultdict(list)
         for scenario, values in row["scenarios"].items():
-            if values.get("kept") is not None:
-                kept[scenario.rsplit("-", 2)[0]].append(values["kept"] >= ENOUGH)
+            if (least := means(values).get("kept")) is not None:
+                kept[scenario.rsplit("-", 2)[0]].append(least >= ENOUGH)
         families = {
             name: {
                 word: [
