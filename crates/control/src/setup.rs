@@ -308,6 +308,7 @@ mod tests {
     use joulepath_model::scenario::load;
 
     use super::*;
+    use crate::policy::POLICIES;
 
     const TWO_PATHS: &str = r#"
         title = "two paths"
@@ -340,10 +341,14 @@ mod tests {
     }
 
     #[test]
-    fn every_controller_is_a_policy() {
+    fn every_controller_is_a_policy_unless_a_bundle_has_its_name() {
         for controller in Controller::all() {
-            let setup = setup(controller.name()).unwrap();
-            assert_eq!((setup.policy(), setup.controller()), (controller.name(), controller));
+            let name = controller.name();
+            let bundle = POLICIES.iter().find(|bundle| bundle.name == name);
+            let own = setup(name).unwrap();
+            let expected = (name, bundle.map_or(name, |bundle| bundle.cc));
+            assert_eq!((own.policy(), own.controller().name()), expected);
+            assert_eq!(setup(&format!("mptcp[cc={name}]")).unwrap().controller(), controller);
         }
     }
 
