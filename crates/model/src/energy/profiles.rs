@@ -42,12 +42,15 @@ pub fn profile(name: &str) -> Option<InterfaceEnergy> {
 }
 
 /// The profile whose name is most similar to `name`, if one is similar enough to be a likely misspelling.
+/// Profiles of the papers' experiments only if the whole name is meant.
 pub fn nearest(name: &str) -> Option<&'static str> {
     const EXPERIMENT: &str = "-seed";
+    const SLIPS: usize = 2;
     let general = profile_names().filter(|known| !known.contains(EXPERIMENT));
-    match name.contains(EXPERIMENT) {
-        true => names::nearest(name, profile_names()),
-        false => names::nearest(name, general).or_else(|| names::nearest(name, profile_names())),
+    let any = names::nearest(name, profile_names())?;
+    match strsim::damerau_levenshtein(&name.to_lowercase(), any) <= SLIPS || name.contains(EXPERIMENT) {
+        true => Some(any),
+        false => names::nearest(name, general).or(Some(any)),
     }
 }
 

@@ -206,6 +206,8 @@ fn the_nearest_profile_is_suggested_for_a_misspelt_name() {
     assert_eq!(nearest("wifi-huang2021"), Some("wifi-huang2012"));
     assert_eq!(nearest("LTE-seed000"), Some("lte-seed000"));
     assert_eq!(nearest("5g-mmwave"), Some("5g-mmwave-2021"));
+    assert_eq!(nearest("wifi-sed000"), Some("wifi-seed000"));
+    assert_eq!(nearest("wifi-2021"), Some("wifi6-2021"));
     assert_eq!(nearest("zzz"), None);
 }
 
