@@ -39,6 +39,7 @@ __all__ = [
     "host_selector",
     "load_controller",
     "map",
+    "metrics",
     "part_names",
     "policies",
     "references",
