@@ -20,7 +20,7 @@ pub struct Metric {
     pub quantity: Quantity,
     /// Which of two values is better.
     pub better: Better,
-    /// Its columns in a comparison's table, of which one is shown at most.
+    /// Its columns in a comparison's table: the first that applies is shown.
     pub columns: &'static [Column],
     read: fn(&RunResult) -> Option<f64>,
 }
@@ -32,8 +32,6 @@ pub enum Better {
     Higher,
     /// The lower one.
     Lower,
-    /// It depends.
-    Unclear,
 }
 
 /// A column of a metric in the table of a comparison.
@@ -207,7 +205,6 @@ impl Metric {
         match self.better {
             Better::Higher => a > b,
             Better::Lower => a < b,
-            Better::Unclear => false,
         }
     }
 }

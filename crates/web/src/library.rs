@@ -2,7 +2,7 @@
 
 use joulepath_control::policy::{POLICIES, PolicyInfo};
 use joulepath_model::energy::{self, DevicePreset, Profile};
-use joulepath_study::metrics;
+use joulepath_model::metric::METRICS;
 use joulepath_study::shipped::SCENARIOS;
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ pub fn library() -> Value {
         "policies": POLICIES.iter().map(policy).collect::<Vec<_>>(),
         "profiles": energy::profiles().map(profile).collect::<Vec<_>>(),
         "devices": energy::device_presets().map(device).collect::<Vec<_>>(),
-        "metrics": metrics::ranking().map(|metric| (metric.name, metric.title)).collect::<Vec<_>>(),
+        "metrics": METRICS.iter().map(|metric| (metric.name, metric.title)).collect::<Vec<_>>(),
         "rules": { "policy": rules::NAME, "presets": rules::presets() },
     })
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use joulepath_model::metric::{EFFICIENCY, Metric};
+use joulepath_model::metric::{EFFICIENCY, METRICS, Metric};
 use joulepath_study::metrics;
 
 use super::shared::{Changes, Engine, engine};
@@ -76,9 +76,9 @@ pub(crate) struct MapOptions {
     pub(crate) quiet: bool,
 }
 
-/// The metrics by which policies can be ranked.
+/// The name of a metric.
 fn metric() -> impl TypedValueParser<Value = &'static Metric> {
-    let names = metrics::ranking().map(|metric| PossibleValue::new(metric.name).help(metric.title));
+    let names = METRICS.iter().map(|metric| PossibleValue::new(metric.name).help(metric.title));
     PossibleValuesParser::new(names)
         .try_map(|name| metrics::named(&name).map_err(|error| error.in_one_line()))
 }

@@ -14,7 +14,7 @@ pub struct Made {
     pub set_up: String,
     /// Hash of the engine's stored results for these scenarios and policies; empty for a row without runs.
     pub engine: String,
-    /// What has changed since, as far as it has been compared.
+    /// Changes since then that the reader of the stored results has found.
     #[serde(skip)]
     pub since: Since,
 }

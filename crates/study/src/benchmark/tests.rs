@@ -100,8 +100,8 @@ fn oracles_are_for_random_families_and_a_search_needs_one() {
     assert!(search.contains("starts from the oracle"), "{search}");
 }
 
-/// Competitors of a shared bottleneck keep as much beside NewReno with three seeds as beside the same NewReno
-/// with three others: what `kept` calls harm is no noise.
+/// Competitors of a shared bottleneck keep as much next to NewReno with three seeds as next to the same
+/// NewReno with three others: what `kept` calls harm is no noise.
 #[test]
 fn a_newreno_does_not_harm_competitors_of_a_shared_bottleneck() {
     const SCENARIOS: u32 = 20;
