@@ -59,6 +59,9 @@ fn estimate_of_sums<const COLUMNS: usize>(
         return resample(n, |indices| statistic(sum(indices)));
     }
     let mean = statistic(rows.iter().fold([0.0; COLUMNS], plus));
+    if rows.windows(2).all(|pair| pair[0] == pair[1]) {
+        return Some(Estimate { mean, lo: mean, hi: mean });
+    }
     let mut statistics = Vec::with_capacity(RESAMPLES);
     for resamples in drawn(n).chunks_exact(ABREAST * n) {
         let mut sums = [[0.0; COLUMNS]; ABREAST];
@@ -148,6 +151,10 @@ mod tests {
             };
             assert_eq!(ratio_estimate(&pairs), resample(pairs.len(), ratio));
         }
+        let constant = [0.1; 7];
+        assert_eq!(estimate(&constant), resample(7, |indices| {
+            indices.iter().map(|&i| constant[i]).sum::<f64>() / indices.len() as f64
+        }));
     }
 
     #[test]
