@@ -15,8 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "img"
-POLICIES = {"single:wifi": "WiFi alone", "mptcp": "Multipath TCP", "joule": "Joulepath"}
-PARTS = {"transfer_j": "moving data", "tail_j": "waiting after the last packet", "sunk_j": "being awake"}
+POLICIES = {"single:wifi": "WiFi alone", "mptcp": "MPTCP, LIA", "linux": "MPTCP, Linux", "joule": "Joulepath"}
+PARTS = {"energy_transfer_j": "moving data", "energy_tail_j": "waiting after the last packet", "energy_sunk_j": "the phone being awake"}
 STYLE = """
 svg { color-scheme: light dark; font: 14px system-ui, sans-serif; }
 .ground { fill: #fff; fill: light-dark(#fff, #181d23); }
@@ -26,9 +26,9 @@ text { fill: #1b2127; fill: light-dark(#1b2127, #e6e9ed); }
 .box { fill: #eef2f6; fill: light-dark(#eef2f6, #232a32); stroke: #8f9ba8; }
 .line { fill: none; stroke: #5b6672; stroke: light-dark(#5b6672, #a5b0bc); stroke-width: 1.5; }
 .tip { fill: #5b6672; fill: light-dark(#5b6672, #a5b0bc); }
-.transfer_j, .on { fill: #00684c; fill: light-dark(#00684c, #3ccf9f); }
-.tail_j, .waits { fill: #d9822b; fill: light-dark(#d9822b, #f0a35c); }
-.sunk_j, .off { fill: #b3bcc6; fill: light-dark(#b3bcc6, #4d5864); }
+.energy_transfer_j, .on { fill: #00684c; fill: light-dark(#00684c, #3ccf9f); }
+.energy_tail_j, .waits { fill: #d9822b; fill: light-dark(#d9822b, #f0a35c); }
+.energy_sunk_j, .off { fill: #b3bcc6; fill: light-dark(#b3bcc6, #4d5864); }
 """
 
 
@@ -75,7 +75,7 @@ def demo(program: Path) -> str:
         y, x = 48 + 44 * i, 140.0
         parts.append(text(130, y + 20, POLICIES[row["policy"]], "", "end"))
         for part in PARTS:
-            width = scale * row["energy_split"][part]
+            width = scale * row[part]["mean"]
             parts.append(rectangle(x, y, width, 30, part))
             x += width
         said = f"{row['energy_j']['mean']:.1f} J, {row['completion_s']['mean']:.1f} s"
@@ -83,9 +83,9 @@ def demo(program: Path) -> str:
         parts.append(text(x + 8, y + 20, said))
     x = 140.0
     for part, name in PARTS.items():
-        parts += [rectangle(x, 188, 12, 12, part), text(x + 18, 199, name, "dim")]
+        parts += [rectangle(x, 232, 12, 12, part), text(x + 18, 243, name, "dim")]
         x += 34 + 6.6 * len(name)
-    return picture(720, 216, "; ".join(told), parts)
+    return picture(720, 260, "; ".join(told), parts)
 
 
 def radio(_: Path) -> str:

@@ -143,7 +143,7 @@ def advise(
     Args:
         paths: for each name a dict with ``rate``, ``rtt``, ``energy`` and optionally ``loss`` and ``burst``
             (mean number of packets lost in a row), or texts as on the command line:
-            ``"wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012"``.
+            ``"wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi6-2021"``.
         size: size of the download: ``"10 MB"``.
         deadline: time limit, if any: ``"5 s"``.
         rate: rate at which the data is produced or played, if any; not together with ``deadline``.

@@ -68,7 +68,7 @@ def test_a_text_that_looks_like_a_number_stays_a_text() -> None:
 
 def test_keys_have_priority_over_variants() -> None:
     home = jp.Scenario("home-wifi-lte")
-    assert home.variants == ["1MB", "200MB", "radios2021"]
+    assert home.variants == ["1MB", "200MB", "radios2012"]
     small = home.with_({"duration": "9 s"}).with_variant("1MB")
     assert (small.variant, small.duration_s) == ("1MB", 9.0)
     with pytest.raises(jp.UsageError, match="has no variant `2MB`"):

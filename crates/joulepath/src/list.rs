@@ -68,8 +68,8 @@ fn note(what: Listed) -> Option<&'static str> {
         ),
         Listed::Allocators => Some("Use one in a policy: `mptcp[cc=eemptcp,allocator=eemptcp]`."),
         Listed::Energy => Some(
-            "Use one in a scenario: `energy = \"lte-huang2012\"`; or in a question, those of interfaces as \
-             `joulepath advise --path lte:…,energy=lte-huang2012`, those of devices as `--device phone2015`.",
+            "Use one in a scenario: `energy = \"lte-2021\"`; or in a question, those of interfaces as \
+             `joulepath advise --path lte:…,energy=lte-2021`, those of devices as `--device 5g2021`.",
         ),
         Listed::Scenarios => Some("`joulepath compare NAME` runs one; `joulepath show NAME` prints it."),
     }

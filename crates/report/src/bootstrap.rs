@@ -152,9 +152,12 @@ mod tests {
             assert_eq!(ratio_estimate(&pairs), resample(pairs.len(), ratio));
         }
         let constant = [0.1; 7];
-        assert_eq!(estimate(&constant), resample(7, |indices| {
-            indices.iter().map(|&i| constant[i]).sum::<f64>() / indices.len() as f64
-        }));
+        assert_eq!(
+            estimate(&constant),
+            resample(7, |indices| {
+                indices.iter().map(|&i| constant[i]).sum::<f64>() / indices.len() as f64
+            })
+        );
     }
 
     #[test]

@@ -23,8 +23,8 @@ const PRESETS = [["", "Energy alone counts"], ["balanced", "balanced: a second i
 const COUPLINGS = [["", "uncoupled: a TCP on each path"], ["lia", "lia: together a TCP on the best path"], ["olia", "olia: as lia, on the best paths alone"]];
 
 const FIRST_PATHS = [
-  { name: "wifi", rate: "20", rtt: "30", loss: "1", burst: "1", energy: "wifi-huang2012" },
-  { name: "lte", rate: "40", rtt: "50", loss: "0", burst: "1", energy: "lte-huang2012" },
+  { name: "wifi", rate: "20", rtt: "30", loss: "1", burst: "1", energy: "wifi6-2021" },
+  { name: "lte", rate: "40", rtt: "50", loss: "0", burst: "1", energy: "lte-2021" },
 ];
 
 function positionOf({ low, high, linear }, value) {
@@ -88,7 +88,7 @@ class AdvisePanel {
     this.count = paths.length;
     const names = paths.map(({ name }) => name);
     const add = button("advise-add", "Add a radio", () => again(now =>
-      now.paths.push({ name: freshName("radio", names), rate: "10", rtt: "50", loss: "0", burst: "1", energy: "lte-huang2012" })));
+      now.paths.push({ name: freshName("radio", names), rate: "10", rtt: "50", loss: "0", burst: "1", energy: "lte-2021" })));
     const isDue = make("input", { type: "checkbox", id: "advise-due", checked: deadline !== "" });
     isDue.addEventListener("change", () => {
       at("advise-deadline").disabled = !isDue.checked;

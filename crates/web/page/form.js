@@ -68,7 +68,7 @@ function showForm(box, values, library, change) {
   });
   const names = values.paths.map(({ name }) => name ?? "");
   const addPath = button("path-add", "Add a path", () => change.append(
-    `[[path]]\nname = "${freshName("path", names)}"\nrate = "10 Mbit/s"\ndelay = "20 ms"\nqueue = "100 packets"\nenergy = "lte-huang2012"\n`));
+    `[[path]]\nname = "${freshName("path", names)}"\nrate = "10 Mbit/s"\ndelay = "20 ms"\nqueue = "100 packets"\nenergy = "lte-2021"\n`));
   const competitors = values.competitors.map((competitor, index) => {
     const at = key => ({ table: "competitor", index, key });
     const fields = COMPETITOR_FIELDS.filter(([key]) => key !== "path" || !competitor.via).map(([key, label]) =>

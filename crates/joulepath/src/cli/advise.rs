@@ -11,13 +11,13 @@ use crate::complete;
 pub(super) const HELP: &str = "\
 Examples:
   joulepath advise --size 10MB --deadline 8s \\
-    --path wifi:rate=20Mbit/s,rtt=30ms,loss=1%,energy=wifi-huang2012 \\
-    --path lte:rate=40Mbit/s,rtt=50ms,energy=lte-huang2012
+    --path wifi:rate=20Mbit/s,rtt=30ms,loss=1%,energy=wifi6-2021 \\
+    --path lte:rate=40Mbit/s,rtt=50ms,energy=lte-2021
   joulepath advise --size 1MB --device phone2015 --json \\
     --path a:rate=10Mbit/s,rtt=30ms,energy=137mW/Mbps+132.9mW \\
     --path b:rate=20Mbit/s,rtt=60ms,energy=52mW/Mbps+1288mW
   joulepath advise --size 50kB --every 30s --tolerance 2min \\
-    --path lte:rate=20Mbit/s,rtt=50ms,energy=lte-huang2012
+    --path lte:rate=20Mbit/s,rtt=50ms,energy=lte-2021
 
 A path is NAME:rate=…,rtt=…,loss=…,burst=…,energy=…,signal=… with units; loss is 0 if absent; burst=4 means \
 four losses in a row on average. Energy is a profile \

@@ -36,7 +36,7 @@ fn a_scenario_that_cannot_be_is_shown_with_its_line_underlined() {
         ("loss-percent.toml", changed(rate, "rate = \"10 Mbit/s\"\nloss = \"120 %\"")),
         ("rate-zero.toml", changed(rate, "rate = \"0 Mbit/s\"")),
         ("unknown-key.toml", changed("queue =", "qeue =")),
-        ("unknown-energy.toml", changed("wifi-huang2012", "wifi-huang2021")),
+        ("unknown-energy.toml", changed("wifi6-2021", "wifi-2021")),
         (
             "unknown-path.toml",
             format!("{QUICK}\n[[connection]]\nname = \"phone\"\npaths = [\"wifi\", \"umts\"]\n"),

@@ -136,10 +136,10 @@ fn variants_are_compared_one_after_the_other() {
     let json = with(&["--json"]).json();
     let files: Vec<&str> =
         json.as_array().unwrap().iter().map(|one| one["scenario"]["file"].as_str().unwrap()).collect();
-    assert_eq!(files, ["home-wifi-lte#1MB", "home-wifi-lte#200MB", "home-wifi-lte#radios2021"]);
+    assert_eq!(files, ["home-wifi-lte#1MB", "home-wifi-lte#200MB", "home-wifi-lte#radios2012"]);
     let notes = |variant: usize| json[variant]["notes"].to_string();
-    assert!(notes(0).contains("Energy extrapolated: wifi (wifi-huang2012 holds up to 20 Mbit/s)."), "{json}");
-    assert!(!notes(2).contains("extrapolated"), "{json}");
+    assert!(notes(2).contains("Energy extrapolated: wifi (wifi-huang2012 holds up to 20 Mbit/s)."), "{json}");
+    assert!(!notes(0).contains("extrapolated"), "{json}");
     let csv = with(&["--csv", "-"]).ok();
     assert_eq!(csv.lines().count(), 4, "one header, one line for each variant: {csv}");
     let tables = with(&[]).ok();

@@ -1,6 +1,9 @@
-//! README.md: its numbers are the program's, and it is short.
+//! README.md is short and has the program's numbers; docs/report.md names the fields of a comparison.
 
+use std::collections::BTreeSet;
 use std::fs;
+
+use serde_json::Value;
 
 use crate::run::joulepath;
 
@@ -14,18 +17,24 @@ fn read(file: &str) -> String {
 fn the_readmes_first_numbers_are_what_the_demo_computes() {
     let shown = [
         ("single:wifi", "WiFi alone", "WiFi alone"),
-        ("mptcp", "Multipath TCP", "Multipath TCP"),
+        ("mptcp", "Multipath TCP, LIA", "MPTCP, LIA"),
+        ("linux", "Multipath TCP, Linux default", "MPTCP, Linux"),
         ("joule", "Joulepath's policy `joule`", "Joulepath"),
     ];
     let policies = shown.map(|(policy, ..)| policy).join(",");
     let arguments = ["compare", "home-wifi-lte", "--seeds", "30", "--json", "--policies", &policies];
     let result = joulepath(&arguments).json();
+    let of_2012 = joulepath(&[&arguments[..], &["--variant", "radios2012"]].concat()).json();
     let (readme, picture) = (read("README.md"), read("docs/img/demo.svg"));
-    for (row, (policy, in_text, in_picture)) in result["rows"].as_array().unwrap().iter().zip(shown) {
-        assert_eq!(row["policy"], policy);
-        let mean = |key: &str| row[key]["mean"].as_f64().unwrap();
-        let (energy, time) = (mean("energy_j"), mean("completion_s"));
-        let line = format!("| {in_text} | {energy:.1} J | {time:.1} s |");
+    for (k, (policy, in_text, in_picture)) in shown.into_iter().enumerate() {
+        let mean = |result: &Value, key: &str| {
+            let row = &result["rows"][k];
+            assert_eq!(row["policy"], policy);
+            row[key]["mean"].as_f64().unwrap()
+        };
+        let (energy, time) = (mean(&result, "energy_j"), mean(&result, "completion_s"));
+        let line =
+            format!("| {in_text} | {energy:.1} J | {time:.1} s | {:.1} J |", mean(&of_2012, "energy_j"));
         assert!(readme.contains(&line), "README.md lacks `{line}`");
         let said = format!("{in_picture}: {energy:.1} J, {time:.1} s");
         assert!(picture.contains(&said), "run scripts/pictures.py: demo.svg lacks `{said}`");
@@ -36,4 +45,21 @@ fn the_readmes_first_numbers_are_what_the_demo_computes() {
 fn the_readme_is_short() {
     let words = read("README.md").split_whitespace().count();
     assert!(words <= MOST_WORDS, "{words} words, at most {MOST_WORDS}");
+}
+
+#[test]
+fn the_page_on_reports_names_the_fields_of_a_comparison() {
+    let page = read("docs/report.md");
+    let (_, json) = page.split_once("```json\n").unwrap();
+    let described: Value = serde_json::from_str(json.split_once("```").unwrap().0).unwrap();
+    let compared = joulepath(&["compare", "quick", "--seeds", "2", "--json"]).json();
+    for (described, compared) in [
+        (&described, &compared),
+        (&described["rows"][0], &compared["rows"][0]),
+        (&described["rows"][0]["paths"][0], &compared["rows"][0]["paths"][0]),
+    ] {
+        let fields = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<String>>();
+        let missing: Vec<String> = fields(described).difference(&fields(compared)).cloned().collect();
+        assert!(missing.is_empty(), "docs/report.md describes {missing:?}, which a comparison lacks");
+    }
 }

@@ -72,7 +72,7 @@ fn each_variant_has_its_page_and_the_runs_of_all_are_kept() {
         [
             "home-wifi-lte-1MB.html",
             "home-wifi-lte-200MB.html",
-            "home-wifi-lte-radios2021.html",
+            "home-wifi-lte-radios2012.html",
             "home-wifi-lte.runs.jsonl"
         ]
     );
