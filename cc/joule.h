@@ -2,9 +2,9 @@
 /*
  * joule - at least a TCP's share, plus the bandwidth that random losses leave idle while no queue stands.
  *
- *   w = w_f,  trusted: max(w_f, (1 +- 1/16) w_d);  paced at 2 w / srtt at the start, after idle and timeouts
+ *   w = w_f,  trusted: max(w_f, w_d);  paced at 2 w / srtt at the start, after idle and timeouts
  *
- * Shadow w_f: what NewReno (or CUBIC) would have. Per ACK w_f += a acked / w,  a = 1, in a group LIA's.
+ * Shadow w_f: what NewReno would have. Per ACK w_f += a acked / w,  a = 1, in a group LIA's.
  * A loss or mark is the shadow's for the part w_f / w; one loss of its own: w_f <- w_f / 2, once per window.
  *
  * Low-queue window w_d, once per epoch, by its mean RTT m, the base RTT tau0, the mean deviation s of RTTs
@@ -21,17 +21,10 @@
  * s / h)^2 samples.
  *
  * Losses of congestion without a standing queue (short buffers, policers), probabilities p of n packets:
- *   a burst after growth:     d = p - p_base - 0.03,     d^2 > 9 (p_base + 0.01) / n:  w_d *= max(1 - p, 1/2)
- *   losses follow the window: d = p_high - p_low - 0.01, d^2 > 4 p (1/n_high + 1/n_low): w_d *= 7/8
- *   losses come at a queue, over 5/4 of the usual: four more above tau0 + Q + 2 s, or
- *   in rounds with a mark:                                                               no trust for 10 s
- *   more is lost than usual:  d = p - 5/4 p_usual - 1/128, d^2 > 4 p (1/n_usual + 1/n):  no trust
- * Two of the first two, the last, or a burst of over a fifth: no trust for 8, 16, .. 128 s. p_usual is the
- * loss probability without trust, at most 0.11. If n > 4 n_usual does not decide: no trust for 4 s, to
- * measure p_usual.
- *
- * group=none, group=one: another established subflow (none) or trusted subflow (one) of the group prevents
- * trust.
+ *   a burst after growth:    d = p - p_base - 0.03,       d^2 > 9 (p_base + 0.01) / n: w_d *= max(1 - p, 1/2)
+ *   more is lost than usual: d = p - 5/4 p_usual - 1/128, d^2 > 4 p (1/n_usual + 1/n): no trust
+ * The second, two bursts, or a burst of over a fifth: no trust for 8, 16, .. 128 s. p_usual is the loss
+ * probability without trust. If n > 4 n_usual does not decide: no trust for 4 s, to measure p_usual.
  *
  * Deviations: this project's own design, docs/models/joule.md. It differs from TCP:
  *   - the shadow's losses are spread evenly over all losses, not drawn at random;
@@ -86,6 +79,16 @@ MPCC_INLINE void joule_steer(struct joule *j, u32 w, u32 q)
 	                    MPCC_CWND_MAX << JOULE_Q);
 }
 
+/* Adds a sample to the mean deviation of RTTs from the mean of their round. */
+MPCC_INLINE void joule_spread(struct joule *j, u32 rtt_us)
+{
+	u32 rtt = mpcc_min(rtt_us, MPCC_RTT_MAX_US);
+
+	if (rtt && j->mean_us)
+		j->spread_us = j->spread_us - j->spread_us / 64 +
+		               (rtt > j->mean_us ? rtt - j->mean_us : j->mean_us - rtt);
+}
+
 /* Adds the round's samples to the epoch, which ends once its mean is precise. */
 MPCC_INLINE void joule_sample(struct mpcc_conn *conn, u32 self, struct joule *j, u32 now_ms)
 {
@@ -113,11 +116,9 @@ MPCC_INLINE void joule_sample(struct mpcc_conn *conn, u32 self, struct joule *j,
 	mean = (u32)(j->epoch_sum / mpcc_max(j->epoch_count, 1));
 	mean = mpcc_min(mean, MPCC_RTT_MAX_US);
 	q = joule_weigh(j, mean, (u32)conn->now_us, now_ms, own->history_rtt_us,
-	                k < JOULE_EPOCH_MAX && j->epoch_count >= many, joule_gives_way(conn, self));
+	                k < JOULE_EPOCH_MAX && j->epoch_count >= many);
 	if (j->started)
 		joule_steer(j, sub->cwnd, q);
-	if (MPCC_PARAM(conn, JOULE_FLOOR) && j->started)
-		joule_detect(j, sub->cwnd, mean, q, now_ms);
 	j->began_us = (u32)conn->now_us;
 	j->epoch_sum = j->epoch_count = 0;
 	j->rounds = j->limited = 0;
@@ -127,7 +128,7 @@ MPCC_INLINE void joule_round(struct mpcc_conn *conn, u32 self, struct joule *j,
                              const struct mpcc_event *event)
 {
 	u32 now_ms = (u32)(conn->now_us / 1000), base, q;
-	u64 rate = mpcc_rate(event->delivered, event->interval_us), *top = conn->sub[self].own.wide;
+	u64 rate = mpcc_rate(event->delivered, event->interval_us);
 
 	j->rate_max -= j->limited ? j->rate_max / 64 : 0;
 	j->rate_max = rate > j->rate_max ? rate : j->rate_max;
@@ -135,19 +136,11 @@ MPCC_INLINE void joule_round(struct mpcc_conn *conn, u32 self, struct joule *j,
 		joule_sample(conn, self, j, now_ms);
 	base = joule_base(j);
 	q = j->mean_us > base ? j->mean_us - base : 0;
-	joule_watch_level(conn, j, now_ms);
-	joule_watch_bursts(j, now_ms,
-	                   joule_is_high(j) && q < joule_target(j) &&
-	                           !joule_without(conn, JOULE_BURSTS));
-	if (joule_dithers(conn, j))
-		joule_watch_dither(j, now_ms);
-	else
-		j->phase = 0, j->sent[0] = j->sent[1] = j->gone[0] = j->gone[1] = 0;
+	joule_watch_level(j, now_ms);
+	joule_watch_bursts(j, now_ms, joule_is_high(j) && q < joule_target(j));
 	conn->sub[self].own.word[JOULE_FACTOR] = joule_factor(conn, self);
-	if (*top > base)
-		*top -= (*top - base) / 64;
 	j->acked = j->lost = 0;
-	j->judged = j->fresh = 0;
+	j->fresh = 0;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -182,7 +175,7 @@ MPCC_INLINE void joule_lose(struct mpcc_conn *conn, u32 self, struct joule *j,
 		j->low = mpcc_min(j->low, joule_scaled(w << JOULE_Q, base, 0, q));
 	}
 	if (event->marked)
-		j->low -= j->low / 8;
+		j->trust = 0;
 	/* the lost packets were only late: undo the cut */
 	if (event->flags & MPCC_IN_VAIN && j->before > joule_share(j))
 		j->shadow = (u64)mpcc_min(j->before, MPCC_CWND_MAX) << MPCC_PACKET_BITS;
@@ -197,7 +190,7 @@ MPCC_INLINE void joule_lose(struct mpcc_conn *conn, u32 self, struct joule *j,
 		j->low = q > target ? w << JOULE_Q >> 1 : w << JOULE_Q;
 		j->growth = 4;
 	}
-	joule_cut(conn, self, j);
+	joule_cut(j);
 	j->recover = event->total_delivered + event->in_flight;
 }
 
@@ -209,13 +202,8 @@ MPCC_INLINE void joule_apply(struct mpcc_conn *conn, u32 self, struct joule *j,
 	u32 gain = j->started && !j->fresh && !j->ramp ? 0 : JOULE_START_GAIN;
 	u32 share = joule_share(j), w = share, low = mpcc_min(j->low >> JOULE_Q, MPCC_CWND_MAX);
 
-	if (j->trust >= JOULE_TRUSTED) {
-		if (joule_dithers(conn, j))
-			low = j->phase < 4 ? low + low / 16 : low - low / 16;
-		w = MPCC_PARAM(conn, JOULE_FLOOR) && !j->others ? low : mpcc_max(low, share);
-	} else if (j->drain) {
-		w = (u32)((u64)w * joule_base(j) * 17 / 20 / mpcc_max(j->mean_us, 1));
-	}
+	if (j->trust >= JOULE_TRUSTED)
+		w = mpcc_max(low, share);
 	if (j->ramp) {
 		j->ramp = j->trust >= JOULE_TRUSTED && event->acked
 		                  ? w
@@ -228,7 +216,6 @@ MPCC_INLINE void joule_apply(struct mpcc_conn *conn, u32 self, struct joule *j,
 	}
 	sub->cwnd = sub->ssthresh = mpcc_clamp(w, j->ramp ? 1 : 2, MPCC_CWND_MAX);
 	sub->own.word[JOULE_SHARE] = (u32)(j->shadow >> (MPCC_PACKET_BITS - JOULE_SHARE_Q));
-	gain = joule_without(conn, JOULE_PACING) ? 0 : gain;
 	sub->own.pacing_rate =
 		gain ? mpcc_bytes_per_s(mpcc_rate(sub->cwnd, sub->srtt_us), gain, event->mss) : 0;
 }
@@ -247,9 +234,7 @@ MPCC_INLINE void joule_control(struct mpcc_conn *conn, u32 self, const struct mp
 		j->rounds = 0;
 		j->fresh = 1;
 	}
-	joule_watch_queue(j, conn->sub[self].own.wide, event, (u32)(conn->now_us / 1000));
-	j->queued = joule_without(conn, JOULE_QUEUE) ? 0 : j->queued;
-	j->trust = joule_without(conn, JOULE_TRUST) ? 0 : j->trust;
+	joule_spread(j, event->rtt_us);
 	j->acked = mpcc_min(j->acked + acked, MPCC_CWND_MAX);
 	j->lost = mpcc_min(j->lost + mpcc_min(event->lost, JOULE_LOSSES_MAX), MPCC_CWND_MAX);
 	joule_lose(conn, self, j, event);

@@ -36,7 +36,7 @@ SOURCES = {"claims": CLAIMS, "verdicts": CLAIMS, "results": EXPERIMENTS, "values
 """Places that `joulepath reproduce --from` fills."""
 JOULE = "joule-"
 """Names of the places that `scripts/joule tables` fills begin so."""
-OWN_RESULTS = {"joule-kernel", "joule-jitter", "joule-learning", "joule-presets"}
+OWN_RESULTS = {"joule-kernel", "joule-learning", "joule-presets"}
 """Those of them with results of their own; the others are from results/joule.json."""
 IN_GIT = {"reasons"}
 """Places whose content a test compares with the code."""
@@ -52,7 +52,6 @@ WITH_WIFI = {
     "gap": "scenarios/fidelity/lossy.toml",
     "gap-growing": "scenarios/fidelity/growing.toml",
     "gym-scores": RANDOM,
-    "joule-ablation": RANDOM,
     "joule-goals": RANDOM,
     "joule-learning": RANDOM,
     "joule-presets": RANDOM,
@@ -74,7 +73,6 @@ WITHOUT_WIFI = {
     "growth",
     "joule-bbr",
     "joule-beside",
-    "joule-jitter",
     "joule-kernel",
     "joule-links",
     "joule-loss",
@@ -90,7 +88,6 @@ WITHOUT_WIFI = {
     "engines.svg",
     "joule-alone.svg",
     "joule-beside.svg",
-    "joule-jitter.svg",
     "radio.svg",
     "signal.svg",
 }

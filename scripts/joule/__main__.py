@@ -1,15 +1,14 @@
 """Measures the numbers of docs/joule.md and writes its tables and figures. `make joule` runs it.
 
-    python scripts/joule measure   the studies and the ablation, into results/joule.json
+    python scripts/joule measure   the studies, into results/joule.json
     python scripts/joule presets   the balances between energy and time, into results/joule-presets.json
     python scripts/joule kernel    links on this machine's kernel, as root, into results/joule-kernel.json
     python scripts/joule sealed    sealed scenarios that have not run, into results/benchmark-sealed.json
-    python scripts/joule jitter    docs/jitter.md: more trust under jitter, into results/joule-jitter.json
     python scripts/joule learn     docs/learning.md: a learned selector, into results/joule-learning.json
-    python scripts/joule figures   the figures of docs/joule.md and docs/jitter.md, from results/
+    python scripts/joule figures   the figures of docs/joule.md, from results/
     python scripts/joule tables    the tables on stdout, as JSON; `make docs` puts them into the pages
 
-Finished runs, except those of `jitter`, are kept in target/joule and not repeated.
+Finished runs are kept in target/joule and not repeated.
 """
 
 import argparse
@@ -36,18 +35,16 @@ def blocks() -> dict[str, str]:
         "joule-links": tables.links_table(results),
         "joule-beside": tables.beside_table(results),
         "joule-bbr": tables.bbr_table(results),
-        "joule-ablation": tables.ablation_table(results),
         "joule-goals": tables.goals_table(newest),
         "joule-random": f"{tables.summary(newest)}\n\n{tables.source(newest)}",
         "joule-presets": f"{tables.presets_table(presets)}\n\n{tables.source(presets)}",
         "joule-kernel": tables.kernel_table(kernel),
-        "joule-jitter": tables.jitter_table(json.loads((RESULTS / "joule-jitter.json").read_text())),
         "joule-learning": tables.learning_table(json.loads((RESULTS / "joule-learning.json").read_text())),
     }
 
 
 def draw() -> None:
-    """The figures of docs/joule.md and docs/jitter.md."""
+    """The figures of docs/joule.md."""
     # Needs the Python package, which the tables do not.
     import figures
 
@@ -55,15 +52,7 @@ def draw() -> None:
     figures.draw_alone(results)
     figures.draw_beside(results)
     figures.draw_random(sealed_run())
-    figures.draw_jitter(json.loads((RESULTS / "joule-jitter.json").read_text()))
     say("the figures are written")
-
-
-def jitter() -> None:
-    # Needs the Python package.
-    import jitter
-
-    jitter.frontier()
 
 
 def learn() -> None:
@@ -79,7 +68,7 @@ def main() -> None:
     )
     parser.add_argument(
         "what",
-        choices=("measure", "presets", "kernel", "sealed", "jitter", "learn", "figures", "tables"),
+        choices=("measure", "presets", "kernel", "sealed", "learn", "figures", "tables"),
     )
     parser.add_argument(
         "--scenarios", type=int, default=measure.SEALED_SCENARIOS, help="sealed: scenarios per family"
@@ -91,7 +80,6 @@ def main() -> None:
         "presets": measure.presets,
         "kernel": measure.kernel,
         "sealed": lambda: measure.sealed(asked.scenarios, asked.policies),
-        "jitter": jitter,
         "learn": learn,
         "figures": draw,
         "tables": lambda: print(json.dumps(blocks(), ensure_ascii=False)),

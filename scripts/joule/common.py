@@ -35,21 +35,6 @@ PRESETS = {
     "joule[preset=fast]": "`fast`",
 }
 """The balances between energy and time, by policy."""
-ABLATION = {
-    "joule[cc=joule]": "joule[cc=joule]",
-    "joule[cc=joule,without=trust]": "no trust: the shadow alone",
-    "joule[cc=joule,without=bursts]": "no guard: bursts after growth",
-    "joule[cc=joule,without=dither]": "no guard: losses that follow the window",
-    "joule[cc=joule,without=queue]": "no guard: losses at a queue",
-    "joule[cc=joule,without=level]": "no guard: more losses than usual",
-    "joule[cc=joule,without=pacing]": "no pacing at the start",
-    "joule[cc=joule,patience=0]": "no regret: changes at once",
-    "joule[cc=joule,bottlenecks=off]": "shared bottlenecks not looked for",
-    "joule[cc=reno]": "the selector with NewReno",
-    "joule[cc=copa]": "the selector with Copa",
-    "joule[cc=bbr3]": "the selector with BBRv3",
-    "mptcp[cc=joule]": "the controller on all paths",
-}
 PERCENTILES = range(101)
 
 

@@ -1,11 +1,10 @@
-"""The figures of docs/joule.md and docs/jitter.md."""
+"""The figures of docs/joule.md."""
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 from common import ENOUGH, IMAGES, NAMES, PERCENTILES, percentiles
 from joulepath import plot
-from tables import jitter_summary
 
 TEXT = {"svg.fonttype": "none"}
 """Text instead of outlines, because browsers have fonts: a third of the size."""
@@ -95,27 +94,3 @@ def draw_random(benchmark: dict) -> None:
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=5)
         save(figure, "joule-random.svg")
-
-
-def draw_jitter(results: dict) -> None:
-    """Goodput against harm: one line for each kind of tolerance."""
-    lines = {
-        "h and Q × 1, 2, 4, 8": [name for name in results["order"] if name == "joule" or "×" in name],
-        "h and Q + 0, 1, 2, 4 e": [name for name in results["order"] if name == "joule" or "+" in name],
-        "NewReno": ["NewReno"],
-        "BBRv3": ["BBRv3"],
-    }
-    with plot.style(**TEXT):
-        figure, panels = plt.subplots(1, 2, figsize=(plot.PAGE_IN, 2.6), sharey=True)
-        for axes, kind in zip(panels, ("jitter", "quiet"), strict=True):
-            for index, (label, names) in enumerate(lines.items()):
-                points = [jitter_summary(results["policies"][name][kind]) for name in names]
-                gain, kept = ([its[word] for its in points] for word in ("gain", "worst_10"))
-                axes.plot(gain, kept, marker=plot.MARKERS[index], label=label, **look(index))
-            axes.axhline(ENOUGH, color="0.35", linewidth=0.8)
-            axes.set(xlabel=f"{kind}: goodput alone, × NewReno's", ylim=(0.5, 1.05))
-            axes.grid()
-        panels[0].set_ylabel("kept: worst tenth")
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=4)
-        save(figure, "joule-jitter.svg")

@@ -1,4 +1,4 @@
-"""Runs the studies, the ablation, the kernel's links and the sealed scenarios."""
+"""Runs the studies, the kernel's links and the sealed scenarios."""
 
 import json
 import random
@@ -13,29 +13,17 @@ import numpy as np
 import pyarrow.dataset as ds
 
 from common import (
-    ABLATION,
-    ENOUGH,
     PRESETS,
     RESULTS,
     ROOT,
     distilled,
     joulepath,
-    means,
     rounded,
     runs,
     write_json,
 )
 
-ABLATION_FAMILIES = (
-    "f1-bulk",
-    "f2-file",
-    "f3-stream",
-    "f4-competitors",
-    "f5-shared",
-    "f6-mobility",
-    "f7-shallow",
-)
-ABLATION_SCENARIOS = 64
+PRESET_SCENARIOS = 64
 
 KERNEL_LINKS = [
     # rate, delay one way, queue, random loss of each path
@@ -135,54 +123,6 @@ def measure_bbr() -> dict:
     return share
 
 
-def measure_ablation() -> dict:
-    """Random families, each time without one part of `joule`."""
-    told = joulepath(
-        "benchmark",
-        "--family",
-        ",".join(ABLATION_FAMILIES),
-        "--random",
-        "check",
-        "--scenarios",
-        str(ABLATION_SCENARIOS),
-        "--policies",
-        ",".join(ABLATION),
-        "--warm",
-        "joule[cc=joule]",
-        "--runs",
-        str(runs() / "ablation.jsonl"),
-        "--json",
-        "--quiet",
-    )
-    benchmark = json.loads(told)
-    rows = []
-    for row in benchmark["policies"]:
-        kept = defaultdict(list)
-        for scenario, values in row["scenarios"].items():
-            if (least := means(values).get("kept")) is not None:
-                kept[scenario.rsplit("-", 2)[0]].append(least >= ENOUGH)
-        families = {
-            name: {
-                word: [
-                    rounded(its[word]["median"]["mean"]),
-                    rounded(its[word]["worst_10"]["mean"]),
-                    rounded(its[word]["worst"]),
-                ]
-                for word in ("tcp_reference", "kept", "single", "time")
-                if word in its
-            }
-            | ({"unharmed": rounded(statistics.fmean(kept[name]))} if kept[name] else {})
-            for name, its in row["families"].items()
-        }
-        rows.append({"policy": row["policy"], "start": row["start"], "families": families})
-    return {
-        "scenarios_of_each": benchmark["scenarios_of_each"],
-        "random_set": benchmark["random_set"],
-        "command": benchmark["command"],
-        "rows": rows,
-    }
-
-
 def measure() -> None:
     write_json(
         RESULTS / "joule.json",
@@ -192,7 +132,6 @@ def measure() -> None:
             "links": measure_links(),
             "beside": measure_beside(),
             "bbr": measure_bbr(),
-            "ablation": measure_ablation(),
         },
     )
 
@@ -206,7 +145,7 @@ def presets() -> None:
         "--random",
         "check",
         "--scenarios",
-        str(ABLATION_SCENARIOS),
+        str(PRESET_SCENARIOS),
         "--policies",
         ",".join(("mptcp", *PRESETS)),
         "--warm",

@@ -4,7 +4,7 @@ import statistics
 
 import numpy as np
 
-from common import ABLATION, ENOUGH, NAMES, PRESETS, percentiles
+from common import ENOUGH, NAMES, PRESETS, percentiles
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
@@ -94,30 +94,6 @@ def bbr_table(results: dict) -> str:
             cells.append(f"{statistics.median(its[cc]):.2f} ({min(its[cc]):.2f}–{max(its[cc]):.2f})")
         rows.append([f"one {NAMES[kind]}", *cells])
     return table(["goodput ÷ the competitor's: median (least–most)", "joule", "NewReno", "CUBIC"], rows)
-
-
-def ablation_table(results: dict) -> str:
-    def cell(row: dict, family: str, word: str) -> str:
-        median, tenth, _ = row["families"][family][word]
-        return f"{percent(median)} / {percent(tenth)}"
-
-    rows = []
-    for row in results["ablation"]["rows"]:
-        if row["policy"].startswith("single"):
-            continue
-        name = ABLATION[row["policy"]] + (", warm" if row["start"] == "warm" else "")
-        harm = [row["families"][f] for f in ("f4-competitors", "f5-shared", "f7-shallow")]
-        rows.append(
-            [
-                name,
-                *(
-                    cell(row, family, "tcp_reference")
-                    for family in ("f1-bulk", "f2-file", "f3-stream", "f6-mobility")
-                ),
-                *(f"{its['kept'][1]:.2f}, {percent(its['unharmed'])} %" for its in harm),
-            ]
-        )
-    return table(["", "bulk", "files", "streams", "mobility", "beside others", "shared", "shallow"], rows)
 
 
 def interval_mbps(estimate: dict) -> str:
@@ -277,46 +253,6 @@ def summary(benchmark: dict) -> str:
             ]
         )
     return table(["", "bulk", "files", "streams", "mobility", "beside others", "shared", "shallow"], rows)
-
-
-def jitter_summary(its: dict) -> dict[str, float]:
-    """Gain, and harm to the competitor, over all links."""
-    return {
-        "use": statistics.median(its["use"]),
-        "gain": statistics.geometric_mean(its["gain"]),
-        "kept": statistics.median(its["kept"]),
-        "worst_10": float(np.quantile(its["kept"], 0.1)),
-        "unharmed": statistics.fmean(kept >= ENOUGH for kept in its["kept"]),
-    }
-
-
-def jitter_table(results: dict) -> str:
-    rows = []
-    for name in results["order"]:
-        cells = []
-        for kind in ("jitter", "quiet"):
-            its = jitter_summary(results["policies"][name][kind])
-            cells += [
-                f"{its['gain']:.2f}",
-                percent(its["use"]),
-                f"{its['kept']:.2f} / {its['worst_10']:.2f}",
-                percent(its["unharmed"]),
-            ]
-        rows.append([name, *cells])
-    return table(
-        [
-            "",
-            "jitter: goodput, × NewReno's",
-            "link use, %",
-            "kept: median / worst tenth",
-            "kept ≥ 0.9, % of links",
-            "quiet: goodput, × NewReno's",
-            "link use, %",
-            "kept: median / worst tenth",
-            "kept ≥ 0.9, % of links",
-        ],
-        rows,
-    )
 
 
 def learning_table(results: dict) -> str:

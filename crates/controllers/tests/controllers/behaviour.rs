@@ -567,8 +567,6 @@ fn no_parameter_is_ignored() {
         ("cwa", "m", &[("m", "1"), ("theta_max", "10")]),
         ("cwa", "period", &[("period", "0.2"), ("theta_max", "10")]),
         ("cwa", "beyond", &[("beyond", "divide")]),
-        ("joule", "shadow", &[("shadow", "cubic")]),
-        ("joule", "floor", &[("floor", "detect")]),
     ];
     for &(name, param, changed) in settings {
         // the same trace with all other settings equal
