@@ -114,7 +114,7 @@ def test_a_distribution_rises_from_0_to_1_at_the_values_of_the_runs(result: jp.C
 
 def test_a_map_shows_the_winner_of_each_point() -> None:
     drawn = jp.map(
-        "home-wifi-lte",
+        jp.Scenario("home-wifi-lte").with_variant("radios2012"),
         "path.wifi.loss=0.01 %..10 %:4log",
         "path.lte.rate=2 Mbit/s..80 Mbit/s:3",
         ["single:wifi", "single:lte", "mptcp"],
