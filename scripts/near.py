@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/models/limits.md"
 SCENARIOS = ROOT / "scenarios"
 PLACE = re.compile(r"(?<=<!-- near: begin -->\n).*?(?=<!-- near: end -->)", re.DOTALL)
-ALSO = ["joule", "linux", "single-best", "overflow"]
+ALSO = ["joule", "joule[cc=joule]", "linux", "single-best", "overflow"]
 """Policies besides those of the scenario and each path alone."""
 
 
@@ -34,9 +34,22 @@ def shown(program: str, name: str) -> tuple[list[str], list[str]]:
     return policies, paths
 
 
-def best(rows: list[dict], key: str) -> str:
-    shares = [(row[key], row["policy"]) for row in rows if row.get(key) is not None]
-    return f"{100 * max(shares)[0]:.0f} % ({max(shares)[1]})" if shares else "–"
+LEFT_OUT = re.compile(r"No (.*): the best policy here reaches (.*) of it\.")
+
+
+def left_out(found: dict) -> dict[str, str]:
+    """Limits that `compare` does not show, because no policy comes near, with the best share."""
+    notes = [match for note in found.get("notes", []) if (match := LEFT_OUT.match(note))]
+    return {
+        name: f"{share}, not shown"
+        for match in notes
+        for name, share in zip(match[1].split(", no "), match[2].split(" and "), strict=True)
+    }
+
+
+def best(found: dict, key: str, name: str) -> str:
+    shares = [(row[key], row["policy"]) for row in found["rows"] if row.get(key) is not None]
+    return f"{100 * max(shares)[0]:.0f} % ({max(shares)[1]})" if shares else left_out(found).get(name, "–")
 
 
 def row(program: str, name: str, seeds: int) -> str | None:
@@ -46,9 +59,10 @@ def row(program: str, name: str, seeds: int) -> str | None:
     alone = [f"single:{path}" for path in paths] if len(paths) > 1 else []
     wanted = list(dict.fromkeys([*policies, *ALSO, *alone]))
     found = compared(program, name, wanted, seeds) or compared(program, name, policies, seeds)
-    if not found or not found["references"]:
+    if not found or not (found["references"] or left_out(found)):
         return None
-    of = [best(found["rows"], key) for key in ("link_bound_share", "tcp_reference_share")]
+    columns = {"link_bound_share": "link bound", "tcp_reference_share": "TCP-rate reference"}
+    of = [best(found, key, name) for key, name in columns.items()]
     return f"| `{name}` | {found['scenario']['workload']} | {of[0]} | {of[1]} |"
 
 

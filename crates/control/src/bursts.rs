@@ -42,8 +42,13 @@ impl Losses {
         bps * (1.0 - self.stalled(bps / (mss_bytes * 8.0)))
     }
 
+    /// Part of the time for which lost retransmissions stop a TCP that losses and a link of `link_pps` limit.
+    pub fn stalled_on(&self, link_pps: f64, rtt_s: f64) -> f64 {
+        self.stalled(((1.5 / self.events).sqrt() / rtt_s).min(link_pps))
+    }
+
     /// Part of the time for which lost retransmissions stop a TCP that otherwise sends at `pps`.
-    pub fn stalled(&self, pps: f64) -> f64 {
+    fn stalled(&self, pps: f64) -> f64 {
         let per_packet = self.events * self.stall_s;
         if per_packet > 0.0 { per_packet / (per_packet + 1.0 / pps) } else { 0.0 }
     }

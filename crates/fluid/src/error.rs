@@ -72,6 +72,18 @@ pub enum Unsupported {
         /// Part of the time, %.
         percent: u32,
     },
+    /// A connection whose buffer limits it, and fits into the queue of one path.
+    #[error(
+        "connection `{connection}`: its buffer of {packets} packets limits it, and the queue of one path can \
+         hold all of that. Then the packet scheduler decides the split, and the fluid engine has none. Use \
+         --engine packet, or increase `[receiver] buffer`"
+    )]
+    Split {
+        /// Name of the group.
+        connection: String,
+        /// Its buffer.
+        packets: u64,
+    },
     /// A path over a shared channel; contention is missing in the equations.
     #[error("path `{path}` has a relay; the fluid engine has no shared channels")]
     Relay {

@@ -35,6 +35,7 @@ mod options;
 mod represent;
 mod run;
 mod sawtooth;
+mod split;
 mod stability;
 mod trajectory;
 mod transit;

@@ -256,8 +256,7 @@ impl<'a> Represented<'a> {
         let bps = |link: &LinkIndex| links[*link].rate.mean_bps(self.scenario.duration);
         let most_pps = data.iter().map(bps).fold(f64::INFINITY, f64::min) / self.wire_bits;
         let losses = losses(self.scenario, data, rtt_s, most_pps * rtt_s);
-        let by_loss_pps = (1.5 / losses.events).sqrt() / rtt_s;
-        let stalled = losses.stalled(by_loss_pps.min(most_pps));
+        let stalled = losses.stalled_on(most_pps, rtt_s);
         match stalled > MOST_STALLED {
             true => Err(Unsupported::Bursts {
                 link: links[bursty].name.clone(),

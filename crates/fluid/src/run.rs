@@ -4,10 +4,11 @@ use joulepath_control::Setup;
 use joulepath_model::scenario::Scenario;
 
 use crate::dynamics::{Dynamics, Flow};
-use crate::error::RunError;
+use crate::error::{RunError, Unsupported};
 use crate::network::Network;
 use crate::options::RunOptions;
 use crate::represent::Represented;
+use crate::split::is_the_schedulers;
 use crate::transit::{Carried, LastPacket, Sample, delivered};
 
 /// Number of samples of a run, evenly spaced. Each period ends with an additional sample.
@@ -17,6 +18,9 @@ const WHOLE: f64 = 1e-6;
 /// Window of a route after an outage, packets.
 const WINDOW_AFTER_OUTAGE: f64 = 1.0;
 
+/// Largest part of the measured time for which the packet scheduler may decide a split.
+const MOST_SPLIT: f64 = 0.1;
+
 /// History of a scenario.
 pub(crate) struct History<'a> {
     pub(crate) what: Represented<'a>,
@@ -25,6 +29,8 @@ pub(crate) struct History<'a> {
     pub(crate) completed_s: Vec<Option<f64>>,
     /// Number of steps of the solver.
     pub(crate) steps: usize,
+    /// Measured time for which the scheduler decides how each user splits its data, and all measured time, s.
+    split_s: Vec<[f64; 2]>,
 }
 
 /// The state passed from one period to the next.
@@ -63,17 +69,21 @@ pub(crate) fn history<'a>(
         done: vec![false; users],
         under_way: vec![vec![]; users],
     };
-    let mut history = History { completed_s: vec![None; users], what, samples: vec![], steps: 0 };
+    let mut history = History {
+        completed_s: vec![None; users],
+        what,
+        samples: vec![],
+        steps: 0,
+        split_s: vec![[0.0; 2]; users],
+    };
     let changes = history.what.changes_s();
     for period in changes.windows(2) {
         let mut from_s = period[0];
-        while from_s < period[1] {
+        while from_s < period[1] && !history.is_over() {
             from_s = history.advance(&mut progress, from_s, period[1], options)?;
-            if history.is_over() {
-                return Ok(history);
-            }
         }
     }
+    history.refuse_split()?;
     Ok(history)
 }
 
@@ -82,6 +92,32 @@ impl History<'_> {
     fn is_over(&self) -> bool {
         let mut tested = self.what.members.iter().zip(&self.completed_s).filter(|(m, _)| m.group.is_some());
         tested.all(|(_, completed)| completed.is_some())
+    }
+
+    /// Refuses a connection whose packet scheduler decides the split for more than [`MOST_SPLIT`] of the time.
+    fn refuse_split(&self) -> Result<(), Unsupported> {
+        for (member, [split_s, all_s]) in self.what.members.iter().zip(&self.split_s) {
+            if let Some(group) = member.group.filter(|_| *split_s > MOST_SPLIT * all_s) {
+                let buffer = group.receive_buffer.min(group.send_buffer).0;
+                let packets = buffer / self.what.scenario.transport.mss.0;
+                return Err(Unsupported::Split { connection: group.name.clone(), packets });
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts `seconds` until `time_s` for each user in `flows`.
+    fn count_split(&mut self, network: &Network, flows: &[Flow], (time_s, seconds): (f64, f64)) {
+        if time_s <= self.what.scenario.warm_up.as_secs_f64() {
+            return;
+        }
+        let users = network.users.iter().zip(self.what.ranges()).zip(&mut self.split_s);
+        for ((user, own), [split_s, all_s]) in users {
+            *all_s += seconds;
+            if is_the_schedulers(network, user, &flows[own]) {
+                *split_s += seconds;
+            }
+        }
     }
 
     /// Continues from `from_s` to `until_s`, or until a file is sent or its last packet leaves a link.
@@ -114,6 +150,7 @@ impl History<'_> {
             dynamics.trajectory_until(&ends, options.settles, &options.cancel, &start, &instants)?;
         let trajectory = trajectory.ok_or(RunError::Cancelled)?;
         self.steps += trajectory.steps;
+        let mut before_s = from_s;
         for (state, &time_s) in trajectory.states.iter().zip(&trajectory.times_s) {
             progress.windows = state[dynamics.windows()].iter().map(|log| libm::exp(*log)).collect();
             progress.queues = state[queues.clone()].iter().map(|queue| queue.max(0.0)).collect();
@@ -121,7 +158,10 @@ impl History<'_> {
             progress.served = state[served.clone()].to_vec();
             let route = |r: usize| progress.carried_at(r, state[sent.start + r], state[losses.start + r]);
             progress.carried = (0..progress.carried.len()).map(route).collect();
-            self.record(progress, &network, time_s, dynamics.flows_at(state).to_vec());
+            let flows = dynamics.flows_at(state).to_vec();
+            self.count_split(&network, &flows, (time_s, time_s - before_s));
+            before_s = time_s;
+            self.record(progress, &network, time_s, flows);
         }
         let reached_s = trajectory.times_s.last().copied().unwrap_or(until_s);
         self.settle(progress, &network, reached_s);

@@ -34,6 +34,7 @@ mod machine;
 pub mod map;
 mod notebook;
 mod over_time;
+mod reach;
 mod reproduction;
 mod scale;
 pub mod search;
@@ -60,6 +61,7 @@ pub use machine::{
     run_record, run_records, runs_to_csv, to_csv, to_json,
 };
 pub use notebook::notebook;
+pub use reach::leave_out_of_reach;
 pub use reproduction::{
     Agreement, Bars, Boxes, Farthest, Figure, Finding, FiveNumbers, Judged, Line, Made, Origin, Paper, Plot,
     Report, Reproduction, Rule, SecondMeasurement, SetUp, Since, UsedValue, Verdict, capital, judge,

@@ -17,7 +17,7 @@ use joulepath_model::result::{
 use joulepath_model::scenario::{self, LinkIndex, Scenario, Workload};
 #[cfg(feature = "packet")]
 use joulepath_packet::{Trace, TraceLimits};
-use joulepath_report::{PolicyRuns, estimate, summarise_on, tcp_share};
+use joulepath_report::{PolicyRuns, estimate, leave_out_of_reach, summarise_on, tcp_share};
 use serde::Serialize;
 use serde_json::json;
 
@@ -401,7 +401,7 @@ impl Case {
         let wanted = outcomes.len();
         let runs = self.by_policy(outcomes);
         let partial = runs.iter().map(Vec::len).sum::<usize>() < wanted;
-        let (limits, missing) = telling(limits_of(&self.scenario, &self.seeds, engine));
+        let (mut limits, missing) = telling(limits_of(&self.scenario, &self.seeds, engine));
         let of_policy = |(setup, runs): (&Setup, Vec<RunResult>)| PolicyRuns {
             policy: setup.policy().to_owned(),
             label: setup.label().to_owned(),
@@ -413,8 +413,10 @@ impl Case {
             runs,
         };
         let policies = self.setups.iter().zip(runs).map(of_policy).collect();
+        let mut rows = summarise_on(threads, &self.reference, &limits, policies);
+        let out_of_reach = leave_out_of_reach(&mut limits, &mut rows);
         Comparison {
-            rows: summarise_on(threads, &self.reference, &limits, policies),
+            rows,
             scenario: self.reference.clone(),
             engine: engine.name().to_owned(),
             // At most MAX_SEEDS.
@@ -422,7 +424,7 @@ impl Case {
             manifest: self.manifest.clone(),
             references: limits,
             background: None,
-            notes: self.notes.iter().cloned().chain(missing).collect(),
+            notes: self.notes.iter().cloned().chain(missing).chain(out_of_reach).collect(),
             partial,
         }
     }

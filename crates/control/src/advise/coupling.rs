@@ -83,15 +83,16 @@ const LEAST_WINDOW: f64 = 2.0;
 const MATHIS: f64 = 0.866_025_403_784_438_6;
 
 /// In equilibrium all used paths are equally good, √(3/(2p))/τ = X, and together carry X; a path that could
-/// be better is full, one that is worse is unused.
+/// be better is full, one that is worse is unused. Stalls and links do not count for how good a path is.
 fn olia(flows: &mut [Flow]) {
+    let good_pps: Vec<f64> = flows.iter().map(|flow| (1.5 / flow.events).sqrt() / flow.rtt_s).collect();
     let mut best_first: Vec<usize> = (0..flows.len()).collect();
-    best_first.sort_by(|&a, &b| flows[b].steady_pps.total_cmp(&flows[a].steady_pps));
+    best_first.sort_by(|&a, &b| good_pps[b].total_cmp(&good_pps[a]));
     let mut total_pps = 0.0;
     for r in best_first {
         let flow = &mut flows[r];
-        let left_pps = (flow.steady_pps - total_pps).max(0.0);
-        total_pps += flow.link_pps.min(left_pps);
+        let left_pps = (good_pps[r] - total_pps).max(0.0);
+        total_pps += flow.lasting_pps().min(left_pps);
         if flow.events > 0.0 && flow.rtt_s > 0.0 {
             flow.steady_pps = flow.steady_pps.min(left_pps.max(LEAST_WINDOW / flow.rtt_s));
         }
@@ -131,6 +132,15 @@ mod tests {
     fn olia_uses_the_best_path_alone_unless_it_is_full() {
         assert_close(&rates(Coupling::Olia, &[100.0, 200.0], 1e6), &[20.0, 200.0]);
         assert_close(&rates(Coupling::Olia, &[190.0, 200.0], 150.0), &[40.0, 150.0]);
+    }
+
+    /// The link, not its few losses, limits the better path.
+    #[test]
+    fn olia_prefers_the_path_with_fewer_losses_even_if_its_link_is_slower() {
+        let flow = |events: f64, steady_pps, link_pps| Flow { rtt_s: 0.1, link_pps, steady_pps, events };
+        let mut flows = [flow(1.5e-4, 50.0, 50.0), flow(1.5e-2, 100.0, 1e6)];
+        Coupling::Olia.couple(&mut flows);
+        assert_close(&flows.map(|flow| flow.lasting_pps()), &[50.0, 50.0]);
     }
 
     #[test]

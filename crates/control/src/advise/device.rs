@@ -30,22 +30,28 @@ pub(super) struct Device {
 
 /// The device with each set of paths in use.
 #[derive(Clone, Debug)]
-pub(super) struct Devices(Vec<Device>);
+pub(super) struct Devices {
+    of_sets: Vec<Device>,
+    /// Paths that may be used.
+    usable: u32,
+}
 
 impl Devices {
     /// For `bits` of the question.
     pub(super) fn of(question: &Question, bits: f64) -> Self {
-        Devices((0..1 << question.paths.len()).map(|set| Device::of(question, set, bits)).collect())
+        let of_sets = (0..1 << question.paths.len()).map(|set| Device::of(question, set, bits)).collect();
+        Devices { of_sets, usable: question.usable() }
     }
 
     /// With `set` in use.
     pub(super) fn using(&self, set: u32) -> &Device {
-        &self.0[set as usize]
+        &self.of_sets[set as usize]
     }
 
-    /// Sets of paths, small sets first: on a tie the smaller set wins.
+    /// Sets of usable paths, small sets first: on a tie the smaller set wins.
     pub(super) fn sets(&self) -> Vec<u32> {
-        let mut sets: Vec<u32> = (1..self.0.len() as u32).collect();
+        let mut sets: Vec<u32> =
+            (1..self.of_sets.len() as u32).filter(|set| set & !self.usable == 0).collect();
         sets.sort_by_key(|set| (set.count_ones(), *set));
         sets
     }

@@ -25,7 +25,7 @@ use self::programme::{Bounds, Weights};
 pub use answer::{Advice, BreakEven, Part, Plan};
 pub use coupling::Coupling;
 pub use course::QUEUE_PACKETS;
-pub use question::{Impossible, MOST_PATHS, Path, Question, Within};
+pub use question::{Impossible, MOST_PATHS, Path, Question, Stalling, Within};
 pub use reason::significant;
 pub use waiting::{Batches, Waiting, waiting};
 
@@ -56,7 +56,7 @@ pub fn advise(question: &Question) -> Result<Advice, Impossible> {
 pub fn fastest_alone_s(question: &Question) -> Option<f64> {
     let bits = question.size.0 as f64 * 8.0;
     let whenever = Question { within: Within::Whenever, ..question.clone() };
-    let alone_s = (0..question.paths.len())
+    let alone_s = members(question.usable())
         .map(|path| Device::of(&whenever, 1 << path, bits).fastest(1 << path, bits).seconds);
     alone_s.filter(|seconds| seconds.is_finite()).reduce(f64::min)
 }

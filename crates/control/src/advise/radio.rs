@@ -106,21 +106,33 @@ fn per_payload() -> f64 {
     (MSS_BYTES + HEADER_BYTES) / MSS_BYTES
 }
 
+/// Payload that the link of `path` delivers, bit/s.
+fn link_bps(path: &Path) -> f64 {
+    path.rate.bps() as f64 * (1.0 - path.loss.mean()) / per_payload()
+}
+
+fn losses(path: &Path) -> Losses {
+    let (rtt_s, link_pps) = (path.rtt.as_secs_f64(), link_bps(path) / MSS_BITS);
+    let loss: [&LossSpec; 1] = [&path.loss];
+    losses_of(loss.into_iter(), TIMEOUTS, rtt_s, most_window(link_pps * rtt_s))
+}
+
+/// Part of the time for which lost retransmissions stop a TCP on `path`.
+pub(super) fn stalled(path: &Path) -> f64 {
+    losses(path).stalled_on(link_bps(path) / MSS_BITS, path.rtt.as_secs_f64())
+}
+
 /// One TCP on `path`. It has no loss if the transport achieves the links' rates.
 pub(super) fn flow(path: &Path, capacity: Capacity) -> Flow {
     let rtt_s = path.rtt.as_secs_f64();
-    let link_bps = path.rate.bps() as f64 * (1.0 - path.loss.mean()) / per_payload();
-    let link_pps = link_bps / MSS_BITS;
+    let link_bps = link_bps(path);
     let losses = match capacity {
-        Capacity::TcpFriendly => {
-            let loss: [&LossSpec; 1] = [&path.loss];
-            losses_of(loss.into_iter(), TIMEOUTS, rtt_s, most_window(link_pps * rtt_s))
-        }
+        Capacity::TcpFriendly => losses(path),
         Capacity::Link => Losses { events: 0.0, stall_s: 0.0 },
     };
     let steady_bps = match losses.events > 0.0 {
         true => losses.mathis_bps(MSS_BYTES, rtt_s, link_bps),
         false => f64::INFINITY,
     };
-    Flow { rtt_s, link_pps, steady_pps: steady_bps / MSS_BITS, events: losses.events }
+    Flow { rtt_s, link_pps: link_bps / MSS_BITS, steady_pps: steady_bps / MSS_BITS, events: losses.events }
 }

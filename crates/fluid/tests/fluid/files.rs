@@ -1,6 +1,7 @@
 //! Files over finite links: nothing arrives before the links have carried it.
 
 use joulepath_control::Setup;
+use joulepath_fluid::{RunError, RunOptions, Unsupported, run};
 use joulepath_model::random::{Domain, Stream};
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario::Scenario;
@@ -97,7 +98,14 @@ impl Random {
 fn check_conservation(paths: &[Random], workload: &str, policy: &str) -> Result<(), TestCaseError> {
     let tomls: Vec<String> = paths.iter().enumerate().map(|(i, path)| path.toml(&format!("p{i}"))).collect();
     let toml = format!("duration = \"20 s\"\n{}{workload}", tomls.concat());
-    let result = simulate(&toml, policy);
+    let scenario = scenario(&toml);
+    let options = RunOptions { series: true, ..RunOptions::default() };
+    let result = match run(&scenario, &setup(policy, &scenario), 1, options) {
+        Err(RunError::Unsupported(Unsupported::Split { .. })) => {
+            return Err(TestCaseError::reject("the packet scheduler decides"));
+        }
+        result => result.expect("the scenario runs"),
+    };
     let series = result.series.as_ref().expect("asked for");
     let payload = 1460.0 / 1500.0;
     let mut arrived = vec![0.0; paths.len()];

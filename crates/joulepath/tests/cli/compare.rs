@@ -159,6 +159,20 @@ fn the_table_fits_into_80_columns_where_there_is_no_terminal_and_wide_shows_all(
     }
 }
 
+/// The video pauses for less time than a 5G tail lasts, so no sender comes near the bound. Messages do.
+#[test]
+fn reference_values_out_of_reach_are_left_out_with_the_reason() {
+    let compared = |scenario: &str, policy: &str| {
+        joulepath(&["compare", scenario, "--policies", policy, "--seeds", "1", "--json"]).json()
+    };
+    let video = compared("video-wifi-5g", "single:5g");
+    assert_eq!(video["references"].as_array().unwrap().len(), 0, "{video}");
+    assert!(video["notes"].to_string().contains("No TCP-rate reference, no link bound"), "{video}");
+    let messages = compared("telemetry", "single:wifi");
+    assert_eq!(messages["references"].as_array().unwrap().len(), 2, "{messages}");
+    assert!(messages["rows"][0]["link_bound_share"].as_f64().unwrap() > 0.9, "{messages}");
+}
+
 #[test]
 fn nothing_but_data_goes_to_stdout_and_quiet_keeps_stderr_empty() {
     let folder = folder();

@@ -1,6 +1,6 @@
 //! The answer as text for a terminal.
 
-use joulepath_control::advise::{Advice, BreakEven, Path, Plan, Question, Waiting, significant};
+use joulepath_control::advise::{Advice, BreakEven, Path, Plan, Question, Stalling, Waiting, significant};
 use joulepath_control::limit::Capacity;
 
 use crate::table::{Cell, Column, Line, Rank, Table, View};
@@ -114,7 +114,23 @@ pub(super) fn footing(question: &Question) -> String {
         true => String::new(),
         false => format!(" Energy extrapolated: {}.", beyond.join(", ")),
     };
-    format!("Rates: {rates}, without headers.{coupling} Joules are modelled, not measured.{extrapolated}")
+    let stalling = stalling(question);
+    format!(
+        "Rates: {rates}, without headers.{coupling} Joules are modelled, not measured.{extrapolated}{stalling}"
+    )
+}
+
+/// Names the paths whose bursts of losses are beyond the formula.
+fn stalling(question: &Question) -> String {
+    let found = question.stalling();
+    let part = |one: &Stalling| format!("{} ({:.0} %)", question.paths[one.path].name, 100.0 * one.part);
+    let parts: Vec<String> = found.iter().map(part).collect();
+    let what = match found.len() {
+        0 => return String::new(),
+        n if n == question.paths.len() => "Unreliable",
+        _ => "Left out",
+    };
+    format!(" {what}, because bursts of losses stop TCP for so much of the time: {}.", parts.join(", "))
 }
 
 #[cfg(test)]

@@ -4,8 +4,10 @@ use std::num::NonZeroUsize;
 
 use crate::common::{Fake, Noise};
 use joulepath_model::metric::{COMPLETION, EFFICIENCY};
-use joulepath_model::result::{Row, ScenarioRef, Series};
-use joulepath_report::{PolicyRuns, estimate, summarise, summarise_on};
+use joulepath_model::result::{Delivers, Row, ScenarioRef, Series};
+use joulepath_report::{
+    LINK_BOUND, PolicyRuns, TCP_REFERENCE, estimate, leave_out_of_reach, summarise, summarise_on,
+};
 
 #[test]
 fn the_interval_covers_the_true_mean_about_95_times_in_100() {
@@ -60,6 +62,33 @@ fn the_share_of_the_limit_divides_efficiencies() {
         let ratio = share.unwrap() * limit.bits_per_joule / row.mean(&EFFICIENCY);
         assert!((ratio - 1.0).abs() < 1e-12, "{ratio}");
     }
+}
+
+/// The rows reach 0.6 and 0.3 of the reference, 0.4 and 0.2 of the bound. Limits of bulk data are for any run.
+#[test]
+fn a_limit_of_streams_that_no_row_reaches_half_of_is_left_out() {
+    let bulk = Fake { policies: 2, ..Fake::default() }.comparison();
+    let shares = |rows: &[Row]| -> Vec<_> {
+        rows.iter().map(|row| [row.tcp_reference_share, row.link_bound_share]).collect()
+    };
+    let mut rows = bulk.rows.clone();
+    for (row, [tcp, link]) in rows.iter_mut().zip([[0.6, 0.4], [0.3, 0.2]]) {
+        (row.tcp_reference_share, row.link_bound_share) = (Some(tcp), Some(link));
+    }
+    let (mut limits, mut kept) = (bulk.references.clone(), rows.clone());
+    assert_eq!(leave_out_of_reach(&mut limits, &mut kept), None);
+    assert_eq!((&limits, &kept), (&bulk.references, &rows));
+    for limit in &mut limits {
+        limit.delivers = Some(Delivers { goodput_bps: 1e6, least: 0.99, mean_delay_s: 0.3 });
+    }
+    let note = leave_out_of_reach(&mut limits, &mut rows).unwrap();
+    assert!(note.starts_with("No link bound: the best policy here reaches 40 % of it."), "{note}");
+    assert_eq!(limits.iter().map(|limit| limit.kind.as_str()).collect::<Vec<_>>(), [TCP_REFERENCE]);
+    assert_eq!(shares(&rows), [[Some(0.6), None], [Some(0.3), None]]);
+    // Rows without a share, of runs that did not deliver, say nothing about a limit.
+    rows.iter_mut().for_each(|row| row.tcp_reference_share = None);
+    assert_eq!(leave_out_of_reach(&mut limits, &mut rows), None);
+    assert!(!limits.iter().any(|limit| limit.kind == LINK_BOUND));
 }
 
 #[test]

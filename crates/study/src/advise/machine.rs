@@ -13,6 +13,9 @@ pub struct Machine<'a> {
     /// Paths whose energy profile is extrapolated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     extrapolated: Vec<&'a str>,
+    /// Paths whose bursts of losses are beyond the formula; left out unless all are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stalling: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting: Option<Repeated<'a>>,
 }
@@ -80,6 +83,7 @@ impl<'a> Machine<'a> {
         let beyond = question.paths.iter().filter(|path| path.extrapolated().is_some());
         Machine {
             extrapolated: beyond.map(|path| path.name.as_str()).collect(),
+            stalling: question.stalling().iter().map(|stalling| name(&stalling.path)).collect(),
             best: way(&advice.best),
             front: advice.front.iter().map(way).collect(),
             break_even: changes.collect(),
