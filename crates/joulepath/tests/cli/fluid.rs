@@ -38,6 +38,8 @@ fn every_scenario_in_the_binary_is_run_or_refused() {
         let name = scenario["name"].as_str().expect("a name");
         let arguments = ["compare", name, "--engine", "fluid", "--policies", "mptcp", "--json"];
         let said = joulepath_in(folder().path(), &arguments);
-        assert!(matches!(said.code, Some(0 | 3)), "{name}: {:?} {}", said.code, said.stderr);
+        let is_schedulers = said.stderr.contains("the packet scheduler decides the split");
+        let is_told = matches!(said.code, Some(0 | 3)) || said.code == Some(1) && is_schedulers;
+        assert!(is_told, "{name}: {:?} {}", said.code, said.stderr);
     }
 }
