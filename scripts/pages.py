@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""The pages of docs/: measured tables are not in git's Markdown, and each part has a budget of words.
+"""The pages of docs/: stored tables stand in them, cut to a few rows, and each part has a budget of words.
 
-    scripts/pages.py fill PROGRAM   writes docs/ with all tables into target/docs, the source of the site
-    scripts/pages.py keep PAGE...   moves tables that a command has written into PAGE to results/tables
-    scripts/pages.py check          fails if a page of docs/ contains tables, or a part exceeds its budget
+    scripts/pages.py fill PROGRAM    writes docs/ with whole tables into target/docs, the source of the site;
+                                     fails if a page of docs/ has other tables than results/
+    scripts/pages.py write PROGRAM   writes the tables of results/, cut, into docs/
+    scripts/pages.py keep PAGE...    moves tables that a command has written into PAGE to results/tables
+    scripts/pages.py check           fails if a part exceeds its budget
 
-A page has a place for tables between two lines, `<!-- NAME: begin -->` and `<!-- NAME: end -->`. In git a
-line that names the stored results stands there. Console blocks of some pages have their commands in git and
-the output in results/console.
+A page has a place for tables between two lines, `<!-- NAME: begin -->` and `<!-- NAME: end -->`. Output of
+some pages' console blocks is in results/console.
 """
 
 import argparse
@@ -40,6 +41,11 @@ OWN_RESULTS = {"joule-kernel", "joule-learning", "joule-presets"}
 """Those of them with results of their own; the others are from results/joule.json."""
 IN_GIT = {"reasons"}
 """Places whose content a test compares with the code."""
+MOST_ROWS = 12
+"""Rows of a longer table or list in docs/."""
+MOST_TABLES = 2
+"""Tables and lists of a place in docs/."""
+FOLDED = re.compile(r"<details>.*?</details>|^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 WIFI_OF_2012 = "wifi-huang2012"
 """The WiFi of most scenarios. No public measurement gives the power of WiFi 5 or 6 by rate and signal."""
@@ -60,7 +66,6 @@ WITH_WIFI = {
     "live-random": "studies/live/drawn-01.toml",
     "live-random-metered": "studies/live-second/drawn-01.toml",
     "benchmark-front.svg": RANKED,
-    "demo.svg": "scenarios/home-wifi-lte.toml",
     "joule-random.svg": RANDOM,
 }
 """Places and figures with joules of that WiFi, each with a file that sets it. `fill` names it below."""
@@ -85,6 +90,7 @@ WITHOUT_WIFI = {
     "speed",
     "values",
     "verdicts",
+    "demo.svg",
     "engines.svg",
     "joule-alone.svg",
     "joule-beside.svg",
@@ -97,7 +103,7 @@ FENCED = re.compile(r"^(```\w*)\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)
 WORD = re.compile(r"[\w/-]+")
 
 OUTPUT_STORED = {"beyond.md", "papers/000.md"}
-"""Pages whose console blocks have no output in git."""
+"""Pages whose console blocks have their output from results/console."""
 
 BUDGET = {
     "Home": 300,
@@ -108,7 +114,7 @@ BUDGET = {
     "Results": 8_200,
     "Contributing": 1_000,
 }
-"""Words of each part of the documentation, as `wc -w` counts them."""
+"""Words of each part of the documentation, as `wc -w` counts them, without stored tables and output."""
 
 
 def source(name: str) -> Path:
@@ -118,11 +124,32 @@ def source(name: str) -> Path:
     return SOURCES.get(name, TABLES / f"{name}.json")
 
 
-def stand_in(name: str, page: Path) -> str:
-    """The line that stands at a place in git."""
-    stored = source(name)
-    link = os.path.relpath(stored, page.parent)
-    return f"`make docs` puts the tables here, from [{stored.relative_to(ROOT)}]({link}).\n"
+def excerpt(name: str, whole: str, page: Path) -> str:
+    """What stands at a place in docs/: the text before the first heading, with the first rows of tables."""
+    shown: list[str] = []
+    is_cut = bool(FOLDED.search(whole))
+    tables = 0
+    for part in re.split(r"\n\n+", FOLDED.sub("", whole).strip("\n")):
+        lines = part.split("\n")
+        head = 2 if part.startswith("|") else 0
+        if part.startswith("#") or (tables == MOST_TABLES and part.startswith(("|", "- "))):
+            is_cut = True
+            break
+        if part.startswith("!["):
+            is_cut = True
+            continue
+        if part.startswith(("|", "- ")):
+            tables += 1
+            is_cut = is_cut or len(lines) - head > MOST_ROWS
+            lines = lines[: head + MOST_ROWS]
+        shown.append("\n".join(lines))
+    if is_cut:
+        stored = source(name)
+        link = os.path.relpath(stored, page.parent)
+        shown.append(f"*Cut: the site that `make docs` builds has it all, from [{stored.name}]({link}).*")
+    if name in WITH_WIFI:
+        shown.append(foot(page, DOCS).strip("\n"))
+    return "\n\n".join(shown) + "\n"
 
 
 def with_places(text: str, content) -> str:
@@ -190,7 +217,9 @@ def keep(page: Path) -> None:
     def moved(name: str, text: str) -> str:
         if name in IN_GIT:
             return text
-        if name not in SOURCES and not name.startswith(JOULE) and text != stand_in(name, page):
+        if name in SOURCES or name.startswith(JOULE):
+            return excerpt(name, text, page)
+        if not source(name).exists() or text != excerpt(name, stored(name), page):
             TABLES.mkdir(exist_ok=True)
             lines = (
                 json.dumps(part, ensure_ascii=False)
@@ -199,20 +228,18 @@ def keep(page: Path) -> None:
                 for part in parsed(text)
             )
             source(name).write_text("[\n" + ",\n".join(lines) + "\n]\n")
-        return stand_in(name, page)
+        return excerpt(name, stored(name), page)
 
     text = with_places(page.read_text(), moved)
     if page.relative_to(DOCS).as_posix() in OUTPUT_STORED:
-        if any(output for _, output in calls(text)):
-            CONSOLE.mkdir(exist_ok=True)
-            told = {command: output.splitlines() for command, output in calls(text)}
-            output_file(page).write_text(json.dumps(told, ensure_ascii=False, indent=0) + "\n")
-        text = with_output(text, lambda command: "")
+        CONSOLE.mkdir(exist_ok=True)
+        told = {command: output.splitlines() for command, output in calls(text)}
+        output_file(page).write_text(json.dumps(told, ensure_ascii=False, indent=0) + "\n")
     page.write_text(text)
 
 
-def fill(program: Path) -> None:
-    """Writes docs/ with all tables into target/docs."""
+def whole(program: Path) -> dict[Path, str]:
+    """All pages by their path in docs/, with whole tables; in target/docs what the program writes besides."""
     shutil.rmtree(FILLED, ignore_errors=True)
     shutil.copytree(DOCS, FILLED)
     from_stored = [program, "reproduce", "--docs", FILLED / "papers", "--out", ROOT / "target/reproduction"]
@@ -228,7 +255,8 @@ def fill(program: Path) -> None:
             return text
         return joule[name] + "\n" if name.startswith(JOULE) else stored(name)
 
-    for page in FILLED.rglob("*.md"):
+    pages = {}
+    for page in sorted(FILLED.rglob("*.md")):
         text = with_places(page.read_text(), tables)
         if page.relative_to(FILLED).as_posix() in OUTPUT_STORED:
             told = json.loads(output_file(page).read_text())
@@ -239,7 +267,34 @@ def fill(program: Path) -> None:
             text = with_output(
                 text, lambda command, told=told: "".join(f"{line}\n" for line in told[command])
             )
-        page.write_text(with_feet(text, foot(page, FILLED)))
+        pages[DOCS / page.relative_to(FILLED)] = text
+    return pages
+
+
+def cut(page: Path, text: str) -> str:
+    """A page of docs/ whose whole text is `text`."""
+    return with_places(text, lambda name, its: its if name in IN_GIT else excerpt(name, its, page))
+
+
+def write(program: Path) -> None:
+    """Writes the tables of results/ into docs/."""
+    for page, text in whole(program).items():
+        page.write_text(cut(page, text))
+
+
+def fill(program: Path) -> bool:
+    """Writes docs/ with whole tables into target/docs; whether docs/ has the same tables."""
+    is_well = True
+    for page, text in whole(program).items():
+        if page.read_text() != cut(page, text):
+            print(
+                f"{page.relative_to(ROOT)} has other tables than results/: scripts/pages.py write PROGRAM",
+                file=sys.stderr,
+            )
+            is_well = False
+        filled = FILLED / page.relative_to(DOCS)
+        filled.write_text(with_feet(text, foot(filled, FILLED)))
+    return is_well
 
 
 def foot(page: Path, root: Path) -> str:
@@ -252,7 +307,8 @@ def has_wifi_of_2012(console: str) -> bool:
     """Whether the commands of a console block run a shipped scenario with that WiFi, without naming it."""
     scenarios = (ROOT / f"scenarios/{word}.toml" for word in set(WORD.findall(console)))
     named = WIFI_OF_2012 in console
-    return not named and any(file.is_file() and WIFI_OF_2012 in file.read_text() for file in scenarios)
+    sets = f'\nenergy = "{WIFI_OF_2012}"'
+    return not named and any(file.is_file() and sets in file.read_text() for file in scenarios)
 
 
 def with_feet(text: str, foot: str) -> str:
@@ -300,27 +356,22 @@ def parts() -> dict[str, list[Path]]:
     return found
 
 
+def written(page: Path) -> str:
+    """The text of a page without stored tables and output."""
+    text = with_places(page.read_text(), lambda name, its: "")
+    is_stored = page.is_relative_to(DOCS) and page.relative_to(DOCS).as_posix() in OUTPUT_STORED
+    return with_output(text, lambda command: "") if is_stored else text
+
+
 def check() -> bool:
     """Print what is wrong, and the words of each part; whether all is well."""
     is_well = True
     for page in sorted(DOCS.rglob("*.md")):
-        text = page.read_text()
-        found = [
-            f"the tables `{place[1]}`"
-            for place in PLACE.finditer(text)
-            if place[1] not in IN_GIT and place[3] != stand_in(place[1], page)
-        ]
-        if page.relative_to(DOCS).as_posix() in OUTPUT_STORED and any(output for _, output in calls(text)):
-            found.append("output of commands")
-        for problem in unsorted(text):
+        for problem in unsorted(page.read_text()):
             print(f"{page.relative_to(ROOT)} has {problem} of scripts/pages.py", file=sys.stderr)
             is_well = False
-        if found:
-            name = page.relative_to(ROOT)
-            print(f"{name} contains {', '.join(found)}: scripts/pages.py keep {name}", file=sys.stderr)
-            is_well = False
     for part, pages in parts().items():
-        words = sum(len(page.read_text().split()) for page in pages)
+        words = sum(len(written(page).split()) for page in pages)
         print(f"{part:12} {words:6} words of {BUDGET[part]}", file=sys.stderr)
         if words > BUDGET[part]:
             print(f"{part} exceeds its budget: shorten its pages", file=sys.stderr)
@@ -334,13 +385,16 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     verbs = parser.add_subparsers(dest="verb", required=True)
-    verbs.add_parser("fill").add_argument("program", type=Path)
+    for verb in ("fill", "write"):
+        verbs.add_parser(verb).add_argument("program", type=Path)
     verbs.add_parser("keep").add_argument("pages", type=Path, nargs="+")
     verbs.add_parser("check")
     asked = parser.parse_args()
     match asked.verb:
         case "fill":
-            fill(asked.program.resolve())
+            sys.exit(not fill(asked.program.resolve()))
+        case "write":
+            write(asked.program.resolve())
         case "keep":
             for page in asked.pages:
                 keep(page.resolve())
