@@ -283,7 +283,7 @@ impl Case {
         let reference = reference(source, variant.as_deref(), &scenario);
         let mut notes = engine.notes(&scenario, &setups);
         notes.extend(left_out);
-        notes.extend(scenario.extrapolated());
+        notes.extend(scenario.energy_notes());
         // A page has no controllers of the user, and its link no traces.
         let question =
             request.also.is_empty().then(|| question(source, &scenario, &set, &setups, seeds.len()));

@@ -27,6 +27,11 @@ pub struct Path {
 }
 
 impl Path {
+    /// Says within which bounds the profile of its energy is estimated; `None` if it was measured.
+    pub fn estimate(&self) -> Option<String> {
+        energy::named(&self.energy)?.estimate()
+    }
+
     /// Says that the profile of its energy is extrapolated at the link's rate; `None` if it holds there.
     pub fn extrapolated(&self) -> Option<String> {
         energy::named(&self.energy)?.beyond(Traffic::Down, self.rate.bps() as f64)

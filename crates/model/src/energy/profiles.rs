@@ -8,16 +8,28 @@ use crate::names;
 impl InterfaceEnergy {
     /// Device and rates for which its profile holds, if they are known.
     pub fn validity(&self) -> Option<&'static Validity> {
-        let name = self.profile.split(',').next().unwrap_or_default();
-        profiles().find(|profile| profile.name == name)?.validity.as_ref()
+        self.shipped()?.validity.as_ref()
+    }
+
+    /// Says within which bounds its profile is estimated; `None` for profiles from measurements.
+    pub fn estimate(&self) -> Option<String> {
+        let Profile { name, bounds, .. } = self.shipped()?;
+        let [lower, upper] = bounds.as_ref()?.active_mw;
+        Some(format!("{name}, active power {lower} to {upper} mW"))
     }
 
     /// Says that its profile is extrapolated at a rate in bit/s; `None` if it holds there.
     pub fn beyond(&self, traffic: Traffic, rate_bps: f64) -> Option<String> {
-        let rates = self.validity()?.rates;
-        let name = self.profile.split(',').next().unwrap_or_default();
+        let Profile { name, validity, .. } = self.shipped()?;
+        let rates = validity.as_ref()?.rates;
         (rate_bps.is_finite() && rates.are_exceeded(traffic, rate_bps))
             .then(|| format!("{name} holds up to {} Mbit/s", rates.of(traffic)[1]))
+    }
+
+    /// The shipped profile that it is, or that it changes.
+    fn shipped(&self) -> Option<&'static Profile> {
+        let name = self.profile.split(',').next().unwrap_or_default();
+        profiles().find(|profile| profile.name == name)
     }
 }
 

@@ -108,15 +108,20 @@ pub(super) fn footing(question: &Question) -> String {
         1 => String::new(),
         _ => format!(" Congestion control of several paths: {}.", question.coupling.word()),
     };
-    let beyond = |path: &Path| Some(format!("{} ({})", path.name, path.extrapolated()?));
-    let beyond: Vec<String> = question.paths.iter().filter_map(beyond).collect();
-    let extrapolated = match beyond.is_empty() {
-        true => String::new(),
-        false => format!(" Energy extrapolated: {}.", beyond.join(", ")),
+    let energy = |how: &str, of: fn(&Path) -> Option<String>| {
+        let part = |path: &Path| Some(format!("{} ({})", path.name, of(path)?));
+        let parts: Vec<String> = question.paths.iter().filter_map(part).collect();
+        match parts.is_empty() {
+            true => String::new(),
+            false => format!(" Energy {how}: {}.", parts.join(", ")),
+        }
     };
+    let estimated = energy("estimated", Path::estimate);
+    let extrapolated = energy("extrapolated", Path::extrapolated);
     let stalling = stalling(question);
     format!(
-        "Rates: {rates}, without headers.{coupling} Joules are modelled, not measured.{extrapolated}{stalling}"
+        "Rates: {rates}, without headers.{coupling} Joules are modelled, not \
+         measured.{estimated}{extrapolated}{stalling}"
     )
 }
 

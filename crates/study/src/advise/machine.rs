@@ -1,6 +1,6 @@
 //! The answer as JSON.
 
-use joulepath_control::advise::{Advice, Batches, Plan, Question, Waiting};
+use joulepath_control::advise::{Advice, Batches, Path, Plan, Question, Waiting};
 use serde::Serialize;
 
 /// An answer with the names of its paths.
@@ -10,6 +10,9 @@ pub struct Machine<'a> {
     front: Vec<Way<'a>>,
     break_even: Vec<Change<'a>>,
     reason: &'a str,
+    /// Paths whose energy profile is an estimate.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    estimated: Vec<&'a str>,
     /// Paths whose energy profile is extrapolated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     extrapolated: Vec<&'a str>,
@@ -80,9 +83,12 @@ impl<'a> Machine<'a> {
             below: change.below.iter().map(name).collect(),
             above: change.above.iter().map(name).collect(),
         });
-        let beyond = question.paths.iter().filter(|path| path.extrapolated().is_some());
+        let paths = |of: fn(&Path) -> Option<String>| {
+            question.paths.iter().filter(|path| of(path).is_some()).map(|path| path.name.as_str()).collect()
+        };
         Machine {
-            extrapolated: beyond.map(|path| path.name.as_str()).collect(),
+            estimated: paths(Path::estimate),
+            extrapolated: paths(Path::extrapolated),
             stalling: question.stalling().iter().map(|stalling| name(&stalling.path)).collect(),
             best: way(&advice.best),
             front: advice.front.iter().map(way).collect(),

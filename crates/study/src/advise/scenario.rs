@@ -190,6 +190,7 @@ mod tests {
         let advice = answer(&question).unwrap();
         let said = serde_json::to_value(crate::advise::Machine::of(&question, &advice)).unwrap();
         assert_eq!(said["extrapolated"], serde_json::json!(["lte"]));
+        assert_eq!(said["estimated"], serde_json::json!(["wifi"]));
     }
 
     #[test]
