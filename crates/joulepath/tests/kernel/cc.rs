@@ -9,5 +9,5 @@ mod namespaces;
 mod own;
 mod rights;
 mod sockets;
-mod stage;
+pub(crate) mod stage;
 mod together;

@@ -1,6 +1,6 @@
 //! Subflows without coupling share one bottleneck, where they take several TCPs' shares.
 
-use crate::finding::{Cost, Finding, Fix, Remedy};
+use crate::finding::{Cost, Finding, Fix};
 use crate::subject::{Flow, Subject};
 use crate::words::ms;
 
@@ -57,7 +57,8 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         fix: Fix::commands(["joulepath cc load lia", "joulepath cc default lia"]).or(
             "a second path through the same bottleneck adds no rate: `intent = \"frugal\"` leaves it out",
         ),
-        remedy: Some(Remedy::Controller("lia")),
+        // It gains nothing: it leaves others their share.
+        remedy: None,
         gain: None,
     })
 }

@@ -25,7 +25,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
                 "packets from {} to {remote} leave through {device}, not through {}",
                 join.source, join.one.name
             ));
-            commands.extend(rules(subject, &join.one));
+            commands.extend(rules(&join.one, &gateway(subject, &join.one)));
         } else if is_filtered(subject, &join.one) {
             let (dropped, _) = subject.counter("TcpExtIPReversePathFilter");
             evidence.push(format!(
@@ -42,13 +42,20 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     for join in unrouted(subject) {
         let name = &join.one.name;
         evidence.push(format!("no table has a route to {remote} through {name}"));
+        // A socket that is bound to no device needs a rule, too.
+        let route = |gateway: &str| match join.bound {
+            Some(_) => {
+                vec![format!("{} route add default{gateway} dev {name} metric 20000", ip(join.source))]
+            }
+            None => rules(&join.one, gateway),
+        };
         match is_point_to_point(subject, &join.one) {
-            true => commands.push(format!("{} route add default dev {name} metric 20000", ip(join.source))),
+            true => commands.extend(route("")),
             false => {
                 advice = Some(format!(
                     "give {name} a default route through its gateway, with a larger metric than the others: \
-                     connect it again, or `{} route add default via GATEWAY dev {name} metric 20000`",
-                    ip(join.source)
+                     connect it again, or `{}`",
+                    route(" via GATEWAY").join("; ")
                 ));
             }
         }
@@ -89,11 +96,11 @@ pub(super) fn is_filtered(subject: &Subject<'_>, one: &Alternative) -> bool {
 }
 
 /// A rule and a table for an address: the way that the kernel's documentation of MPTCP recommends.
-fn rules(subject: &Subject<'_>, one: &Alternative) -> Vec<String> {
+fn rules(one: &Alternative, gateway: &str) -> Vec<String> {
     let (ip, table) = (ip(one.address), 100 + one.device);
     vec![
         format!("{ip} rule add from {} lookup {table}", one.address),
-        format!("{ip} route add default{} dev {} table {table}", gateway(subject, one), one.name),
+        format!("{ip} route add default{gateway} dev {} table {table}", one.name),
     ]
 }
 

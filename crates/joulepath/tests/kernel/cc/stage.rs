@@ -23,7 +23,7 @@ const DEFAULT: &str = "net.ipv4.tcp_congestion_control";
 const PINS: &str = "/sys/fs/bpf/joulepath";
 
 /// The machine for one test, with the controllers that the test may load; drop unloads them.
-pub(super) struct Stage {
+pub(crate) struct Stage {
     names: Vec<&'static str>,
     pub(super) here: Place,
     lock: turn::Lock,
@@ -37,7 +37,7 @@ pub(super) struct Place {
 
 impl Stage {
     /// Ignores the test if these controllers are in use. Unloads those of a killed test.
-    pub(super) fn new(names: &[&'static str]) -> Self {
+    pub(crate) fn new(names: &[&'static str]) -> Self {
         let (mut lock, here) = (machine_wide_state(), Place::new("reno"));
         for name in lock.noted().split_whitespace() {
             eprintln!("a test that was killed has left jp_{name}: {}", here.cc(&["unload", name]).stderr);

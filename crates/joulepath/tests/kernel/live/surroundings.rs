@@ -2,6 +2,7 @@
 
 use joulepath_kernel::mptcp::AddressId;
 
+use super::paths::{MBPS, download};
 use super::*;
 
 impl Host {
@@ -112,5 +113,26 @@ fn a_clock_that_jumps_while_no_daemon_runs_does_not_reset_a_quota() {
     assert!(host.warnings().contains("100 days after the expected time"), "{}", host.warnings());
     assert!(used() >= before, "{} of {before}", used());
     assert_eq!(host.endpoints(), [(host.ip(0), false)]);
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+/// Under `frugal`, the second radio is spared on purpose.
+#[test(needs(NET))]
+fn the_command_of_why_makes_the_daemon_use_a_path_that_it_spares() {
+    let (host, listener) = Host::with_server();
+    host.configure("intent = \"frugal\"", "");
+    let daemon = host.start();
+    let connection = host.connect(&listener, 0);
+    let download = download(&connection);
+    download.beside(4 * MBPS, || {
+        wait_until("it flows", || download.received() > 1_000_000);
+        let said = host.run(&["why", "--json", "--all", "--seconds", "2"]).json();
+        let finding = &said["connections"][0]["findings"][0];
+        assert_eq!((&finding["cause"], &finding["gain"]), (&"by-intent".into(), &Value::Null), "{said}");
+        let printed = finding["fix"]["commands"][0].as_str().unwrap();
+        assert_eq!(host.kinds(), [(0, false)]);
+        host.run(&printed.split(' ').skip(1).collect::<Vec<_>>()).ok();
+        wait_until("both paths are used", || host.kinds() == [(0, false), (1, false)]);
+    });
     assert_eq!(daemon.stop(), Some(0));
 }

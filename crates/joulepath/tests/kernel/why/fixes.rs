@@ -4,6 +4,7 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::AsRawFd;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,14 +12,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use joulepath_kernel::Namespace;
+use joulepath_kernel::mptcp::diag;
 use joulepath_kernel::mptcp::memory::ReceiveWindow;
 use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits, PathManager};
 use joulepath_kernel::mptcp::socket::{Buffers, Options, Protocol, accept_within, connect_within, listen};
+use joulepath_kernel::route::Prefix;
 use joulepath_lab::{Lab, LabSpec, Program};
 use joulepath_model::scenario;
 use joulepath_model::units::Bytes;
 use serde_json::Value;
 
+use crate::cc::stage::Stage;
 use crate::run::{Said, command, folder};
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -29,6 +33,10 @@ const WATCHES: Duration = Duration::from_secs(6);
 const NO_WORSE: f64 = 0.9;
 /// A predicted rate differs by at most this part.
 const WITHIN: f64 = 1.0 / 3.0;
+/// Where only a lower bound is known, the rate grows by this factor at least.
+const MORE: f64 = 1.2;
+/// The payload of one path is this part of its rate at least.
+const LEAST: f64 = 0.8;
 /// A NAT forgets a connection that pauses this long.
 const FORGETS: Duration = Duration::from_secs(23);
 /// Cases that run at once.
@@ -39,6 +47,18 @@ const BBR: &str = "net.ipv4.tcp_available_congestion_control";
 enum End {
     Client,
     Server,
+}
+
+/// What a fix is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Aim {
+    /// The rate of the connection.
+    Rate,
+    /// The second path carries nothing.
+    Spare,
+    /// The subflows of new connections are coupled, and a TCP competitor keeps its rate. How much it gains is
+    /// tested with the controllers.
+    Share,
 }
 
 /// The programs at both ends.
@@ -70,10 +90,17 @@ struct Case {
     /// Each path's rate, Mbit/s, one-way delay, ms, queue, packets, and loss to the client, %.
     paths: &'static [(f64, u32, u32, f64)],
     sysctl: Option<(End, &'static str, &'static str)>,
+    ipv6: bool,
+    /// Both paths and the competitor share one bottleneck, which has the values of the first path.
+    is_shared: bool,
     /// Commands that break something.
     broken: &'static [(End, &'static str)],
-    /// The sender pauses this long, then these commands break the open connection. The fix is for it.
+    /// The sender pauses this long, then these commands break the open connection.
     later: Option<(Duration, &'static [(End, &'static str)])>,
+    /// The fix is for new connections, whose first device the routes choose. Otherwise it is for the
+    /// connection that broke later.
+    reopens: bool,
+    aim: Aim,
     /// The end that runs the first command in the advice.
     advised: Option<End>,
     /// Commands that do what the advice says in words.
@@ -97,8 +124,12 @@ const HEALTHY: Case = Case {
     watched: End::Client,
     paths: &[(6.0, 20, 30, 0.0), (3.0, 30, 25, 0.0)],
     sysctl: None,
+    ipv6: false,
+    is_shared: false,
     broken: &[],
     later: None,
+    reopens: false,
+    aim: Aim::Rate,
     advised: None,
     repaired: &[],
 };
@@ -117,7 +148,10 @@ const NO_ENDPOINT: &str = "ip mptcp endpoint flush";
 const BACKUP: &str = "ip mptcp endpoint change id 1 backup";
 const PEER_BACKUP: &str = "ip mptcp endpoint add $(ip -4 -o addr show scope global | \
                            sed -n 's/.* inet \\([0-9.]*\\).*/\\1/p' | head -n 1) backup";
-const NO_RULES: &str = "for one in $(ip rule | sed -n 's/^\\([0-9]*\\):.*from [0-9].*/\\1/p'); \
+/// Rules by source address, with their tables.
+const NO_RULES: &str = "for one in $(ip rule | sed -n 's/.*from [0-9].* lookup \\([0-9]*\\).*/\\1/p'); \
+                        do ip route flush table $one; done; \
+                        for one in $(ip rule | sed -n 's/^\\([0-9]*\\):.*from [0-9].*/\\1/p'); \
                         do ip rule del priority $one; done";
 /// Answers to the second device return through the first one, and the strict filter drops them.
 const FILTER: &[(End, &str)] = &[
@@ -160,14 +194,41 @@ const FORGOTTEN: &[(End, &str)] = &[
     (End::Server, "nft add rule inet hole out oifname radio1 ct state new 'tcp flags & syn == 0' drop"),
 ];
 
+/// No route leads through the second device, and its endpoint names no device.
+const NO_ROUTE: &[(End, &str)] =
+    &[(End::Client, "ip route del default dev radio1"), UNBOUND[0], UNBOUND[1], UNBOUND[2]];
+/// A socket that is bound to a device without a route gets nowhere with IPv6.
+const NO_ROUTE_6: &[(End, &str)] = &[
+    (End::Client, "ip -6 route del default dev radio1"),
+    (
+        End::Client,
+        "for one in $(ip -6 rule | sed -n 's/.*from [0-9a-f]*:.* lookup \\([0-9]*\\).*/\\1/p'); \
+         do ip -6 route flush table $one; done",
+    ),
+];
+const SILENT_FIRST: &[(End, &str)] =
+    &[TABLE, CHAIN, (End::Server, "nft add rule inet hole in iifname radio0 drop")];
+/// The peer does not learn that the subflow is a backup now: MP_PRIO follows timestamps and the DSS option.
+const DEAF: &[(End, &str)] = &[
+    TABLE,
+    CHAIN,
+    (End::Server, "nft add rule inet hole in @th,352,8 30 @th,368,4 5 drop"),
+    (End::Client, BACKUP),
+];
+
 impl Case {
     fn scenario(&self) -> scenario::Scenario {
         let mut text = String::from("title = \"why\"\nduration = \"300 s\"\n[workload]\nkind = \"bulk\"\n");
         for (index, (mbit, delay_ms, queue, loss)) in self.paths.iter().enumerate() {
-            text += &format!(
-                "[[path]]\nname = \"radio{index}\"\nenergy = \"free\"\nrate = \"{mbit} Mbit/s\"\n\
-                 delay = \"{delay_ms} ms\"\nqueue = \"{queue} packets\"\nloss = \"{loss} %\"\n"
+            let link = format!(
+                "rate = \"{mbit} Mbit/s\"\ndelay = \"{delay_ms} ms\"\nqueue = \"{queue} packets\"\n\
+                 loss = \"{loss} %\"\n"
             );
+            if self.is_shared && index == 0 {
+                text += &format!("[[link]]\nname = \"shared\"\n{link}");
+            }
+            let link = if self.is_shared { "via = [\"shared\"]\n" } else { &link };
+            text += &format!("[[path]]\nname = \"radio{index}\"\nenergy = \"free\"\n{link}");
         }
         scenario::load(&text, &|name| Err(format!("no trace {name}"))).unwrap()
     }
@@ -179,6 +240,7 @@ impl Case {
             ("net.ipv4.tcp_wmem", "4096 16384 4194304"),
             ("net.ipv4.tcp_moderate_rcvbuf", "1"),
         ];
+        spec.ipv6 = self.ipv6;
         spec.sysctls = linux.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
         let mut lab = Lab::start(&spec, &Program::at(env!("CARGO_BIN_EXE_joulepath"))).unwrap();
         lab.start_clock().unwrap();
@@ -200,7 +262,9 @@ impl Case {
     /// Breaks, explains, fixes, measures; what went wrong.
     fn judge(&self) -> Result<String, String> {
         let lab = self.lab();
-        let transfer = Transfer::start(self, &lab, self.programs);
+        let start = |programs| Transfer::start(&lab, (!self.reopens).then_some(0), self.sender, programs);
+        let mut transfer = start(self.programs);
+        let competitor = self.is_shared.then(|| Transfer::start(&lab, Some(0), self.sender, TCP));
         thread::sleep(SETTLES);
         if let Some((pause, commands)) = self.later {
             transfer.is_paused.store(true, Ordering::Relaxed);
@@ -209,27 +273,24 @@ impl Case {
             transfer.is_paused.store(false, Ordering::Relaxed);
             thread::sleep(SETTLES);
         }
-        let begun = (Instant::now(), transfer.received());
-        let findings = why(namespace(&lab, self.watched));
-        let before = transfer.rate_since(begun);
+        let measured = competitor.as_ref().unwrap_or(&transfer);
+        let begun = (Instant::now(), measured.received());
+        let findings = why(namespace(&lab, self.watched), transfer.port);
+        let before = measured.rate_since(begun);
         let first = findings.first();
         let cause = first.map(|one| one["cause"].as_str().unwrap().to_owned());
         if cause.as_deref() != self.cause {
-            transfer.end();
             return Err(format!("expected {:?} at {before:.2e} bit/s: {findings:?}", self.cause));
         }
         let Some(finding) =
             first.filter(|one| one["fix"] != serde_json::json!({"commands": [], "advice": null}))
         else {
-            transfer.end();
             return Ok(format!("{cause:?} at {before:.2e} bit/s"));
         };
-        let transfer = if self.later.is_some() {
-            Some(transfer)
-        } else {
+        let is_new = self.later.is_none() || self.reopens;
+        if is_new {
             transfer.end();
-            None
-        };
+        }
         for fix in finding["fix"]["commands"].as_array().unwrap() {
             let line = fix.as_str().unwrap();
             // The programs after the fix are those that it starts.
@@ -242,22 +303,42 @@ impl Case {
             run_in(namespace(&lab, end), advice.split('`').nth(1).unwrap());
         }
         run_all(&lab, self.repaired);
-        let transfer = transfer.unwrap_or_else(|| Transfer::start(self, &lab, self.fixed));
+        if is_new {
+            transfer = start(self.fixed);
+        }
         thread::sleep(SETTLES);
-        let begun = (Instant::now(), transfer.received());
+        let measured = competitor.as_ref().unwrap_or(&transfer);
+        let begun = (Instant::now(), measured.received());
         thread::sleep(WATCHES);
-        let after = transfer.rate_since(begun);
-        transfer.end();
+        let after = measured.rate_since(begun);
+        if self.aim == Aim::Share {
+            let listing = lab.client().enter_thread(diag::list).unwrap().unwrap();
+            let own = listing.connections.iter().filter(|one| one.remote.port() == transfer.port);
+            let flows = own.flat_map(|one| &one.subflows);
+            let controllers: Vec<_> = flows.map(|one| one.congestion.as_deref()).collect();
+            assert_eq!(controllers, [Some("jp_lia"); 2]);
+        }
         let gain = &finding["gain"];
-        let (predicted, bound) = (gain["after_bps"].as_f64(), gain["at_least"] == true);
-        let links = 1e6 * self.paths.iter().map(|(mbit, ..)| mbit).sum::<f64>();
-        let holds = match predicted {
-            Some(bps) if bound => after >= NO_WORSE * bps,
-            Some(bps) => (after / bps - 1.0).abs() <= WITHIN,
-            None => after > 0.0,
-        } && predicted.is_none_or(|bps| bps <= links);
         let said = format!("{cause:?}: {before:.2e} → {after:.2e} bit/s, predicted {gain}");
-        if holds && after >= NO_WORSE * before { Ok(said) } else { Err(format!("{said}: {finding}")) }
+        if self.holds(before, after, gain) { Ok(said) } else { Err(format!("{said}: {finding}")) }
+    }
+
+    /// True if the fix does what it is for. Rates in bit/s.
+    fn holds(&self, before: f64, after: f64, gain: &Value) -> bool {
+        let rates = self.paths.iter().map(|(mbit, ..)| 1e6 * mbit);
+        let links: f64 = rates.clone().sum();
+        match (self.aim, gain["after_bps"].as_f64()) {
+            (Aim::Rate, None) => after > 0.0 && after >= NO_WORSE * before,
+            (Aim::Rate, Some(predicted)) => {
+                let is_met = match gain["at_least"] == true {
+                    true => after >= NO_WORSE * predicted && after >= MORE * before,
+                    false => (after / predicted - 1.0).abs() <= WITHIN,
+                };
+                is_met && predicted <= links && after >= NO_WORSE * before
+            }
+            (Aim::Spare, _) => rates.take(1).any(|first| (LEAST * first..=first).contains(&after)),
+            (Aim::Share, _) => after >= NO_WORSE * before,
+        }
     }
 }
 
@@ -272,19 +353,26 @@ fn namespace(lab: &Lab, end: End) -> &Namespace {
     }
 }
 
-fn why(namespace: &Namespace) -> Vec<Value> {
+/// The findings on the connection to or from a port.
+fn why(namespace: &Namespace, port: u16) -> Vec<Value> {
     let folder = folder();
     let run = || command(folder.path(), &["why", "--json", "--all"]).output().unwrap();
     let said = Said::of(namespace.enter_thread(run).unwrap());
     let all: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"));
     let connections = all["connections"].as_array().unwrap();
-    assert_eq!(connections.len(), 1, "{all}");
-    connections[0]["findings"].as_array().unwrap().clone()
+    let is_wanted = |one: &Value| {
+        ["local", "remote"].iter().any(|end| one[end].as_str().unwrap().ends_with(&format!(":{port}")))
+    };
+    let mut wanted = connections.iter().filter(|one| is_wanted(one));
+    let (Some(one), None) = (wanted.next(), wanted.next()) else { panic!("port {port}: {all}") };
+    one["findings"].as_array().unwrap().clone()
 }
 
 /// Runs a printed command as it is.
 fn run_in(namespace: &Namespace, line: &str) {
-    let run = || Command::new("sh").args(["-c", line]).output();
+    let own = Path::new(env!("CARGO_BIN_EXE_joulepath")).parent().unwrap().display();
+    let path = format!("{own}:{}", std::env::var("PATH").unwrap());
+    let run = || Command::new("sh").args(["-c", line]).env("PATH", &path).output();
     let output = namespace.enter_thread(run).unwrap().unwrap();
     assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
 }
@@ -295,16 +383,25 @@ struct Transfer {
     is_paused: Arc<AtomicBool>,
     is_over: Arc<AtomicBool>,
     ends: [TcpStream; 2],
+    /// Of the listener.
+    port: u16,
+}
+
+impl Drop for Transfer {
+    fn drop(&mut self) {
+        self.end();
+    }
 }
 
 impl Transfer {
-    fn start(case: &Case, lab: &Lab, programs: Programs) -> Self {
+    /// From the address of a tunnel, or of the device that the routes choose.
+    fn start(lab: &Lab, tunnel: Option<usize>, sender: End, programs: Programs) -> Self {
         let options = |end: End| Options {
             buffers: Buffers {
-                send: programs.send_buffer.filter(|_| end == case.sender).map(Bytes),
+                send: programs.send_buffer.filter(|_| end == sender).map(Bytes),
                 receive: programs
                     .window
-                    .filter(|_| end != case.sender)
+                    .filter(|_| end != sender)
                     .map(|bytes| ReceiveWindow::of(Bytes(bytes))),
             },
             ..Options::default()
@@ -313,7 +410,8 @@ impl Transfer {
         let listen = || listen(programs.server, any, &options(End::Server), 4);
         let listener = lab.server().enter_thread(listen).unwrap().unwrap();
         let at = SocketAddr::try_from(rustix::net::getsockname(&listener).unwrap()).unwrap();
-        let from = SocketAddr::new(lab.tunnels()[0].client_address, 0);
+        let any = Prefix::all_like(at.ip()).address();
+        let from = SocketAddr::new(tunnel.map_or(any, |tunnel| lab.tunnels()[tunnel].client_address), 0);
         let connect = || connect_within(programs.client, from, at, &options(End::Client), PATIENCE);
         let client = TcpStream::from(lab.client().enter_thread(connect).unwrap().unwrap());
         let server = TcpStream::from(accept_within(&listener, PATIENCE).unwrap().0);
@@ -321,7 +419,7 @@ impl Transfer {
             stream.set_nonblocking(false).unwrap();
         }
         let ends = [&client, &server].map(|stream| stream.try_clone().unwrap());
-        let (sender, receiver) = if case.sender == End::Client { (client, server) } else { (server, client) };
+        let (sender, receiver) = if sender == End::Client { (client, server) } else { (server, client) };
         if let Some(rate) = programs.pacing {
             pace(&sender, rate);
         }
@@ -350,7 +448,7 @@ impl Transfer {
                 }
             }
         });
-        Transfer { bytes, is_paused, is_over, ends }
+        Transfer { bytes, is_paused, is_over, ends, port: at.port() }
     }
 
     fn received(&self) -> u64 {
@@ -362,7 +460,7 @@ impl Transfer {
         (self.received() - bytes) as f64 * 8.0 / begin.elapsed().as_secs_f64()
     }
 
-    fn end(self) {
+    fn end(&self) {
         self.is_over.store(true, Ordering::Relaxed);
         for end in &self.ends {
             // The other end may have closed it.
@@ -463,6 +561,8 @@ fn a_path_that_was_missing_carries_data_after_the_fix() {
         Case { broken: &[(End::Server, PEER_BACKUP)], advised: Some(End::Server), ..backup },
         Case { cause: Some("wrong-device"), broken: FILTER, ..HEALTHY },
         Case { cause: Some("wrong-device"), broken: UNBOUND, ..HEALTHY },
+        Case { cause: Some("wrong-device"), broken: NO_ROUTE, ..HEALTHY },
+        Case { cause: Some("wrong-device"), broken: NO_ROUTE_6, ipv6: true, ..HEALTHY },
         Case { cause: Some("mtu"), broken: HOLE, ..HEALTHY },
     ]);
 }
@@ -494,7 +594,27 @@ fn a_path_that_blocks_or_is_silent_costs_nothing_after_the_fix() {
         Case { ..blocked },
         Case { watched: End::Server, advised: Some(End::Client), ..blocked },
         Case { cause: Some("dead-path"), later: Some((Duration::ZERO, SILENT)), ..HEALTHY },
+        Case {
+            cause: Some("dead-path"),
+            broken: &[(End::Client, NO_ENDPOINT)],
+            later: Some((Duration::ZERO, SILENT_FIRST)),
+            reopens: true,
+            ..HEALTHY
+        },
         Case { cause: Some("stale-subflow"), later: Some((FORGETS, FORGOTTEN)), ..HEALTHY },
         Case { cause: Some("pacing-limit"), programs: paced, fixed: TCP, paths: ONE, ..HEALTHY },
     ]);
+}
+
+/// The peer sends on, as one does that ignores MP_PRIO.
+#[test(needs(LAB))]
+fn a_backup_that_the_peer_uses_carries_nothing_after_the_fix() {
+    let ignored = Case { later: Some((Duration::ZERO, DEAF)), aim: Aim::Spare, ..HEALTHY };
+    judge(&[Case { cause: Some("backup-ignored"), sender: End::Server, ..ignored }]);
+}
+
+#[test(needs(ENGINE))]
+fn a_competitor_gets_its_share_of_a_bottleneck_after_the_fix() {
+    let _stage = Stage::new(&["lia"]);
+    judge(&[Case { cause: Some("shared-bottleneck"), is_shared: true, aim: Aim::Share, ..HEALTHY }]);
 }
