@@ -33,6 +33,8 @@ const SAVED_EVERY: Nanos = Nanos::from_secs(60);
 /// The ledger is also written when an interface has carried this share of its hard quota since it was
 /// written: the kernel's counters end with the device or the boot.
 const SAVED_SHARE: u64 = 100;
+/// The part of the spared energy that counts: models are not exact, and the sum must not be too high.
+const SURE: f64 = 0.95;
 /// The least RTT assumed: that of a full queue, which may have grown since connections were listed.
 const LEAST_RTT: Nanos = Nanos::from_millis(150);
 
@@ -183,7 +185,7 @@ impl Accounts {
         let present = |name: &String| look.interfaces.iter().any(|interface| interface.name == *name);
         let spared_j = (all_j - attributed_j - self.owed_j).max(0.0);
         self.owed_j += spared_j - (all_j - attributed_j);
-        let spared = Sum { received_bytes, sent_bytes, joules: Some(spared_j) };
+        let spared = Sum { received_bytes, sent_bytes, joules: Some(SURE * spared_j) };
         self.ledger.spare(spared, today);
         self.spared.add(spared);
         self.sources.retain(present);
@@ -302,12 +304,19 @@ impl Accounts {
     /// Traffic of today and of this month.
     pub(crate) fn spent(&self, name: &str) -> [Spent; 2] {
         let today = self.clock.today();
-        [today, today.period_start(1)].map(|first| spent(self.ledger.since(name, first)))
+        [today, today.period_start(1)].map(|first| self.spent_of(name, self.ledger.since(name, first)))
     }
 
     /// Traffic since this process started.
     pub(crate) fn total(&self, name: &str) -> Spent {
-        spent(self.totals.get(name).copied().unwrap_or_default())
+        self.spent_of(name, self.totals.get(name).copied().unwrap_or_default())
+    }
+
+    /// With the energy since the last poll.
+    fn spent_of(&self, name: &str, sum: Sum) -> Spent {
+        let Sum { received_bytes, sent_bytes, joules } = sum;
+        let energy_j = joules.map(|joules| joules + self.sources.pending_j(name).unwrap_or(0.0));
+        Spent { received_bytes, sent_bytes, energy_j }
     }
 
     /// What the choice of paths has spared; `None` without an energy model.
@@ -348,10 +357,6 @@ fn under_way(rate: f64, closing: Nanos) -> u64 {
 /// Time from the decision to close an interface until nothing passes; `reaction`: until it is closed.
 pub(crate) fn closing_time(rtt: Option<Nanos>, reaction: Nanos) -> Nanos {
     rtt.unwrap_or_default().max(LEAST_RTT).saturating_add(reaction)
-}
-
-fn spent(sum: Sum) -> Spent {
-    Spent { received_bytes: sum.received_bytes, sent_bytes: sum.sent_bytes, energy_j: sum.joules }
 }
 
 fn not_kept(error: &joulepath_kernel::Error) -> String {

@@ -4,7 +4,8 @@
 //! In a round in which MPTCP connections move data, every usable interface without an open subflow joins. Its
 //! radio gets its share of the data, by capacity, or one packet. What passed at full rate would have passed
 //! sooner, so the round shrinks for all interfaces. Where a program limited the rate, that is too much, and
-//! the estimate too low. An interface with open subflows spares nothing.
+//! the estimate too low. An interface of unknown capacity counts as fast as those that carry the data: if it is
+//! slower, the estimate is too low. An interface with open subflows spares nothing.
 
 use std::collections::BTreeMap;
 
@@ -53,11 +54,11 @@ impl Moved {
     }
 }
 
-/// Capacity of an interface in bytes/s: configured, else measured, else that of an untried path.
-fn capacity(config: &LiveConfig, interface: &Interface) -> f64 {
+/// Capacity of an interface in bytes/s: configured, else measured, else `untried`.
+fn capacity(config: &LiveConfig, interface: &Interface, untried: f64) -> f64 {
     let configured = config.interface(&interface.name).and_then(|known| known.rate);
-    let bps = configured.map(|rate| rate.bps() as f64).or(interface.capacity_bps).unwrap_or(UNTRIED_BPS);
-    bps.max(interface.rate_bps) / 8.0
+    let known_bps = configured.map(|rate| rate.bps() as f64).or(interface.capacity_bps);
+    known_bps.map_or(untried, |bps| bps / 8.0).max(interface.rate_bps / 8.0)
 }
 
 /// True if a policy of all paths would use the interface.
@@ -98,18 +99,19 @@ impl Shortened {
         for one in interfaces.iter().filter(carries) {
             // Without its energy, the gain of a shorter time is unknown.
             all.add(passed(one)?);
-            own += capacity(config, one);
+            own += capacity(config, one, UNTRIED_BPS / 8.0);
         }
         if own == 0.0 {
             return None;
         }
         let joins = |one: &&Interface| !carries(one) && is_open(config, one) && passed(one).is_some();
         let joining: Vec<&Interface> = interfaces.iter().filter(joins).collect();
-        let others: f64 = joining.iter().map(|one| capacity(config, one)).sum();
+        let of = |one: &Interface| capacity(config, one, own.max(UNTRIED_BPS / 8.0));
+        let others: f64 = joining.iter().map(|one| of(one)).sum();
         let full = (all.bytes() as f64 / (length_s * own).max(1.0)).min(1.0);
         let busy = full * own / (own + others);
         let share = |one: &Interface| {
-            let share = capacity(config, one) / (own + others);
+            let share = of(one) / (own + others);
             let bytes = |all: u64| (all as f64 * share) as u64;
             let (received_bytes, sent_bytes) =
                 (bytes(all.received_bytes), bytes(all.sent_bytes).max(ACK_BYTES));
@@ -188,6 +190,19 @@ mod tests {
         let lasts = interval.last.saturating_sub(interval.first).as_secs_f64();
         assert!((lasts - 0.2 * 2.0 / 3.0).abs() < 1e-6, "{lasts}");
         assert_eq!(full.interval(2, Nanos::ZERO, Nanos::from_secs(2), Passed::default()), None);
+    }
+
+    #[test]
+    fn an_interface_of_unknown_capacity_carries_half() {
+        let config = read_live("intent = \"frugal\"\n[[interface]]\nname = \"wlan0\"\n").unwrap();
+        let mut all = [seen(2, "wlan0"), seen(3, "wwan0")];
+        (all[0].subflows, all[0].capacity_bps, all[1].capacity_bps) = (1, Some(80e6), None);
+        let passed = |one: &Interface| {
+            let received_bytes = if one.index == 2 { 10_000_000 } else { 0 };
+            Some(Passed { received_bytes, sent_bytes: 0, packets: received_bytes / 1000 })
+        };
+        let halved = Shortened::new(&config, &all, passed, 1.0).unwrap();
+        assert_eq!((halved.part, halved.joins[&3].received_bytes), (0.5, 5_000_000));
     }
 
     #[test]

@@ -57,18 +57,6 @@ impl Smoothed {
     }
 }
 
-/// A source of an interface's energy.
-pub trait Joules {
-    /// How reliable the values are.
-    fn quality(&self) -> Quality;
-
-    /// Energy of the interval that follows that of the last call, J; `signal` is that of the path.
-    fn advance(&mut self, interval: Placed, signal: Option<Dbm>) -> f64;
-
-    /// The signal for which it computes; `None` if the model does not depend on the signal.
-    fn signal(&self) -> Option<Dbm>;
-}
-
 /// Energy by the model of one interface. The packets of an interval are spread evenly between the first and
 /// the last.
 #[derive(Clone, Debug)]
@@ -95,18 +83,19 @@ impl Modelled {
         meter.open(0, now);
         Modelled { meter, quality, at: now, spent_j: 0.0, signal }
     }
-}
 
-impl Joules for Modelled {
-    fn quality(&self) -> Quality {
+    /// How reliable the values are.
+    pub fn quality(&self) -> Quality {
         self.quality
     }
 
-    fn signal(&self) -> Option<Dbm> {
+    /// The signal for which it computes; `None` if the model does not depend on the signal.
+    pub fn signal(&self) -> Option<Dbm> {
         self.signal
     }
 
-    fn advance(&mut self, interval: Placed, signal: Option<Dbm>) -> f64 {
+    /// Energy of the interval that follows that of the last call, J; `signal` is that of the path.
+    pub fn advance(&mut self, interval: Placed, signal: Option<Dbm>) -> f64 {
         let Placed { first, last, passed, until, .. } = interval;
         let now = until.max(self.at);
         let signal = self.signal.map(|_| signal.unwrap_or(REFERENCE));

@@ -10,7 +10,7 @@ use joulepath_model::energy::InterfaceEnergy;
 use joulepath_model::units::{Dbm, Nanos};
 
 use crate::always::Shortened;
-use crate::joules::{Joules, Modelled, Quality, Smoothed};
+use crate::joules::{Modelled, Quality, Smoothed};
 use crate::measure::between;
 use crate::placing::{Passed, Placed, Placing};
 
@@ -18,13 +18,15 @@ use crate::placing::{Passed, Placed, Placing};
 const BUSY: Nanos = Nanos::from_millis(50);
 /// Pause between two readings while none pass.
 const QUIET: Nanos = Nanos::from_millis(500);
+/// Bytes between two closer readings give no rate.
+const CLOSE: Nanos = Nanos::from_millis(10);
 
 /// Source of an interface's energy.
 pub(crate) struct Source {
     pub(crate) profile: String,
-    joules: Box<dyn Joules>,
+    joules: Modelled,
     /// The same interface with all paths at all times.
-    awake: Box<dyn Joules>,
+    awake: Modelled,
     /// The time of `awake`: with all paths, transfers end sooner.
     awake_at: Nanos,
     device: u32,
@@ -50,7 +52,7 @@ pub(crate) struct Round {
 impl Source {
     fn new(energy: &InterfaceEnergy, now: Nanos) -> Self {
         let quality = if energy.is_calibrated() { Quality::Calibrated } else { Quality::Modelled };
-        let model = || Box::new(Modelled::new(energy, quality, now));
+        let model = || Modelled::new(energy, quality, now);
         Source {
             profile: energy.profile.clone(),
             joules: model(),
@@ -67,6 +69,11 @@ impl Source {
     }
 
     fn read(&mut self, now: Nanos, still: Nanos, counters: Counters) {
+        let is_close = now.saturating_sub(self.placing.at()) < CLOSE;
+        if is_close && self.placing.is_busy() && self.counters.is_some() {
+            // The next reading counts this traffic, too.
+            return;
+        }
         if still > self.placing.at() {
             self.pass(still, Passed::default());
         }
@@ -100,6 +107,16 @@ impl Source {
             self.looked = now;
         }
         Round { joules, all_j }
+    }
+
+    /// Energy since the last round, J, such as that of a tail. `still`: until then no packet has passed since
+    /// the last reading.
+    fn pending_j(&self, still: Nanos) -> f64 {
+        let (mut joules, mut placing) = (self.joules.clone(), self.placing);
+        let until = still.max(placing.at());
+        let quiet = [(); 2].map(|()| placing.next(until, Passed::default()));
+        let ahead_j = quiet.map(|placed| joules.advance(placed, self.signal)).iter().sum::<f64>();
+        self.placed.iter().map(|(_, joules)| joules).sum::<f64>() + ahead_j
     }
 
     /// Energy of an interval with all paths, J.
@@ -147,6 +164,11 @@ impl Sources {
 
     pub(crate) fn retain(&mut self, mut stays: impl FnMut(&String) -> bool) {
         self.all.retain(|name, _| stays(name));
+    }
+
+    /// Energy of an interface since the last round, J; `None` without an energy model.
+    pub(crate) fn pending_j(&self, name: &str) -> Option<f64> {
+        Some(self.all.get(name)?.pending_j(self.still))
     }
 
     /// The smoothed power of an interface, W.
@@ -269,6 +291,45 @@ mod tests {
         sources.read(ms(4050), &[(2, counters(5000))]);
         let Placed { first, last, .. } = sources.all["wlan0"].placed[3].0;
         assert_eq!((first, last), (ms(1625), ms(1875)));
+    }
+
+    #[test]
+    fn two_readings_at_once_do_not_shorten_a_burst() {
+        let (wifi, ms) = (energy("wifi-huang2012"), Nanos::from_millis);
+        let mut sources = Sources::default();
+        sources.look(ms(1000), ("wlan0", 2), &wifi, Some(counters(0)), None);
+        // 10 packets in the last 100 ms of an interval, then 2 more before the round reads the counters.
+        sources.read(ms(1500), &[(2, counters(10_000))]);
+        sources.look(ms(1500), ("wlan0", 2), &wifi, Some(counters(12_000)), None);
+        sources.read(ms(1550), &[(2, counters(15_000))]);
+        let placed = sources.all["wlan0"].placed.last().unwrap().0;
+        assert_eq!((placed.first, placed.last, placed.passed.packets), (ms(1400), ms(1500), 10));
+        sources.read(ms(1600), &[(2, counters(15_000))]);
+        assert_eq!(sources.all["wlan0"].placed.last().unwrap().0.passed.packets, 5);
+    }
+
+    #[test]
+    fn a_tail_counts_before_the_next_round() {
+        let lte = energy("lte-huang2012");
+        let s = Nanos::from_secs;
+        let mut sources = Sources::default();
+        let mut counted_j = 0.0;
+        for (at, bytes) in [(1, 0), (2, 0), (3, 1000)] {
+            sources.look(s(at), ("wwan0", 3), &lte, Some(counters(bytes)), None);
+            counted_j += sources.end(s(at), "wwan0", None).unwrap().joules;
+        }
+        let mut seen_j = vec![];
+        for at in 4..9 {
+            sources.is_still(s(at));
+            seen_j.push(counted_j + sources.pending_j("wwan0").unwrap());
+        }
+        // The tail takes 1.06 W.
+        let grows = |pair: &[f64]| (pair[1] - pair[0] - 1.06).abs() < 0.01;
+        assert!(seen_j.windows(2).all(grows), "{seen_j:?}");
+        sources.look(s(8), ("wwan0", 3), &lte, Some(counters(1000)), None);
+        counted_j += sources.end(s(8), "wwan0", None).unwrap().joules;
+        let all_j = counted_j + sources.pending_j("wwan0").unwrap();
+        assert!((all_j - seen_j[4]).abs() < 1e-9, "{all_j} {seen_j:?}");
     }
 
     #[test]

@@ -70,7 +70,11 @@ impl Daemon<'_> {
         let mut status = None;
         for request in requests {
             let answer = request.and_then(|request| {
-                let status = status.get_or_insert_with(|| self.status(now)).as_ref();
+                let read = || {
+                    self.read_counters(now, say);
+                    self.status(now)
+                };
+                let status = status.get_or_insert_with(read).as_ref();
                 self.command(request, status)?;
                 let refusal = || Refusal::new("not-ready", "the daemon is still starting".into());
                 let status = status.cloned().ok_or_else(refusal)?;

@@ -138,7 +138,8 @@ impl Decider {
                 let stands_in = backups.contains(&other.name) || was_given_up;
                 other.name != interface.name && stands_in && other.rate_bps >= BRINGS_BPS
             };
-            let verdict = match is_idle || interface.mute || memory.trouble.is_given_up(now) {
+            let verdict = match interface.mute || memory.trouble.is_given_up(now) {
+                _ if is_idle => memory.silence.idle(),
                 true => memory.silence.start_anew(),
                 false => {
                     let others_bring = snapshot.interfaces.iter().any(|other| brings(&other));

@@ -31,6 +31,10 @@ pub(super) struct Silence {
     /// True if this silence counts as a false alarm.
     dismissed: bool,
     false_alarms: Lately,
+    /// True if there was no connection at the last poll.
+    is_idle: bool,
+    /// The first poll with connections after one without: earlier silence says nothing.
+    begun: Nanos,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +50,10 @@ pub(super) enum Verdict {
 impl Silence {
     /// Takes in a poll: how long the path has been silent, and whether another path brings data.
     pub(super) fn observe(&mut self, now: Nanos, silent: Option<Nanos>, others_bring: bool) -> Verdict {
-        let Some(silent) = silent else {
+        if std::mem::take(&mut self.is_idle) {
+            self.begun = now;
+        }
+        let Some(silent) = silent.map(|silent| silent.min(now.saturating_sub(self.begun))) else {
             if self.watched.is_some() && !self.dead && !self.dismissed {
                 self.false_alarm(now);
             }
@@ -74,7 +81,15 @@ impl Silence {
 
     /// Resets the state; past false alarms still count.
     pub(super) fn start_anew(&mut self) -> Verdict {
-        *self = Silence { false_alarms: self.false_alarms, ..Silence::default() };
+        let Silence { false_alarms, begun, .. } = *self;
+        *self = Silence { false_alarms, begun, ..Silence::default() };
+        Verdict::Calm(None)
+    }
+
+    /// Takes in a poll without connections.
+    pub(super) fn idle(&mut self) -> Verdict {
+        self.start_anew();
+        self.is_idle = true;
         Verdict::Calm(None)
     }
 
@@ -104,6 +119,16 @@ mod tests {
         assert_eq!(silence.observe(S(99), Some(S(89)), false), Verdict::Dead);
         assert_eq!(silence.observe(S(100), None, true), Verdict::Calm(None));
         assert_eq!(silence.doublings(S(100)), 0);
+    }
+
+    #[test]
+    fn a_pause_without_connections_is_no_silence() {
+        let mut silence = Silence::default();
+        assert_eq!(silence.observe(S(10), None, false), Verdict::Calm(None));
+        assert_eq!(silence.idle(), Verdict::Calm(None));
+        // A connection begins, and its first packet has not arrived.
+        assert_eq!(silence.observe(S(16), Some(S(6)), false), Verdict::Calm(Some(S(19))));
+        assert_eq!(silence.observe(S(19), Some(S(9)), false), Verdict::Watched(S(3)));
     }
 
     #[test]
