@@ -129,12 +129,12 @@ def test_ctrl_c_keeps_finished_runs_and_the_next_call_resumes(
 ) -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     folder = tmp_path / "study"
-    sent: list[float] = []
+    sent: list[int] = []
 
     def press(done: int, runs: int, note: str | None) -> None:
         # Wait for a worker's first batch.
         if done > runs / 20 and not sent:
-            sent.append(time.monotonic())
+            sent.append(done)
             os.kill(os.getpid(), signal.SIGINT)
 
     try:
@@ -142,7 +142,6 @@ def test_ctrl_c_keeps_finished_runs_and_the_next_call_resumes(
             study.run(client, folder, progress=press)
     finally:
         signal.signal(signal.SIGINT, before)
-    assert time.monotonic() - sent[0] < 5
     result = caught.value.result
     assert isinstance(result, jp.Dataset)
     assert result.partial

@@ -154,10 +154,11 @@ def test_an_exception_of_the_progress_function_stops_the_work() -> None:
     def tired(done: int, runs: int, note: str | None) -> None:
         raise LookupError("enough")
 
+    # All runs would take many minutes.
     began = time.monotonic()
     with pytest.raises(LookupError, match="enough"):
         jp.compare(**LONG, progress=tired)
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 120
 
 
 def test_a_bar_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:

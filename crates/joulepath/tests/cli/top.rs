@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use joulepath_testbed::observe::wait_until;
 use joulepath_testbed::pty::Pty;
 use rustix::process::{Pid, Signal, WaitStatus, kill_process};
 use rustix::termios::{LocalModes, Termios, Winsize, tcgetattr, tcsetwinsize};
@@ -274,7 +275,7 @@ fn a_signal_ends_it_while_it_waits_for_the_rest_of_a_key() {
     let (_folder, _daemon, mut top) = with_daemon(true);
     top.shows("frugal");
     top.press("\u{1b}[1;");
-    thread::sleep(Duration::from_millis(300));
+    wait_until("the program has read it", || rustix::io::ioctl_fionread(&top.line).unwrap() == 0);
     top.signal(Signal::TERM);
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&top.ended()), Some(Signal::TERM.as_raw()));
 }

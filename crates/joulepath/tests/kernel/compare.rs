@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use joulepath_testbed::observe::{is_running, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
@@ -80,14 +79,13 @@ fn after_ctrl_c_finished_runs_are_reported_and_nothing_is_left() {
     let runs = || fs::read_to_string(&journal).unwrap_or_default().lines().count().saturating_sub(1);
     wait_until("a run is finished", || runs() > 0);
     let workers = workers_of(child.id(), 3);
-    let since = Instant::now();
     kill_process(Pid::from_raw(child.id() as i32).unwrap(), Signal::INT).unwrap();
     let said = Said::of(child.wait_with_output().unwrap());
     assert_eq!(said.code, Some(130), "{}", said.stderr);
     let reported = fs::read_to_string(folder.path().join("k.csv")).unwrap();
     assert!(reported.contains("uncoupled"), "{reported}{}", said.stderr);
-    // A hundred runs of every policy take minutes.
-    assert!(since.elapsed() < Duration::from_secs(60), "{:?}", since.elapsed());
+    // It ends long before the hundred runs of each policy.
+    assert!(runs() < 50, "{}", runs());
     wait_until("the workers end", || workers.iter().all(|&pid| !is_running(pid)));
 }
 

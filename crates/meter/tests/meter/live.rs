@@ -152,6 +152,6 @@ fn a_dead_meter_or_a_cancel_ends_the_calibration() {
     let mut stopped = rig(&far, STEADY, &stop);
     stop.set();
     let begin = Instant::now();
-    let error = stopped.run(&Action::Idle(Nanos::from_secs(20))).unwrap_err();
-    assert!(error.kind == Kind::Refused && begin.elapsed() < Duration::from_secs(5), "{error}");
+    let error = stopped.run(&Action::Idle(Nanos::from_secs(600))).unwrap_err();
+    assert!(error.kind == Kind::Refused && begin.elapsed() < Duration::from_secs(300), "{error}");
 }

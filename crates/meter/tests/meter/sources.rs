@@ -201,7 +201,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 #[test]
 fn a_program_that_prints_watts_is_a_meter() {
-    let mut meter = command("echo 2.5; echo ' 3.25 W '; sleep 20", LIMIT).unwrap();
+    let mut meter = command("echo 2.5; echo ' 3.25 W '; sleep 600", LIMIT).unwrap();
     let begin = Instant::now();
     // The newest line counts; the program may have printed one or both at the first reading.
     let mut last = 0.0;
@@ -211,7 +211,7 @@ fn a_program_that_prints_watts_is_a_meter() {
     }
     assert_eq!(meter.about().unit, Unit::Watts);
     drop(meter);
-    assert!(begin.elapsed() < Duration::from_secs(15), "the program ends with its meter");
+    assert!(begin.elapsed() < Duration::from_secs(300), "the program ends with its meter");
 }
 
 #[test]

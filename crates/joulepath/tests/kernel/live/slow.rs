@@ -5,9 +5,6 @@ use std::time::Instant;
 use super::paths::{MBPS, download};
 use super::*;
 
-/// The daemon leaves a throttled path within this time.
-const LEFT_WITHIN: Duration = Duration::from_secs(30);
-
 /// Bytes in the queue of a slow path.
 const QUEUE: &str = "100000";
 
@@ -70,11 +67,9 @@ fn leaves_the_throttled_path(intent: &str, manager: &str) {
     download.beside(4 * MBPS, || {
         wait_until("it flows", || download.received() > 2_000_000);
         host.throttle(0, "50kbit", QUEUE);
-        let (begun, before, received) = (Instant::now(), host.carried(1), download.received());
+        let (before, received) = (host.carried(1), download.received());
         wait_until("the second carries the stream", || host.carried(1) > before + 1_000_000);
         wait_until("the stream goes on", || download.received() > received + 1_000_000);
-        let took = begun.elapsed();
-        assert!(took < LEFT_WITHIN, "{intent}: {took:?}");
         if intent != "aggregate" {
             // With this intent the stream may already avoid the slow path.
             wait_until("the trial was worth it", || {

@@ -1,7 +1,5 @@
 //! Data arrives unchanged under every controller.
 
-use std::time::{Duration, Instant};
-
 use joulepath_controllers::Controller;
 
 use super::{run, scenario};
@@ -31,7 +29,6 @@ size = "100 MB"
 #[test(needs(ENGINE))]
 fn a_hundred_megabytes_arrive_under_every_controller_with_one_percent_loss() {
     let scenario = scenario(LOSSY);
-    let began = Instant::now();
     for controller in Controller::all() {
         let name = controller.name();
         let result =
@@ -42,5 +39,4 @@ fn a_hundred_megabytes_arrive_under_every_controller_with_one_percent_loss() {
         assert!(result.counters.wire_losses > 0, "{name}");
         eprintln!("{name}: {:.2} s", result.completion_s.unwrap());
     }
-    assert!(began.elapsed() < Duration::from_secs(600));
 }
