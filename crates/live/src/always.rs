@@ -4,8 +4,8 @@
 //! In a round in which MPTCP connections move data, every usable interface without an open subflow joins. Its
 //! radio gets its share of the data, by capacity, or one packet. What passed at full rate would have passed
 //! sooner, so the round shrinks for all interfaces. Where a program limited the rate, that is too much, and
-//! the estimate too low. An interface of unknown capacity counts as fast as those that carry the data: if it is
-//! slower, the estimate is too low. An interface with open subflows spares nothing.
+//! the estimate too low. An interface of unknown capacity counts as fast as those that carry the data: if it
+//! is slower, the estimate is too low. An interface with open subflows spares nothing.
 
 use std::collections::BTreeMap;
 
