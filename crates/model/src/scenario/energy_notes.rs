@@ -4,7 +4,7 @@ use super::{Direction, Scenario};
 use crate::energy::Traffic;
 
 impl Scenario {
-    /// A sentence that names the paths whose energy profile is an estimate, and one for those whose mean rate,
+    /// A sentence that names the paths with an estimated energy profile, and one for those whose mean rate,
     /// in the direction of their data, exceeds the range of their profile.
     pub fn energy_notes(&self) -> Vec<String> {
         let mut estimated = vec![];
