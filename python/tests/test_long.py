@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("ctrl_c_is_heard")
 
 # Minutes of work on any machine.
 LONG: dict[str, Any] = {"source": "home-wifi-lte", "seeds": 20_000, "policies": ["mptcp", "olia"]}
-BOUND_S = 1.0  # CPU time of each of the two threads, with the summary of the finished runs in a build for tests
+BOUND_S = 1.0  # CPU time of each of the two threads, with the summary of the finished runs
 LATEST_S = 5.0  # clock time: other processes may use both cores
 TRIES = 8
 
