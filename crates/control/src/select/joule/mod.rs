@@ -27,5 +27,6 @@ mod offered;
 mod plan;
 #[cfg(test)]
 mod tests;
+mod totals;
 
 pub use plan::Joule;
