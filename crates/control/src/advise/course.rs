@@ -60,8 +60,8 @@ pub(super) struct Course {
     last_pps: f64,
     /// Packets until the path's first loss; `None` if the transfer ends before.
     first_loss: Option<f64>,
-    /// The window that overflows the queue, packets, and the round trip with a full queue, s; 0 on a path
-    /// without delay, whose windows do not count.
+    /// The window that overflows the queue, packets, and the time that the repair of its losses adds, s: the
+    /// link is busy with what the queue holds until they are sent again, but for a round trip without queue.
     overflow: (f64, f64),
 }
 
@@ -74,7 +74,7 @@ impl Course {
             corners: vec![[0.0; 2]],
             last_pps: flow.link_pps,
             first_loss: None,
-            overflow: (most, if flow.rtt_s > 0.0 { most / flow.link_pps } else { 0.0 }),
+            overflow: (most, flow.rtt_s),
         };
         if flow.rtt_s > 0.0 {
             course.slow_start(flow, packets);
@@ -145,11 +145,11 @@ impl Course {
     /// Time that losses by the queue add to a part that ends in the round trip in which slow start overflows
     /// it: later data would hide their repair.
     fn repair_s(&self, packets: f64) -> f64 {
-        let (most, full_s) = self.overflow;
+        let (most, repair_s) = self.overflow;
         let from = 2.0 * most - INITIAL_WINDOW;
         let is_lossless = self.first_loss.is_none_or(|loss| loss > from);
         if is_lossless && most > INITIAL_WINDOW && packets > from && packets < from + most {
-            full_s
+            repair_s
         } else {
             0.0
         }
@@ -200,12 +200,12 @@ mod tests {
     }
 
     /// A window of 200 packets overflows path and queue when 390 are sent. The losses of a part that ends
-    /// within the next 200 are repaired a round trip of 200 ms later.
+    /// within the next 200 are repaired a round trip of 100 ms later.
     #[test]
     fn a_part_that_ends_with_losses_by_the_queue_takes_a_round_trip_more() {
         let course = Course::of(&FLOW, 1e4);
         assert_close(course.time_s(390.0), 0.4 + 0.240);
-        assert_close(course.time_s(400.0), 0.4 + 0.250 + 0.2);
+        assert_close(course.time_s(400.0), 0.4 + 0.250 + 0.1);
         assert_close(course.time_s(590.0), 0.4 + 0.440);
     }
 
