@@ -94,7 +94,8 @@ impl History<'_> {
         tested.all(|(_, completed)| completed.is_some())
     }
 
-    /// Refuses a connection whose packet scheduler decides the split for more than [`MOST_SPLIT`] of the time.
+    /// Refuses a connection whose packet scheduler decides the split for more than [`MOST_SPLIT`] of the
+    /// time.
     fn refuse_split(&self) -> Result<(), Unsupported> {
         for (member, [split_s, all_s]) in self.what.members.iter().zip(&self.split_s) {
             if let Some(group) = member.group.filter(|_| *split_s > MOST_SPLIT * all_s) {

@@ -1,9 +1,9 @@
 //! Connections whose packet scheduler decides how their data is split over their routes.
 //!
 //! Where windows limit a connection, any scheduler fills all of them. Where its buffer does, data goes to the
-//! route with the shorter RTT first, as [`dynamics`](crate::dynamics) has it, if that order is given. It is not
-//! if one route can hold the whole buffer in its queue, so that its RTT exceeds that of an idle one: then the
-//! split depends on the scheduler, and on RTTs that it measured in the past.
+//! route with the shorter RTT first, as [`dynamics`](crate::dynamics) has it, if that order is given. It is
+//! not if one route can hold the whole buffer in its queue, so that its RTT exceeds that of an idle one: then
+//! the split depends on the scheduler, and on RTTs that it measured in the past.
 
 use crate::dynamics::Flow;
 use crate::network::{Network, Route, User};

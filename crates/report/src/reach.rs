@@ -31,7 +31,8 @@ pub fn leave_out_of_reach(limits: &mut Vec<Reference>, rows: &mut [Row]) -> Opti
     let (names, parts): (Vec<String>, Vec<String>) = missing.into_iter().unzip();
     (!names.is_empty()).then(|| {
         format!(
-            "No {}: the best policy here reaches {} of it. For this, data would have to wait while radios sleep.",
+            "No {}: the best policy here reaches {} of it. For this, data would have to wait while radios \
+             sleep.",
             names.join(", no "),
             parts.join(" and ")
         )

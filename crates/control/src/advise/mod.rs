@@ -13,6 +13,7 @@ mod programme;
 mod question;
 mod radio;
 mod reason;
+mod stalling;
 mod waiting;
 
 use joulepath_model::preset::Preset;
@@ -25,8 +26,9 @@ use self::programme::{Bounds, Weights};
 pub use answer::{Advice, BreakEven, Part, Plan};
 pub use coupling::Coupling;
 pub use course::QUEUE_PACKETS;
-pub use question::{Impossible, MOST_PATHS, Path, Question, Stalling, Within};
+pub use question::{Impossible, MOST_PATHS, Path, Question, Within};
 pub use reason::significant;
+pub use stalling::Stalling;
 pub use waiting::{Batches, Waiting, waiting};
 
 /// Sizes considered for break-even, bits: from, to, and the ratio of successive ones.

@@ -5,7 +5,6 @@ use joulepath_model::network::LossSpec;
 use joulepath_model::units::{BitRate, Bytes, Nanos, Watts};
 
 use super::coupling::Coupling;
-use super::radio::stalled;
 use crate::limit::Capacity;
 
 /// Maximum number of paths: each further path more than doubles the run time.
@@ -69,35 +68,7 @@ pub struct Question {
     pub coupling: Coupling,
 }
 
-/// Largest part of the time for which bursts of losses may stop a TCP. Beyond it most of the mean comes from
-/// few long series of timeouts, and some of them end the connection.
-const MOST_STALLED: f64 = 0.3;
-
-/// A path whose bursts of losses stop a TCP for much of the time: its rate and energy are beyond the formula.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stalling {
-    /// Index into the question's paths.
-    pub path: usize,
-    /// Part of the time, on average over very different transfers.
-    pub part: f64,
-}
-
 impl Question {
-    /// The paths whose bursts stop a TCP for more than 30 % of the time. Advice leaves them out, unless all are
-    /// such paths.
-    pub fn stalling(&self) -> Vec<Stalling> {
-        let paths = self.paths.iter().enumerate().filter(|_| self.capacity == Capacity::TcpFriendly);
-        let all = paths.map(|(path, of)| Stalling { path, part: stalled(of) });
-        all.filter(|stalling| stalling.part > MOST_STALLED).collect()
-    }
-
-    /// The paths that advice may use: bit r is path r.
-    pub(super) fn usable(&self) -> u32 {
-        let all = (1 << self.paths.len()) - 1;
-        let rest = self.stalling().iter().fold(all, |rest, stalling| rest & !(1 << stalling.path));
-        if rest == 0 { all } else { rest }
-    }
-
     /// What the best plan has least of: the energy and the price of the time, J.
     pub fn cost_j(&self, energy_j: f64, seconds: f64) -> f64 {
         energy_j + self.price_w() * seconds

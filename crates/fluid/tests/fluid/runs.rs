@@ -97,8 +97,8 @@ fn the_receive_buffer_bounds_the_goodput() {
     assert_near("goodput", result.goodput_bps, 20.0 * 1460.0 * 8.0 / 0.041_027, 1e-2);
 }
 
-/// A window of 100 segments fits into the queue of the faster path. In the packet engine LIA and `minrtt` then
-/// leave the other one unused: 3.9 of 6 Mbit/s.
+/// A window of 100 segments fits into the queue of the faster path. In the packet engine LIA and `minrtt`
+/// then leave the other one unused: 3.9 of 6 Mbit/s.
 #[test]
 fn a_split_that_the_scheduler_decides_is_refused() {
     let toml = include_str!("../../../../scenarios/papers/004-wired.toml");

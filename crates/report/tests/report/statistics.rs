@@ -64,7 +64,7 @@ fn the_share_of_the_limit_divides_efficiencies() {
     }
 }
 
-/// The rows reach 0.6 and 0.3 of the reference, 0.4 and 0.2 of the bound. Limits of bulk data are for any run.
+/// The rows reach 0.6 and 0.3 of the reference, 0.4 and 0.2 of the bound. Limits of bulk data stay.
 #[test]
 fn a_limit_of_streams_that_no_row_reaches_half_of_is_left_out() {
     let bulk = Fake { policies: 2, ..Fake::default() }.comparison();
