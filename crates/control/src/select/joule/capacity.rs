@@ -31,7 +31,7 @@ const CALM_ROUNDS: f64 = 4.0;
 const LONGEST_START_S: f64 = 2.0;
 const LONGEST_START_ROUNDS: f64 = 15.0;
 /// Time constant of the measured rate, s.
-pub(super) const RATE_TIME_S: f64 = 0.7;
+const RATE_TIME_S: f64 = 0.7;
 /// Factor of one standard deviation of a rate measured between two decisions.
 const SAMPLE_SPREAD: f64 = 1.6;
 /// A path that delivers nothing for this time while data waits is given up, s.

@@ -72,8 +72,6 @@ pub(super) struct Costs<'a> {
     pub(super) window_bits: f64,
     /// Receive buffer that the paths share, bits.
     pub(super) buffer_bits: f64,
-    /// What each set carried while it was in use, bit/s; 0 if that is not known.
-    pub(super) totals_bps: &'a [f64],
 }
 
 impl Costs<'_> {
@@ -85,11 +83,7 @@ impl Costs<'_> {
     /// What the set carries, bit/s: what its paths carry, and no more than a receive buffer in the longest of
     /// their RTTs. Data behind a segment on the slowest path waits in that buffer.
     pub(super) fn rate_bps(&self, set: Set) -> f64 {
-        let carried_bps = match self.totals_bps.get(usize::from(set)) {
-            Some(&total_bps) if total_bps > 0.0 => total_bps,
-            _ => self.paths_bps(set),
-        };
-        carried_bps.min(self.buffer_bps(set))
+        self.paths_bps(set).min(self.buffer_bps(set))
     }
 
     fn paths_bps(&self, set: Set) -> f64 {
@@ -102,7 +96,8 @@ impl Costs<'_> {
 
     /// What path `i` carries in the set.
     fn share_bps(&self, set: Set, i: usize) -> f64 {
-        self.unbound_bps(set, i) * self.rate_bps(set) / self.paths_bps(set)
+        let bound = (self.buffer_bps(set) / self.paths_bps(set)).min(1.0);
+        self.unbound_bps(set, i) * bound
     }
 
     /// What path `i` carries in the set if the receive buffer is large enough: members of one bottleneck

@@ -27,6 +27,5 @@ mod offered;
 mod plan;
 #[cfg(test)]
 mod tests;
-mod totals;
 
 pub use plan::Joule;

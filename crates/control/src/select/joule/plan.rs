@@ -13,7 +13,6 @@ use super::cost::{Costs, Load, Radio, Set};
 use super::delays::Delays;
 use super::ledger::Ledger;
 use super::offered::Offered;
-use super::totals::Totals;
 use crate::options::{self, OptionError, PartInfo};
 use crate::schedule::members;
 
@@ -89,7 +88,6 @@ pub struct Joule {
     offered: Offered,
     delays: Delays,
     bottlenecks: Bottlenecks,
-    totals: Totals,
     /// Number of decisions.
     looks: u32,
 }
@@ -120,7 +118,6 @@ impl Default for Joule {
             offered: Offered::default(),
             delays: Delays::default(),
             bottlenecks: Bottlenecks::default(),
-            totals: Totals::default(),
             looks: 0,
         }
     }
@@ -150,14 +147,7 @@ impl PathSelector for Joule {
         let radios = self.radios(snapshot, self.set != 0);
         let window_bits = 8.0 * snapshot.initial_window * snapshot.mss_bytes;
         let buffer_bits = 8.0 * snapshot.receive_window;
-        let totals_bps = self.totals_bps(&radios);
-        let costs = Costs {
-            device: snapshot.device,
-            radios: &radios,
-            window_bits,
-            buffer_bits,
-            totals_bps: &totals_bps,
-        };
+        let costs = Costs { device: snapshot.device, radios: &radios, window_bits, buffer_bits };
         let set = match self.set & allowed {
             0 => self.first(snapshot, &costs, allowed),
             kept => {
@@ -249,10 +239,6 @@ impl Joule {
         for (capacity, path) in self.capacities.iter_mut().zip(snapshot.paths) {
             capacity.observe(path, snapshot.now, seconds, is_full, data_waits);
         }
-        let busy_bps: f64 = members(self.set).filter_map(|i| snapshot.paths[i].busy_bps).sum();
-        if is_full && busy_bps > 0.0 && self.unproven(self.set, snapshot) == 0 {
-            self.totals.observe(self.set, busy_bps, seconds);
-        }
         self.offered.observe(snapshot, seconds, self.is_held(snapshot));
         if self.seeks_bottlenecks {
             self.bottlenecks.observe(snapshot);
@@ -313,24 +299,6 @@ impl Joule {
             }
         };
         (0..snapshot.paths.len()).map(radio).collect()
-    }
-
-    /// What each set carried while data without end filled it, bit/s, as far as the rates of its paths are
-    /// still believed; else 0. A part of the set in use carries alone at least what it carries now.
-    fn totals_bps(&self, radios: &[Radio]) -> Vec<f64> {
-        let total_bps = |set: Set| {
-            let total_bps = self.totals.bps(set);
-            let is_known = total_bps > 0.0 && members(set).all(|i| self.capacities[i].is_measured());
-            let is_part = set != self.set && set & !self.set == 0;
-            let now_bps = if is_part { members(set).map(|i| radios[i].rate_bps).sum() } else { 0.0 };
-            if is_known { total_bps.max(now_bps) } else { 0.0 }
-        };
-        match self.goal {
-            Some(Goal::Endless | Goal::Unknown) => {
-                (0..=Set::MAX).take(1 << radios.len()).map(total_bps).collect()
-            }
-            _ => vec![],
-        }
     }
 
     /// Time since the last decision, at most 1 s.

@@ -31,7 +31,7 @@ fn radio(name: &str, mbps: f64) -> Radio {
 
 /// Ten segments of initial window, and a receive buffer that binds nothing.
 fn with<'a>(device: &'a DeviceEnergy, radios: &'a [Radio]) -> Costs<'a> {
-    Costs { device, radios, window_bits: WINDOW_BITS, buffer_bits: f64::INFINITY, totals_bps: &[] }
+    Costs { device, radios, window_bits: WINDOW_BITS, buffer_bits: f64::INFINITY }
 }
 
 #[track_caller]
@@ -162,7 +162,6 @@ fn a_receive_buffer_bounds_what_paths_of_unequal_rtts_carry_together() {
         radios: &radios,
         window_bits: WINDOW_BITS,
         buffer_bits,
-        totals_bps: &[],
     };
     let small = bound(8.0 * 65_536.0);
     assert_close(small.rate_bps(0b01), 10e6);
@@ -425,9 +424,6 @@ struct World {
     selector: Selector,
     paths: [PathSnapshot; 2],
     mbps: [f64; 2],
-    /// Part of that rate that each carries beside the other.
-    together: f64,
-    device: DeviceEnergy,
     now: Nanos,
     /// Bytes of messages that wait.
     waiting: f64,
@@ -436,15 +432,7 @@ struct World {
 impl World {
     fn new(options: &[(&str, &str)], names: [&str; 2], mbps: [f64; 2]) -> Self {
         let path = |name| PathSnapshot { usable: true, energy: energy(name), ..PathSnapshot::default() };
-        World {
-            selector: selector(options),
-            paths: names.map(path),
-            mbps,
-            together: 1.0,
-            device: DeviceEnergy::additive(),
-            now: Nanos::ZERO,
-            waiting: 0.0,
-        }
+        World { selector: selector(options), paths: names.map(path), mbps, now: Nanos::ZERO, waiting: 0.0 }
     }
 
     /// Adds a history: the true rates, within a factor of 1.3.
@@ -458,13 +446,12 @@ impl World {
 
     /// One decision; returns the uses and the bytes carried since the last one.
     fn look(&mut self, demand: Demand) -> ([Use; 2], f64) {
-        let snapshot = Snapshot { now: self.now, device: &self.device, ..at(0.0, demand, &self.paths) };
+        let snapshot = Snapshot { now: self.now, ..at(0.0, demand, &self.paths) };
         let uses = self.selector.want(&snapshot);
-        let part = if uses[..2] == BOTH { self.together } else { 1.0 };
         let waits = !matches!(demand, Demand::Bytes(bytes) if bytes < 1460.0);
         let mut carried = 0.0;
         for ((path, mbps), wanted) in self.paths.iter_mut().zip(self.mbps).zip(uses) {
-            let bps = part * mbps * 1e6;
+            let bps = mbps * 1e6;
             path.state = if wanted == Use::Closed { PathState::Closed } else { PathState::Open };
             let carries = wanted == Use::Regular && waits;
             (path.busy_bps, path.rate_bps) = (carries.then_some(bps), if carries { bps } else { 0.0 });
@@ -553,19 +540,6 @@ fn an_unknown_radio_is_tried_when_that_is_paid_for_and_left_again_if_it_does_not
     // 12.6 J.
     let mut world = World::new(&[], ["wifi-huang2012", "3g-huang2012"], [10.0, 1.0]);
     assert!(world.endless(300).iter().all(|uses| *uses == WIFI));
-}
-
-/// WiFi carries 4 Mbit/s alone, and 2 beside LTE with 2: a coupled sender on a shared link. With P₀ = 2 W
-/// WiFi costs 137 + 2133/4 = 670 mJ/Mbit alone; at 2 Mbit/s it would cost 1203, and both cost 950.
-#[test]
-fn a_radio_that_does_not_raise_the_sum_is_closed_after_its_trial() {
-    let mut world = World::new(&[], RADIOS, [4.0, 4.0]);
-    world.together = 0.5;
-    world.device.shared_base = Watts(2.0);
-    let uses = world.endless(100);
-    let opened = uses.iter().position(|uses| *uses == BOTH).expect("it is tried");
-    let last = uses.iter().rposition(|uses| uses[1] == Use::Regular).unwrap();
-    assert!((19..30).contains(&(last - opened)), "{opened} {last}");
 }
 
 /// Closed after its trial at about 85 s; unknown again 120 s later, and tried when its regret has paid for
