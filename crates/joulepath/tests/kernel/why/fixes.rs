@@ -1,6 +1,6 @@
 //! Every fix that `joulepath why` prints is applied: it gains what was predicted, and never costs rate.
-//! Healthy connections have no finding. The links are emulated, with rate, delay, queue and loss. Not applied:
-//! advice without a command, and a route through a gateway whose address only the user knows.
+//! Healthy connections have no finding. The links are emulated, with rate, delay, queue and loss. Not
+//! applied: advice without a command, and a route through a gateway whose address only the user knows.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
