@@ -32,6 +32,8 @@ pub(crate) struct Writer {
     source: Writes,
     /// The latest request that arrived.
     answered: u32,
+    /// Bytes of all writes.
+    written_bytes: u64,
 }
 
 impl Writer {
@@ -44,6 +46,7 @@ impl Writer {
             written: if workload == Workload::Bulk { ENDLESS } else { 0 },
             writes: VecDeque::new(),
             answered: 0,
+            written_bytes: 0,
         }
     }
 
@@ -103,7 +106,13 @@ impl Writer {
         true
     }
 
+    /// All data written so far, bytes; `None` for data that others supply.
+    pub(crate) fn written_bytes(&self) -> Option<u64> {
+        (self.workload != Workload::Bulk).then_some(self.written_bytes)
+    }
+
     fn write(&mut self, bytes: u64) {
+        self.written_bytes += bytes;
         if bytes > 0 {
             let (segments, last_len) = cut(bytes, self.mss_bytes);
             self.written += segments;

@@ -49,14 +49,24 @@ impl Endpoints<'_> {
         }
     }
 
-    /// Data that is written but not yet DATA_ACKed.
+    /// Data that waits: what is written and has not arrived, so that `delivered_bytes` of all paths and this
+    /// are the data written; of data that an allocator supplies, the segments that are not DATA_ACKed.
     pub(crate) fn demand(&self) -> Demand {
         let sender = &self.connection.sender;
         if sender.writer.is_endless() {
             return Demand::Endless;
         }
-        let segments = sender.writer.written() - sender.data.una();
-        Demand::Bytes(f64::from(segments) * self.cx.config.transport.mss.0 as f64)
+        let bytes = match sender.writer.written_bytes() {
+            Some(written) => {
+                let arrived: u64 = self.receivers.iter().map(|receiver| receiver.first_copy_bytes).sum();
+                written.saturating_sub(arrived)
+            }
+            None => {
+                let segments = sender.writer.written() - sender.data.una();
+                u64::from(segments) * self.cx.config.transport.mss.0
+            }
+        };
+        Demand::Bytes(bytes as f64)
     }
 
     /// Runs the selector and carries out its actions.

@@ -260,6 +260,24 @@ fn joule_wakes_no_second_radio_for_a_small_file() {
     }
 }
 
+/// WiFi carries each message of two segments, the second of them short, within 0.1 s.
+#[test]
+fn joule_wakes_no_second_radio_for_short_messages() {
+    let rest = "[workload]\nkind = \"messages\"\nmean_gap = \"20 s\"\nsize = \"2 kB\"";
+    for direction in ["download", "upload"] {
+        let toml = two_paths(TEN, &format!("{rest}\ndirection = \"{direction}\""));
+        let toml = toml.replace("60 s", "1800 s");
+        let [joule, wifi] = ["joule", "single:wifi[cc=hybrid]"].map(|policy| simulate(&toml, policy, 1));
+        assert_eq!(joule.paths[1].segments, 0, "{direction}");
+        assert!(
+            joule.energy_j < 1.01 * wifi.energy_j,
+            "{direction}: {} J, {}",
+            joule.energy_j,
+            wifi.energy_j
+        );
+    }
+}
+
 /// Messages at 4 Mbit/s fit WiFi; 14 Mbit/s do not, and justify waking LTE.
 #[test]
 fn joule_opens_a_second_radio_for_messages_when_one_is_too_slow() {
