@@ -12,6 +12,7 @@ some pages' console blocks is in results/console.
 """
 
 import argparse
+import datetime
 import json
 import os
 import re
@@ -41,6 +42,8 @@ OWN_RESULTS = {"joule-kernel", "joule-learning", "joule-presets"}
 """Those of them with results of their own; the others are from results/joule.json."""
 IN_GIT = {"reasons"}
 """Places whose content a test compares with the code."""
+DATES = RESULTS / "dates.json"
+"""Day on which each file of stored tables was measured; those of the papers name commits."""
 MOST_ROWS = 12
 """Rows of a longer table or list in docs/."""
 MOST_TABLES = 2
@@ -149,6 +152,9 @@ def excerpt(name: str, whole: str, page: Path) -> str:
         shown.append(f"*Cut: the site that `make docs` builds has it all, from [{stored.name}]({link}).*")
     if name in WITH_WIFI:
         shown.append(foot(page, DOCS).strip("\n"))
+    if day := json.loads(DATES.read_text()).get(source(name).stem):
+        log = os.path.relpath(ROOT / "CHANGELOG.md", page.parent)
+        shown.append(f"*Measured on {day}; [what has changed since]({log}).*")
     return "\n\n".join(shown) + "\n"
 
 
@@ -228,6 +234,8 @@ def keep(page: Path) -> None:
                 for part in parsed(text)
             )
             source(name).write_text("[\n" + ",\n".join(lines) + "\n]\n")
+            days = json.loads(DATES.read_text()) | {source(name).stem: f"{datetime.date.today()}"}
+            DATES.write_text(json.dumps(dict(sorted(days.items())), indent=0) + "\n")
         return excerpt(name, stored(name), page)
 
     text = with_places(page.read_text(), moved)

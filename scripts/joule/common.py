@@ -1,5 +1,6 @@
 """Shared by measurements and page: paths, names, the program, results without scenarios."""
 
+import datetime
 import functools
 import json
 import os
@@ -63,6 +64,11 @@ def runs() -> Path:
 def write_json(path: Path, data: object) -> None:
     """Writes one line per record, for readable diffs."""
     path.write_text(by_lines(data) + "\n")
+    if path.parent == RESULTS:
+        # The pages print the day (scripts/pages.py).
+        dates = RESULTS / "dates.json"
+        days = json.loads(dates.read_text()) | {path.stem: f"{datetime.date.today()}"}
+        dates.write_text(json.dumps(dict(sorted(days.items())), indent=0) + "\n")
 
 
 def by_lines(value: object, most: int = 2000) -> str:
