@@ -146,6 +146,8 @@ def excerpt(name: str, whole: str, page: Path) -> str:
             is_cut = is_cut or len(lines) - head > MOST_ROWS
             lines = lines[: head + MOST_ROWS]
         shown.append("\n".join(lines))
+    if shown and shown[-1].endswith(":"):
+        shown.pop()
     if is_cut:
         stored = source(name)
         link = os.path.relpath(stored, page.parent)

@@ -174,11 +174,11 @@ fn a_map_and_an_advice_have_the_bytes_of_the_command_line() -> Result<(), Failed
     arguments.extend(policies);
     same(&found["map"], &command_line(&arguments)?)?;
 
-    let wifi = "wifi:rate=20Mbit/s,rtt=30ms,loss=1%,energy=wifi-huang2012";
+    let wifi = "wifi:rate=20Mbit/s,rtt=30ms,loss=1%,energy=wifi6-2021";
     let rate = found["advice_rate"].as_str().ok_or("there is no rate")?;
     // 30 of 100 steps from 0.1 to 1000 Mbit/s: 0.1 · 10^(4 · 0.3) = 1.58.
     ensure(rate == "1.6", rate)?;
-    let lte = format!("lte:rate={rate}Mbit/s,rtt=50ms,loss=0%,energy=lte-huang2012");
+    let lte = format!("lte:rate={rate}Mbit/s,rtt=50ms,loss=0%,energy=lte-2021");
     let expected = command_line(&["advise", "--size", "25MB", "--path", wifi, "--path", &lte, "--json"])?;
     same(&found["advice"], &expected)?;
     contains(&found["advice_words"], "% of the battery")?;
