@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import importlib
 import json
 from pathlib import Path
@@ -12,7 +13,6 @@ from conftest import ROOT
 
 TABLE = "3 seeds.\n\n| | a\\|b |\n|---|---:|\n| x | 1 |\n"
 OUTPUT = "reno\n\ncubic\n"
-STAND_IN = "`make docs` puts the tables here, from [results/tables/some.json](../results/tables/some.json).\n"
 
 
 def page(table: str, output: str) -> str:
@@ -34,12 +34,14 @@ def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
         "RESULTS": results,
         "TABLES": results / "tables",
         "CONSOLE": results / "console",
+        "DATES": results / "dates.json",
         "OUTPUT_STORED": {"page.md"},
         "WITHOUT_WIFI": {"some"},
     }
     for name, place in places.items():
         monkeypatch.setattr(module, name, place)
     results.mkdir()
+    (results / "dates.json").write_text("{}")
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/page.md").write_text(page(TABLE, OUTPUT))
     (tmp_path / "mkdocs.yml").write_text("site_name: x\nnav:\n  - Home: page.md\n")
@@ -47,17 +49,25 @@ def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def test_tables_and_output_are_moved_to_results_and_rendered_from_there(pages: ModuleType) -> None:
+def test_tables_and_output_are_stored_and_the_page_has_the_first_rows(pages: ModuleType) -> None:
     file = pages.DOCS / "page.md"
-    assert not pages.check()
+    rows = [f"| {row} | 1 |\n" for row in range(pages.MOST_ROWS + 1)]
+    table = TABLE + "".join(rows[1:])
+    file.write_text(page(table, OUTPUT))
     pages.keep(file)
-    assert file.read_text() == page(STAND_IN, "")
-    assert pages.check()
-    assert pages.stored("some") == TABLE
+    assert pages.stored("some") == table
     assert json.loads((pages.CONSOLE / "page.json").read_text()) == {"$ joulepath list": OUTPUT.splitlines()}
+    kept = file.read_text()
+    assert TABLE + "".join(rows[1:-1]) in kept
+    assert rows[-1] not in kept
+    assert "*Cut: " in kept
+    assert f"*Measured on {datetime.date.today()}; " in kept
+    assert OUTPUT in kept
+    assert pages.check()
     pages.keep(file)
-    assert file.read_text() == page(STAND_IN, "")
-    assert pages.stored("some") == TABLE
+    assert file.read_text() == kept
+    assert pages.stored("some") == table
+    assert pages.cut(file, page(table, OUTPUT)) == kept
 
 
 def test_a_table_needs_a_statement_about_its_radio(
