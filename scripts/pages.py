@@ -127,21 +127,22 @@ def source(name: str) -> Path:
     return SOURCES.get(name, TABLES / f"{name}.json")
 
 
-def excerpt(name: str, whole: str, page: Path) -> str:
+def excerpt(name: str, text: str, page: Path) -> str:
     """What stands at a place in docs/: the text before the first heading, with the first rows of tables."""
     shown: list[str] = []
-    is_cut = bool(FOLDED.search(whole))
+    is_cut = bool(FOLDED.search(text))
     tables = 0
-    for part in re.split(r"\n\n+", FOLDED.sub("", whole).strip("\n")):
+    for part in re.split(r"\n\n+", FOLDED.sub("", text).strip("\n")):
         lines = part.split("\n")
         head = 2 if part.startswith("|") else 0
-        if part.startswith("#") or (tables == MOST_TABLES and part.startswith(("|", "- "))):
+        has_rows = part.startswith(("|", "- "))
+        if part.startswith("#") or (has_rows and tables == MOST_TABLES):
             is_cut = True
             break
         if part.startswith("!["):
             is_cut = True
             continue
-        if part.startswith(("|", "- ")):
+        if has_rows:
             tables += 1
             is_cut = is_cut or len(lines) - head > MOST_ROWS
             lines = lines[: head + MOST_ROWS]
@@ -149,9 +150,10 @@ def excerpt(name: str, whole: str, page: Path) -> str:
     if shown and shown[-1].endswith(":"):
         shown.pop()
     if is_cut:
-        stored = source(name)
-        link = os.path.relpath(stored, page.parent)
-        shown.append(f"*Cut: the site that `make docs` builds has it all, from [{stored.name}]({link}).*")
+        link = os.path.relpath(source(name), page.parent)
+        shown.append(
+            f"*Cut: the site that `make docs` builds has it all, from [{source(name).name}]({link}).*"
+        )
     if name in WITH_WIFI:
         shown.append(foot(page, DOCS).strip("\n"))
     if day := json.loads(DATES.read_text()).get(source(name).stem):
