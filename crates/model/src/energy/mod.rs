@@ -17,7 +17,7 @@ mod tests;
 
 pub use kinds::{RADIO_KINDS, RadioKind, radio_kind};
 pub use presets::{DevicePreset, device_preset, device_preset_names, device_presets};
-pub use profiles::{named, nearest, profile, profile_names, profiles, suggest_profile};
+pub use profiles::{named, nearest, notes, profile, profile_names, profiles, suggest_profile};
 pub use provenance::{Bounds, Confidence, Profile, Rates, Validity};
 
 use serde::Serialize;

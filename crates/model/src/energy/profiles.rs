@@ -33,6 +33,16 @@ impl InterfaceEnergy {
     }
 }
 
+/// Sentences that name the paths whose energy is estimated and those whose energy is extrapolated, each with
+/// its reason.
+pub fn notes(estimated: &[String], extrapolated: &[String]) -> Vec<String> {
+    [("estimated", estimated), ("extrapolated", extrapolated)]
+        .into_iter()
+        .filter(|(_, paths)| !paths.is_empty())
+        .map(|(how, paths)| format!("Energy {how}: {}.", paths.join(", ")))
+        .collect()
+}
+
 /// The shipped profile with the numbers of `model`, under its name.
 pub fn named(model: &InterfaceModel) -> Option<InterfaceEnergy> {
     profiles().map(Profile::interface).find(|known| known.model == *model)

@@ -1,7 +1,7 @@
 //! What the reader of joules must know: estimated profiles, and rates for which no profile was made.
 
 use super::{Direction, Scenario};
-use crate::energy::Traffic;
+use crate::energy::{self, Traffic};
 
 impl Scenario {
     /// A sentence that names the paths with an estimated energy profile, and one for those whose mean rate,
@@ -22,11 +22,7 @@ impl Scenario {
             estimated.extend(path.energy.estimate().map(named));
             extrapolated.extend(path.energy.beyond(traffic, bps).map(named));
         }
-        [("estimated", estimated), ("extrapolated", extrapolated)]
-            .into_iter()
-            .filter(|(_, paths)| !paths.is_empty())
-            .map(|(how, paths)| format!("Energy {how}: {}.", paths.join(", ")))
-            .collect()
+        energy::notes(&estimated, &extrapolated)
     }
 }
 

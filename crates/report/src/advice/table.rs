@@ -2,6 +2,7 @@
 
 use joulepath_control::advise::{Advice, BreakEven, Path, Plan, Question, Stalling, Waiting, significant};
 use joulepath_control::limit::Capacity;
+use joulepath_model::energy;
 
 use crate::table::{Cell, Column, Line, Rank, Table, View};
 use crate::text::wrapped;
@@ -108,20 +109,18 @@ pub(super) fn footing(question: &Question) -> String {
         1 => String::new(),
         _ => format!(" Congestion control of several paths: {}.", question.coupling.word()),
     };
-    let energy = |how: &str, of: fn(&Path) -> Option<String>| {
-        let part = |path: &Path| Some(format!("{} ({})", path.name, of(path)?));
-        let parts: Vec<String> = question.paths.iter().filter_map(part).collect();
-        match parts.is_empty() {
-            true => String::new(),
-            false => format!(" Energy {how}: {}.", parts.join(", ")),
-        }
+    let paths = |of: fn(&Path) -> Option<String>| -> Vec<String> {
+        let named = |path: &Path| Some(format!("{} ({})", path.name, of(path)?));
+        question.paths.iter().filter_map(named).collect()
     };
-    let estimated = energy("estimated", Path::estimate);
-    let extrapolated = energy("extrapolated", Path::extrapolated);
+    let notes: String = energy::notes(&paths(Path::estimate), &paths(Path::extrapolated))
+        .iter()
+        .map(|note| format!(" {note}"))
+        .collect();
     let stalling = stalling(question);
     format!(
         "Rates: {rates}, without headers.{coupling} Joules are modelled, not \
-         measured.{estimated}{extrapolated}{stalling}"
+         measured.{notes}{stalling}"
     )
 }
 
