@@ -4,8 +4,8 @@
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
-readonly LONG=500      # lines: a longer file needs a reason
-readonly TOO_LONG=700  # lines: the limit
+readonly LONG=650      # lines: a longer file needs a reason
+readonly TOO_LONG=960  # lines: the limit
 readonly WIDTH=110     # columns of Rust and C, comments and strings too
 
 # Crates whose numbers appear in results. They give the same numbers on any machine and use no clock.

@@ -13,14 +13,23 @@ fn main() {
 /// repository.
 fn commit(crate_root: &Path) -> String {
     let git = |arguments: &[&str]| {
-        let output = Command::new("git").arg("-C").arg(crate_root).args(arguments).output().ok()?;
+        let output = Command::new("git")
+            .arg("-C")
+            .arg(crate_root)
+            .args(arguments)
+            .output()
+            .ok()?;
         let text = String::from_utf8(output.stdout).ok()?;
         output.status.success().then(|| text.trim().to_owned())
     };
-    // Excludes the repository of a project that vendors this crate. The crate `python` has the same script.
-    let folder = crate_root.file_name().expect("a crate has a folder").to_string_lossy();
-    let is_ours =
-        git(&["rev-parse", "--show-prefix"]).is_some_and(|prefix| prefix == format!("crates/{folder}/"));
+    // Excludes the repository of a project that vendors this crate. The crate `python` has the same
+    // script.
+    let folder = crate_root
+        .file_name()
+        .expect("a crate has a folder")
+        .to_string_lossy();
+    let is_ours = git(&["rev-parse", "--show-prefix"])
+        .is_some_and(|prefix| prefix == format!("crates/{folder}/"));
     let Some(hash) = git(&["rev-parse", "--short=12", "HEAD"]).filter(|_| is_ours) else {
         return packaged_commit(crate_root).unwrap_or_else(|| "unknown".to_owned());
     };
@@ -30,9 +39,17 @@ fn commit(crate_root: &Path) -> String {
         }
     }
     for source in ["crates", "cc", "Cargo.toml", "Cargo.lock"] {
-        println!("cargo:rerun-if-changed={}", crate_root.join("../..").join(source).display());
+        println!(
+            "cargo:rerun-if-changed={}",
+            crate_root.join("../..").join(source).display()
+        );
     }
-    match git(&["--no-optional-locks", "status", "--porcelain", "--untracked-files=no"]) {
+    match git(&[
+        "--no-optional-locks",
+        "status",
+        "--porcelain",
+        "--untracked-files=no",
+    ]) {
         Some(changes) if changes.is_empty() => hash,
         _ => hash + "-dirty",
     }
@@ -42,5 +59,7 @@ fn commit(crate_root: &Path) -> String {
 fn packaged_commit(crate_root: &Path) -> Option<String> {
     let note = std::fs::read_to_string(crate_root.join(".cargo_vcs_info.json")).ok()?;
     let (_, rest) = note.split_once("\"sha1\":")?;
-    rest.split('"').nth(1).map(|hash| hash.chars().take(12).collect())
+    rest.split('"')
+        .nth(1)
+        .map(|hash| hash.chars().take(12).collect())
 }

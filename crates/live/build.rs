@@ -18,8 +18,14 @@ const FLAGS: [&str; 10] = [
     "-Werror",
 ];
 /// Without libc: the library finds what it needs in the program that loads it.
-const LINK: [&str; 6] =
-    ["-shared", "-nostdlib", "-s", "-Wl,--build-id=none", "-Wl,-z,now", "-Wl,-soname,libjoulepath-mptcp.so"];
+const LINK: [&str; 6] = [
+    "-shared",
+    "-nostdlib",
+    "-s",
+    "-Wl,--build-id=none",
+    "-Wl,-z,now",
+    "-Wl,-soname,libjoulepath-mptcp.so",
+];
 
 fn main() {
     println!("cargo::rerun-if-changed={SOURCE}");
@@ -32,7 +38,9 @@ fn main() {
     command.args(FLAGS).args(LINK);
     if !variable("HOST").starts_with(&(variable("CARGO_CFG_TARGET_ARCH") + "-")) {
         // The system's linker knows only its own architecture; Rust's knows all.
-        command.arg("-fuse-ld=lld").arg(format!("-B{}", rust_linker().display()));
+        command
+            .arg("-fuse-ld=lld")
+            .arg(format!("-B{}", rust_linker().display()));
     }
     let status = command.arg(SOURCE).arg("-o").arg(&library).status();
     match status {
@@ -44,10 +52,15 @@ fn main() {
 
 /// The folder of Rust's `ld.lld`.
 fn rust_linker() -> PathBuf {
-    let output = Command::new(variable("RUSTC")).args(["--print", "sysroot"]).output();
+    let output = Command::new(variable("RUSTC"))
+        .args(["--print", "sysroot"])
+        .output();
     let output = output.expect("the compiler that cargo runs");
     let root = String::from_utf8(output.stdout).expect("a path in UTF-8");
-    Path::new(root.trim()).join("lib/rustlib").join(variable("HOST")).join("bin/gcc-ld")
+    Path::new(root.trim())
+        .join("lib/rustlib")
+        .join(variable("HOST"))
+        .join("bin/gcc-ld")
 }
 
 fn variable(name: &str) -> String {

@@ -10,8 +10,13 @@ fn connection(controller: Controller, n: usize) -> Connection {
     for i in 0..n {
         let srtt_us = 20_000 + 15_000 * i as u32;
         let flags = Subflow::ESTABLISHED;
-        connection.subflows[i] =
-            Subflow { cwnd: 40 + 7 * i as u32, ssthresh: 20, srtt_us, flags, ..Subflow::default() };
+        connection.subflows[i] = Subflow {
+            cwnd: 40 + 7 * i as u32,
+            ssthresh: 20,
+            srtt_us,
+            flags,
+            ..Subflow::default()
+        };
         controller.init(&mut connection, i);
         let own = &mut connection.subflows[i].own;
         own.last_rtt_us = srtt_us;
@@ -39,9 +44,18 @@ fn ack(c: &mut Criterion) {
                         acks = 0;
                     }
                     connection.now_us += 500;
-                    let flags = AckFlags::CWND_LIMITED.with(AckFlags::ROUND_END, acks.is_multiple_of(40));
+                    let flags =
+                        AckFlags::CWND_LIMITED.with(AckFlags::ROUND_END, acks.is_multiple_of(40));
                     let rtt_us = 20_000 + (acks & 0xff);
-                    controller.on_ack(black_box(&mut connection), 0, Ack { acked: 1, rtt_us, flags });
+                    controller.on_ack(
+                        black_box(&mut connection),
+                        0,
+                        Ack {
+                            acked: 1,
+                            rtt_us,
+                            flags,
+                        },
+                    );
                 });
             });
         }

@@ -1,7 +1,7 @@
 //! Run time of one complete answer: best plan, front, break-even sizes, reason.
 //!
-//! `cargo bench -p joulepath-benches --bench advise`; for 2 to [`MOST_PATHS`] radios with a shared base, with
-//! and without a deadline.
+//! `cargo bench -p joulepath-benches --bench advise`; for 2 to [`MOST_PATHS`] radios with a shared
+//! base, with and without a deadline.
 
 use std::hint::black_box;
 
@@ -41,7 +41,10 @@ fn question(paths: usize, within: Within) -> Question {
 }
 
 fn answers(criterion: &mut Criterion) {
-    let kinds = [("free in time", Within::Whenever), ("deadline", Within::Deadline(Nanos::from_secs(5)))];
+    let kinds = [
+        ("free in time", Within::Whenever),
+        ("deadline", Within::Deadline(Nanos::from_secs(5))),
+    ];
     for (name, within) in kinds {
         let mut group = criterion.benchmark_group(format!("advice, {name}"));
         for paths in 2..=MOST_PATHS {

@@ -1,10 +1,11 @@
-//! Speed and memory of the packet engine in FatTrees: growth with hosts, subflows and simulated time on one
-//! core, and the gain from more cores.
+//! Speed and memory of the packet engine in FatTrees: growth with hosts, subflows and simulated
+//! time on one core, and the gain from more cores.
 //!
-//! `cargo bench -p joulepath-benches --bench fabric [-- --quick] [--one-core]`. On one core: CPU time of
-//! this process. `VmHWM` is the process's peak memory so far, so the networks run in the order of their
-//! size. On several cores: wall-clock time, alternating, minimum of the rounds; the ratio is meaningful
-//! only on an otherwise idle machine. `benches/peers/speed.py` reads the output.
+//! `cargo bench -p joulepath-benches --bench fabric [-- --quick] [--one-core]`. On one core: CPU
+//! time of this process. `VmHWM` is the process's peak memory so far, so the networks run in the
+//! order of their size. On several cores: wall-clock time, alternating, minimum of the rounds; the
+//! ratio is meaningful only on an otherwise idle machine. `benches/peers/speed.py` reads the
+//! output.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -37,10 +38,17 @@ const ROUNDS: usize = 3;
 
 fn main() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/bench/fattree.toml");
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let text = std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let asked = |flag: &str| std::env::args().any(|argument| argument == flag);
-    let cases = if asked("--quick") { &QUICK[..] } else { &CASES[..] };
-    println!(" k  hosts  subflows  simulated   CPU s  sim s/s  M hops/s  M events/s  peak MiB  goodput/host");
+    let cases = if asked("--quick") {
+        &QUICK[..]
+    } else {
+        &CASES[..]
+    };
+    println!(
+        " k  hosts  subflows  simulated   CPU s  sim s/s  M hops/s  M events/s  peak MiB  goodput/host"
+    );
     for &(k, subflows, duration) in cases {
         let (scenario, setup) = fat_tree(&text, (k, subflows, duration));
         let start = ProcessTime::now();
@@ -59,7 +67,9 @@ fn main() {
     }
     if !asked("--one-core") {
         println!("\n k  subflows  simulated  cores  clock s  times one core");
-        PARALLEL.into_iter().for_each(|case| on_several_cores(&text, case));
+        PARALLEL
+            .into_iter()
+            .for_each(|case| on_several_cores(&text, case));
     }
 }
 
@@ -82,17 +92,31 @@ fn fat_tree(text: &str, (k, subflows, duration): (u32, u32, &str)) -> (Scenario,
 fn on_several_cores(text: &str, case: (u32, u32, &str)) {
     let (scenario, setup) = fat_tree(text, case);
     let available = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let counts: Vec<usize> = (0..8).map(|power| 1 << power).take_while(|&cores| cores <= available).collect();
+    let counts: Vec<usize> = (0..8)
+        .map(|power| 1 << power)
+        .take_while(|&cores| cores <= available)
+        .collect();
     let mut seconds = vec![f64::INFINITY; counts.len()];
     let mut results = vec![];
     for _ in 0..ROUNDS {
         for (least, most) in seconds.iter_mut().zip(&counts) {
             let cores = NonZeroUsize::new(*most).map(|most| Cores { most, clock });
             let start = Instant::now();
-            let result = run(&scenario, &setup, 1, RunOptions { cores, ..RunOptions::default() });
+            let result = run(
+                &scenario,
+                &setup,
+                1,
+                RunOptions {
+                    cores,
+                    ..RunOptions::default()
+                },
+            );
             *least = least.min(start.elapsed().as_secs_f64());
             results.push(result.expect("a FatTree runs"));
-            assert!(results[0] == results[results.len() - 1], "{most} cores give another result than one");
+            assert!(
+                results[0] == results[results.len() - 1],
+                "{most} cores give another result than one"
+            );
         }
     }
     for (cores, took) in counts.iter().zip(&seconds) {
@@ -111,5 +135,9 @@ fn clock() -> u64 {
 fn peak_mib() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    line.split_whitespace().nth(1)?.parse::<f64>().ok().map(|kib| kib / 1024.0)
+    line.split_whitespace()
+        .nth(1)?
+        .parse::<f64>()
+        .ok()
+        .map(|kib| kib / 1024.0)
 }

@@ -1,7 +1,8 @@
 //! Growth of the packet engine's cost with paths, connections and simulated time.
 //!
-//! `cargo bench -p joulepath-benches --bench growth`. CPU time of this process per packet-hop, minimum of
-//! the rounds; see `fabric` for hosts, subflows and memory. `benches/peers/speed.py` reads the output.
+//! `cargo bench -p joulepath-benches --bench growth`. CPU time of this process per packet-hop,
+//! minimum of the rounds; see `fabric` for hosts, subflows and memory. `benches/peers/speed.py`
+//! reads the output.
 
 use std::fmt::Write;
 
@@ -20,13 +21,19 @@ const SECONDS: [usize; 4] = [2, 20, 200, 2000];
 
 fn main() {
     println!("what  number  packet-hops  ns per packet-hop");
-    PATHS.into_iter().for_each(|paths| row("paths", paths, &scenario(paths, 0, 100)));
-    FLOWS.into_iter().for_each(|flows| row("flows", flows, &scenario(1, flows - 1, 20)));
-    SECONDS.into_iter().for_each(|seconds| row("seconds", seconds, &scenario(2, 0, seconds)));
+    PATHS
+        .into_iter()
+        .for_each(|paths| row("paths", paths, &scenario(paths, 0, 100)));
+    FLOWS
+        .into_iter()
+        .for_each(|flows| row("flows", flows, &scenario(1, flows - 1, 20)));
+    SECONDS
+        .into_iter()
+        .for_each(|seconds| row("seconds", seconds, &scenario(2, 0, seconds)));
 }
 
-/// `paths` paths of 10 Mbit/s, and `competitors` TCPs on the first one; every link has 1 Mbit/s more for
-/// each of them.
+/// `paths` paths of 10 Mbit/s, and `competitors` TCPs on the first one; every link has 1 Mbit/s
+/// more for each of them.
 fn scenario(paths: usize, competitors: usize, seconds: usize) -> Scenario {
     let mut text = format!("title = \"growth\"\nduration = \"{seconds} s\"\n");
     for path in 0..paths {
@@ -40,10 +47,14 @@ fn scenario(paths: usize, competitors: usize, seconds: usize) -> Scenario {
         .expect("a string takes all text");
     }
     if competitors > 0 {
-        write!(text, "[[competitor]]\nname = \"tcp\"\npath = \"p0\"\ncount = {competitors}\n")
-            .expect("a string takes all text");
+        write!(
+            text,
+            "[[competitor]]\nname = \"tcp\"\npath = \"p0\"\ncount = {competitors}\n"
+        )
+        .expect("a string takes all text");
     }
-    load(&text, &|trace| Err(format!("no traces here: {trace}"))).unwrap_or_else(|errors| panic!("{errors}"))
+    load(&text, &|trace| Err(format!("no traces here: {trace}")))
+        .unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 fn row(what: &str, number: usize, scenario: &Scenario) {
@@ -57,5 +68,8 @@ fn row(what: &str, number: usize, scenario: &Scenario) {
         least = least.min(start.elapsed().as_secs_f64());
         hops = result.counters.packet_hops;
     }
-    println!("{what:7} {number:5} {hops:12} {:18.1}", least * 1e9 / hops as f64);
+    println!(
+        "{what:7} {number:5} {hops:12} {:18.1}",
+        least * 1e9 / hops as f64
+    );
 }

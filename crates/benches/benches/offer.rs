@@ -1,11 +1,14 @@
-//! Time per offered packet. One iteration is one offer; the load is 1.2 × the rate, so queues fill and drop.
+//! Time per offered packet. One iteration is one offer; the load is 1.2 × the rate, so queues fill
+//! and drop.
 
 use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use joulepath_link::Link;
-use joulepath_model::network::{DeliveryTrace, JitterSpec, LinkSpec, LossSpec, QueueLimit, RateSpec};
+use joulepath_model::network::{
+    DeliveryTrace, JitterSpec, LinkSpec, LossSpec, QueueLimit, RateSpec,
+};
 use joulepath_model::units::{BitRate, Bytes, Nanos, Probability};
 
 const PACKET_BYTES: u32 = 1500;
@@ -35,7 +38,10 @@ fn probability(p: f64) -> Probability {
 }
 
 fn variants() -> Vec<(&'static str, LinkSpec)> {
-    let trace = DeliveryTrace { source: "every ms".into(), opportunities_ms: (1..=1000).collect() };
+    let trace = DeliveryTrace {
+        source: "every ms".into(),
+        opportunities_ms: (1..=1000).collect(),
+    };
     let gilbert_elliott = LossSpec::GilbertElliott {
         enter_bad: probability(0.001),
         leave_bad: probability(0.1),
@@ -48,16 +54,61 @@ fn variants() -> Vec<(&'static str, LinkSpec)> {
         correlation: Nanos::from_millis(1000),
         interval: Nanos::from_millis(10),
     };
-    let jitter = JitterSpec { deviation: Nanos::from_millis(2), correlation: Nanos::from_millis(100) };
+    let jitter = JitterSpec {
+        deviation: Nanos::from_millis(2),
+        correlation: Nanos::from_millis(100),
+    };
     vec![
         ("constant", constant()),
-        ("ecn", LinkSpec { ecn_threshold: Some(QueueLimit::Packets(20)), ..constant() }),
-        ("bernoulli 1 %", LinkSpec { loss: LossSpec::Bernoulli(probability(0.01)), ..constant() }),
-        ("gilbert-elliott", LinkSpec { loss: gilbert_elliott, ..constant() }),
-        ("bytes", LinkSpec { queue: QueueLimit::Bytes(Bytes(75_000)), ..constant() }),
-        ("trace", LinkSpec { rate: RateSpec::Trace(Arc::new(trace)), ..constant() }),
-        ("log-normal", LinkSpec { rate: log_normal, ..constant() }),
-        ("jitter", LinkSpec { jitter: Some(jitter), ..constant() }),
+        (
+            "ecn",
+            LinkSpec {
+                ecn_threshold: Some(QueueLimit::Packets(20)),
+                ..constant()
+            },
+        ),
+        (
+            "bernoulli 1 %",
+            LinkSpec {
+                loss: LossSpec::Bernoulli(probability(0.01)),
+                ..constant()
+            },
+        ),
+        (
+            "gilbert-elliott",
+            LinkSpec {
+                loss: gilbert_elliott,
+                ..constant()
+            },
+        ),
+        (
+            "bytes",
+            LinkSpec {
+                queue: QueueLimit::Bytes(Bytes(75_000)),
+                ..constant()
+            },
+        ),
+        (
+            "trace",
+            LinkSpec {
+                rate: RateSpec::Trace(Arc::new(trace)),
+                ..constant()
+            },
+        ),
+        (
+            "log-normal",
+            LinkSpec {
+                rate: log_normal,
+                ..constant()
+            },
+        ),
+        (
+            "jitter",
+            LinkSpec {
+                jitter: Some(jitter),
+                ..constant()
+            },
+        ),
     ]
 }
 

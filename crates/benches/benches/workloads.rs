@@ -1,8 +1,8 @@
 //! Packet-hops per second of the packet engine on one core, on the three workloads of the peers.
 //!
-//! `cargo bench -p joulepath-benches --bench workloads [-- --repeat N]`. A packet-hop is a packet (data or
-//! ACK) that reaches the far end of a link. Time is the CPU time of this process. `benches/peers/speed.py`
-//! runs this next to the peers, and reads the output.
+//! `cargo bench -p joulepath-benches --bench workloads [-- --repeat N]`. A packet-hop is a packet
+//! (data or ACK) that reaches the far end of a link. Time is the CPU time of this process.
+//! `benches/peers/speed.py` runs this next to the peers, and reads the output.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,11 @@ use joulepath_model::scenario::{Scenario, load};
 use joulepath_packet::{RunOptions, run};
 
 /// Name, scenario file, congestion controller.
-const WORKLOADS: [(&str, &str, &str); 3] = [("W1", "w1", "reno"), ("W2", "w2", "reno"), ("W3", "w3", "lia")];
+const WORKLOADS: [(&str, &str, &str); 3] = [
+    ("W1", "w1", "reno"),
+    ("W2", "w2", "reno"),
+    ("W3", "w3", "lia"),
+];
 const DEFAULT_REPEAT: usize = 7;
 
 fn root() -> PathBuf {
@@ -22,13 +26,17 @@ fn root() -> PathBuf {
 
 fn scenario(file: &str) -> Scenario {
     let path = root().join(format!("scenarios/bench/{file}.toml"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    load(&text, &|trace| Err(format!("no traces here: {trace}"))).unwrap_or_else(|errors| panic!("{errors}"))
+    let text = std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    load(&text, &|trace| Err(format!("no traces here: {trace}")))
+        .unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 /// A controller with the scheduler `minrtt`.
 fn setup(controller: &str, scenario: &Scenario) -> Setup {
-    let policy = controller.parse().expect("the name of a controller is a policy");
+    let policy = controller
+        .parse()
+        .expect("the name of a controller is a policy");
     Setup::of(&policy, scenario).expect("the policy fits the workloads")
 }
 
@@ -48,8 +56,15 @@ fn measure(scenario: &Scenario, setup: &Setup, repeat: usize) -> (u64, Vec<f64>)
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let value = |flag: &str| arguments.iter().position(|a| a == flag).and_then(|i| arguments.get(i + 1));
-    let repeat = value("--repeat").map_or(DEFAULT_REPEAT, |n| n.parse().expect("--repeat takes a number"));
+    let value = |flag: &str| {
+        arguments
+            .iter()
+            .position(|a| a == flag)
+            .and_then(|i| arguments.get(i + 1))
+    };
+    let repeat = value("--repeat").map_or(DEFAULT_REPEAT, |n| {
+        n.parse().expect("--repeat takes a number")
+    });
     for (workload, file, controller) in WORKLOADS {
         let scenario = scenario(file);
         let (hops, seconds) = measure(&scenario, &setup(controller, &scenario), repeat);

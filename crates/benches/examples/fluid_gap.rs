@@ -1,9 +1,11 @@
-//! Compares the fluid engine with the packet engine: every controller on 20 random two-path scenarios.
+//! Compares the fluid engine with the packet engine: every controller on 20 random two-path
+//! scenarios.
 //!
-//! `cargo run --release -p joulepath-benches --example fluid_gap` prints the gaps in docs/models/fluid.md.
-//! The scenarios are always the same: 2 to 20 Mbit/s, RTTs of 20 to 160 ms, buffers of 0.5 to 2 times the
-//! bandwidth-delay product, and in every second scenario losses of 0.02 to 1 % on the wire. Runs last 200 s
-//! without the first 50 s; the packet engine uses three seeds.
+//! `cargo run --release -p joulepath-benches --example fluid_gap` prints the gaps in
+//! docs/models/fluid.md. The scenarios are always the same: 2 to 20 Mbit/s, RTTs of 20 to 160 ms,
+//! buffers of 0.5 to 2 times the bandwidth-delay product, and in every second scenario losses of
+//! 0.02 to 1 % on the wire. Runs last 200 s without the first 50 s; the packet engine uses three
+//! seeds.
 
 use joulepath_control::Setup;
 use joulepath_model::quantile::linear_unsorted;
@@ -15,8 +17,8 @@ const SCENARIOS: u64 = 20;
 const SEEDS: u64 = 3;
 /// All except DCTCP, which is NewReno here.
 const POLICIES: [&str; 16] = [
-    "reno", "cubic", "ewtcp", "coupled", "lia", "olia", "balia", "dwc", "wvegas", "mveno", "ecmtcp",
-    "emreno", "eemptcp", "dts", "edts", "cwa",
+    "reno", "cubic", "ewtcp", "coupled", "lia", "olia", "balia", "dwc", "wvegas", "mveno",
+    "ecmtcp", "emreno", "eemptcp", "dts", "edts", "cwa",
 ];
 
 /// A random number from `low` to `high`, uniform in the logarithm.
@@ -30,7 +32,9 @@ fn scenario(index: u64) -> Scenario {
     for name in ["a", "b"] {
         let rate_bps = between(&mut random, 2e6, 20e6);
         let rtt_s = between(&mut random, 0.02, 0.16);
-        let queue = (between(&mut random, 0.5, 2.0) * rate_bps * rtt_s / 12_000.0).round().max(5.0);
+        let queue = (between(&mut random, 0.5, 2.0) * rate_bps * rtt_s / 12_000.0)
+            .round()
+            .max(5.0);
         let loss = between(&mut random, 2e-4, 1e-2) * (index % 2) as f64;
         toml += &format!(
             "[[path]]\nname = \"{name}\"\nrate = \"{rate_bps:.0} bit/s\"\ndelay = \"{:.0} us\"\n\
@@ -42,7 +46,8 @@ fn scenario(index: u64) -> Scenario {
         );
     }
     toml += "[workload]\nkind = \"bulk\"\n[receiver]\nbuffer = \"16 MiB\"\n";
-    load(&toml, &|name| Err(format!("no trace {name}"))).unwrap_or_else(|errors| panic!("{errors}\n{toml}"))
+    load(&toml, &|name| Err(format!("no trace {name}")))
+        .unwrap_or_else(|errors| panic!("{errors}\n{toml}"))
 }
 
 fn fluid(scenario: &Scenario, setup: &Setup) -> RunResult {
@@ -51,8 +56,13 @@ fn fluid(scenario: &Scenario, setup: &Setup) -> RunResult {
 }
 
 fn packets(scenario: &Scenario, setup: &Setup, seed: u64) -> RunResult {
-    joulepath_packet::run(scenario, setup, seed, joulepath_packet::RunOptions::default())
-        .expect("the packet engine runs it")
+    joulepath_packet::run(
+        scenario,
+        setup,
+        seed,
+        joulepath_packet::RunOptions::default(),
+    )
+    .expect("the packet engine runs it")
 }
 
 /// The values to compare in one scenario.
@@ -63,7 +73,8 @@ struct Seen {
 }
 
 fn seen(results: &[RunResult]) -> Seen {
-    let mean = |of: fn(&RunResult) -> f64| results.iter().map(of).sum::<f64>() / results.len() as f64;
+    let mean =
+        |of: fn(&RunResult) -> f64| results.iter().map(of).sum::<f64>() / results.len() as f64;
     Seen {
         share: mean(|r| r.paths[0].share),
         goodput_bps: mean(|r| r.goodput_bps),
@@ -73,7 +84,9 @@ fn seen(results: &[RunResult]) -> Seen {
 
 fn main() {
     let scenarios: Vec<Scenario> = (0..SCENARIOS).map(scenario).collect();
-    println!("| controller | share, median | 90 % | goodput, median | 90 % | bias | power, median | 90 % |");
+    println!(
+        "| controller | share, median | 90 % | goodput, median | 90 % | bias | power, median | 90 % |"
+    );
     println!("|---|---|---|---|---|---|---|---|");
     for name in POLICIES {
         // Every controller's name is a policy; EEMPTCP's includes its allocator.
@@ -81,7 +94,9 @@ fn main() {
         let (mut shares, mut rates, mut signed, mut powers) = (vec![], vec![], vec![], vec![]);
         for scenario in &scenarios {
             let setup = Setup::of(&policy, scenario).expect("the policy fits two paths");
-            let packet: Vec<RunResult> = (1..=SEEDS).map(|seed| packets(scenario, &setup, seed)).collect();
+            let packet: Vec<RunResult> = (1..=SEEDS)
+                .map(|seed| packets(scenario, &setup, seed))
+                .collect();
             let (packet, fluid) = (seen(&packet), seen(&[fluid(scenario, &setup)]));
             shares.push((fluid.share - packet.share).abs() * 100.0);
             signed.push((fluid.goodput_bps / packet.goodput_bps - 1.0) * 100.0);

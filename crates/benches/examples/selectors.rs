@@ -1,15 +1,16 @@
-//! Measures selectors on random scenarios with two radios: files, endless data and messages. Reports the
-//! fraction of both limits, and the delay of messages.
+//! Measures selectors on random scenarios with two radios: files, endless data and messages.
+//! Reports the fraction of both limits, and the delay of messages.
 //!
-//! `selectors FAMILY FIRST COUNT POLICY…`, for example `selectors file 1001 64 joule overflow single:wifi`.
-//! FAMILY is `file` (30 kB to 40 MB), `bulk` (60 s), `messages` (60 s), or one of them with the prefix
-//! `warm-` or `link-`: the same scenarios, where every path has a history whose rate is wrong by a factor
-//! of at most 1.3. With `warm-` it is the rate of TCP under the path's loss, as earlier runs of such a
-//! controller would have measured, with `link-` the link's rate. Scenarios are numbered; 1 to 1000 are for
-//! tuning. `cheapest` is the better of the two single paths with NewReno, per scenario, in hindsight. One
-//! line per policy: median, tenth percentile and worst, in per cent of the TCP-friendly limit and of the
-//! link limit; for messages also the 95th percentile of their delay as a multiple of `uncoupled`'s, median
-//! and 90th percentile.
+//! `selectors FAMILY FIRST COUNT POLICY…`, for example `selectors file 1001 64 joule overflow
+//! single:wifi`. FAMILY is `file` (30 kB to 40 MB), `bulk` (60 s), `messages` (60 s), or one of
+//! them with the prefix `warm-` or `link-`: the same scenarios, where every path has a history
+//! whose rate is wrong by a factor of at most 1.3. With `warm-` it is the rate of TCP under the
+//! path's loss, as earlier runs of such a controller would have measured, with `link-` the link's
+//! rate. Scenarios are numbered; 1 to 1000 are for tuning. `cheapest` is the better of the two
+//! single paths with NewReno, per scenario, in hindsight. One line per policy: median, tenth
+//! percentile and worst, in per cent of the TCP-friendly limit and of the link limit; for messages
+//! also the 95th percentile of their delay as a multiple of `uncoupled`'s, median and 90th
+//! percentile.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,7 +27,12 @@ use joulepath_packet::{RunOptions, run};
 const SEEDS: [u64; 2] = [1, 2];
 /// Parallel runs.
 const JOBS: usize = 2;
-const CELLULAR: [&str; 4] = ["lte-huang2012", "3g-huang2012", "lte-2021", "5g-lowband-2021"];
+const CELLULAR: [&str; 4] = [
+    "lte-huang2012",
+    "3g-huang2012",
+    "lte-2021",
+    "5g-lowband-2021",
+];
 const LOSSES_PERCENT: [f64; 6] = [0.0, 0.0, 0.05, 0.3, 1.0, 3.0];
 /// Largest error of a history, as a factor.
 const ERROR: f64 = 1.3;
@@ -71,7 +77,8 @@ fn draw(family: &str, number: u64) -> Option<String> {
     let mut dice = Dice(Stream::new(number, Domain::Benchmark, 1 << 32));
     let (wifi, wifi_mbps, wifi_wrong) = path(&mut dice, "wifi", "wifi-huang2012", (10.0, 50.0));
     let cellular = dice.one_of(&CELLULAR);
-    let (cellular, cellular_mbps, cellular_wrong) = path(&mut dice, "cellular", cellular, (30.0, 200.0));
+    let (cellular, cellular_mbps, cellular_wrong) =
+        path(&mut dice, "cellular", cellular, (30.0, 200.0));
     let (workload, seconds) = match family {
         "file" => {
             let bytes = dice.log(30e3, 40e6) as u64;
@@ -81,7 +88,12 @@ fn draw(family: &str, number: u64) -> Option<String> {
         "messages" => {
             let (bytes, load) = (dice.log(1e4, 1e6), dice.log(0.1, 1.1));
             let gap_ms = (bytes * 8.0 / (load * wifi_mbps * 1e3)).clamp(10.0, 10_000.0);
-            (format!("kind = \"messages\"\nsize = \"{bytes:.0} B\"\nmean_gap = \"{gap_ms:.2} ms\""), 60)
+            (
+                format!(
+                    "kind = \"messages\"\nsize = \"{bytes:.0} B\"\nmean_gap = \"{gap_ms:.2} ms\""
+                ),
+                60,
+            )
         }
         _ => return None,
     };
@@ -94,12 +106,15 @@ fn draw(family: &str, number: u64) -> Option<String> {
     };
     let cold = text([String::new(), String::new()]);
     let known = |mbps: [f64; 2]| {
-        let line = |mbps: f64, wrong: f64| format!("history = {{ rate = \"{:.4} Mbit/s\" }}\n", mbps * wrong);
+        let line = |mbps: f64, wrong: f64| {
+            format!("history = {{ rate = \"{:.4} Mbit/s\" }}\n", mbps * wrong)
+        };
         text([line(mbps[0], wifi_wrong), line(mbps[1], cellular_wrong)])
     };
     Some(match (warm, link) {
         (Some(_), _) => {
-            let friendly = &limits(&load(&cold, &|_| Err("no traces".to_owned())).ok()?)[0].capacities_bps;
+            let friendly =
+                &limits(&load(&cold, &|_| Err("no traces".to_owned())).ok()?)[0].capacities_bps;
             known([friendly[0] / 1e6, friendly[1] / 1e6])
         }
         (None, Some(_)) => known([wifi_mbps, cellular_mbps]),
@@ -116,21 +131,30 @@ struct Reached {
 }
 
 fn one(scenario: &Scenario, policy: &str) -> Result<Reached, String> {
-    let setup = policy.parse().map_err(|error| format!("{policy}: {error}"))?;
+    let setup = policy
+        .parse()
+        .map_err(|error| format!("{policy}: {error}"))?;
     let setup = Setup::of(&setup, scenario).map_err(|error| format!("{policy}: {error}"))?;
     let results: Vec<RunResult> = SEEDS
         .iter()
-        .map(|&seed| run(scenario, &setup, seed, RunOptions::default()).map_err(|error| error.to_string()))
+        .map(|&seed| {
+            run(scenario, &setup, seed, RunOptions::default()).map_err(|error| error.to_string())
+        })
         .collect::<Result<_, _>>()?;
-    let mean = |of: &dyn Fn(&RunResult) -> f64| results.iter().map(of).sum::<f64>() / results.len() as f64;
+    let mean =
+        |of: &dyn Fn(&RunResult) -> f64| results.iter().map(of).sum::<f64>() / results.len() as f64;
     let efficiency = mean(&|result| result.bits_per_joule);
-    let of =
-        |kind: usize, limits: &[joulepath_model::result::Reference]| efficiency / limits[kind].bits_per_joule;
+    let of = |kind: usize, limits: &[joulepath_model::result::Reference]| {
+        efficiency / limits[kind].bits_per_joule
+    };
     let limits = limits(scenario);
     Ok(Reached {
         of_tcp: 100.0 * of(0, &limits),
         of_link: 100.0 * of(1, &limits),
-        p95_s: results.iter().map(|result| result.delay.map(|delay| delay.p95_s)).sum::<Option<f64>>(),
+        p95_s: results
+            .iter()
+            .map(|result| result.delay.map(|delay| delay.p95_s))
+            .sum::<Option<f64>>(),
     })
 }
 
@@ -146,14 +170,18 @@ fn reached(scenario: &Scenario, policy: &str) -> Result<Reached, String> {
 
 fn measure(family: &str, first: u64, count: usize, policies: &[String]) -> Result<(), String> {
     let texts: Option<Vec<String>> = (0..count as u64).map(|i| draw(family, first + i)).collect();
-    let texts = texts.ok_or("FAMILY is file, bulk or messages, optionally with the prefix warm- or link-")?;
+    let texts = texts
+        .ok_or("FAMILY is file, bulk or messages, optionally with the prefix warm- or link-")?;
     let mut all: Vec<String> = policies.to_vec();
     if family.ends_with("messages") && !all.iter().any(|policy| policy == "uncoupled") {
         all.push("uncoupled".to_owned());
     }
     let work = |text: &String| -> Result<Vec<Reached>, String> {
-        let scenario = load(text, &|_| Err("no traces".to_owned())).map_err(|error| error.to_string())?;
-        all.iter().map(|policy| reached(&scenario, policy)).collect()
+        let scenario =
+            load(text, &|_| Err("no traces".to_owned())).map_err(|error| error.to_string())?;
+        all.iter()
+            .map(|policy| reached(&scenario, policy))
+            .collect()
     };
     let next = AtomicUsize::new(0);
     let mut rows: Vec<(usize, Vec<Reached>)> = vec![];
@@ -162,26 +190,41 @@ fn measure(family: &str, first: u64, count: usize, policies: &[String]) -> Resul
             let mut done = vec![];
             loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
-                let Some(text) = texts.get(i) else { return Ok::<_, String>(done) };
+                let Some(text) = texts.get(i) else {
+                    return Ok::<_, String>(done);
+                };
                 done.push((i, work(text)?));
             }
         };
         let workers: Vec<_> = (0..JOBS).map(|_| scope.spawn(worker)).collect();
         for worker in workers {
-            rows.extend(worker.join().map_err(|_| "a worker panicked".to_owned())??);
+            rows.extend(
+                worker
+                    .join()
+                    .map_err(|_| "a worker panicked".to_owned())??,
+            );
         }
         Ok::<_, String>(())
     })?;
     rows.sort_by_key(|(i, _)| *i);
     if std::env::args().any(|argument| argument == "--each") {
         for (i, row) in &rows {
-            let cells: Vec<String> = row.iter().map(|one| format!("{:6.1}", one.of_tcp)).collect();
+            let cells: Vec<String> = row
+                .iter()
+                .map(|one| format!("{:6.1}", one.of_tcp))
+                .collect();
             println!("{:5} {}", first + *i as u64, cells.join(" "));
         }
     }
     let reference = all.iter().position(|policy| policy == "uncoupled");
-    println!("{family}, scenarios {first} to {}", first + count as u64 - 1);
-    println!("{:36} {:>17}   {:>17}   {:>11}", "policy", "% of TCP limit", "% of link limit", "p95 delay ×");
+    println!(
+        "{family}, scenarios {first} to {}",
+        first + count as u64 - 1
+    );
+    println!(
+        "{:36} {:>17}   {:>17}   {:>11}",
+        "policy", "% of TCP limit", "% of link limit", "p95 delay ×"
+    );
     for (k, policy) in all.iter().enumerate() {
         let of = |value: &dyn Fn(&Reached) -> f64| -> Vec<f64> {
             rows.iter().map(|(_, row)| value(&row[k])).collect()
@@ -196,7 +239,11 @@ fn measure(family: &str, first: u64, count: usize, policies: &[String]) -> Resul
         let delays: Option<Vec<f64>> = rows.iter().map(ratio).collect();
         let delays = delays.map_or(String::new(), |mut delays| {
             delays.sort_by(f64::total_cmp);
-            format!("{:5.2} {:5.2}", nearest(&delays, 0.5), nearest(&delays, 0.9))
+            format!(
+                "{:5.2} {:5.2}",
+                nearest(&delays, 0.5),
+                nearest(&delays, 0.9)
+            )
         });
         println!("{policy:36} {}   {}   {delays}", three(tcp), three(link));
     }
@@ -204,12 +251,18 @@ fn measure(family: &str, first: u64, count: usize, policies: &[String]) -> Resul
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--each").collect();
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| argument != "--each")
+        .collect();
     let numbers = |text: &str| text.parse::<u64>().ok();
     let (Some(family), Some(first), Some(count)) = (
         arguments.first(),
         arguments.get(1).and_then(|text| numbers(text)),
-        arguments.get(2).and_then(|text| numbers(text)).filter(|&count| count > 0),
+        arguments
+            .get(2)
+            .and_then(|text| numbers(text))
+            .filter(|&count| count > 0),
     ) else {
         eprintln!("usage: selectors FAMILY FIRST COUNT POLICY… [--each]");
         return ExitCode::from(2);

@@ -121,17 +121,33 @@ impl Bill {
     pub fn table(&self) -> String {
         let mut table = Table::new();
         table.load_style(TableStyle::new());
-        table.set_header(["path", "", "delivered", "packets", "dropped", "lost", "marked", "energy"]);
+        table.set_header([
+            "path",
+            "",
+            "delivered",
+            "packets",
+            "dropped",
+            "lost",
+            "marked",
+            "energy",
+        ]);
         for path in &self.paths {
             for (name, way, flow, energy) in [
-                (path.name.as_str(), "down", &path.down, joules(path.energy_j)),
+                (
+                    path.name.as_str(),
+                    "down",
+                    &path.down,
+                    joules(path.energy_j),
+                ),
                 ("", "up", &path.up, "".into()),
             ] {
                 let lost = flow.wire_losses + flow.interrupted;
                 let counts = [flow.delivered_packets, flow.queue_drops, lost, flow.marks];
                 let [packets, dropped, lost, marked] = counts.map(|count| count.to_string());
                 let delivered = bytes(flow.delivered_bytes);
-                table.add_row([name, way, &delivered, &packets, &dropped, &lost, &marked, &energy]);
+                table.add_row([
+                    name, way, &delivered, &packets, &dropped, &lost, &marked, &energy,
+                ]);
             }
         }
         for (index, column) in table.column_iter_mut().enumerate() {
@@ -140,11 +156,22 @@ impl Bill {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
-        format!("\n{} · lab · {}\n\n{}\n\n{}", self.title, self.label, table.trim_fmt(), self.summary())
+        format!(
+            "\n{} · lab · {}\n\n{}\n\n{}",
+            self.title,
+            self.label,
+            table.trim_fmt(),
+            self.summary()
+        )
     }
 
     fn summary(&self) -> String {
-        let Bill { seconds, energy, emulator, .. } = self;
+        let Bill {
+            seconds,
+            energy,
+            emulator,
+            ..
+        } = self;
         let (base, host) = (energy.base_j, energy.host.total_j());
         let rest = match base + host > 0.0 {
             true => {
@@ -156,15 +183,26 @@ impl Bill {
             }
             false => String::new(),
         };
-        let payload: u64 =
-            self.paths.iter().map(|path| path.down.delivered_payload + path.up.delivered_payload).sum();
+        let payload: u64 = self
+            .paths
+            .iter()
+            .map(|path| path.down.delivered_payload + path.up.delivered_payload)
+            .sum();
         let per_bit = match payload {
             0 => String::new(),
             bytes => format!(", {:.1} kbit/J", bytes as f64 * 8e-3 / energy.total_j),
         };
-        let [p50, p99, max] =
-            [emulator.lateness.p50_ns, emulator.lateness.p99_ns, emulator.lateness.max_ns].map(milliseconds);
-        let priority = if emulator.realtime { "real-time" } else { "ordinary" };
+        let [p50, p99, max] = [
+            emulator.lateness.p50_ns,
+            emulator.lateness.p99_ns,
+            emulator.lateness.max_ns,
+        ]
+        .map(milliseconds);
+        let priority = if emulator.realtime {
+            "real-time"
+        } else {
+            "ordinary"
+        };
         format!(
             "{seconds:.1} s, {} modelled, tails included{per_bit}{rest}\n\
              emulator: median {p50} late, 99 % {p99}, at most {max}; {priority} priority",
@@ -174,7 +212,13 @@ impl Bill {
 
     /// Reasons to doubt the bill.
     pub fn doubts(&self) -> Vec<String> {
-        let Emulator { lateness, allowed_ns, kept_up, anomalies, .. } = &self.emulator;
+        let Emulator {
+            lateness,
+            allowed_ns,
+            kept_up,
+            anomalies,
+            ..
+        } = &self.emulator;
         let mut doubts = vec![];
         if !kept_up {
             let [late, allowed] = milliseconds_apart(Nanos(lateness.p99_ns), Nanos(*allowed_ns));
@@ -184,8 +228,10 @@ impl Bill {
             ));
         }
         if anomalies.oversized > 0 {
-            doubts
-                .push(format!("{} packets were longer than the MTU: an offload is on", anomalies.oversized));
+            doubts.push(format!(
+                "{} packets were longer than the MTU: an offload is on",
+                anomalies.oversized
+            ));
         }
         doubts
     }
@@ -226,6 +272,9 @@ mod tests {
     #[test]
     fn large_lateness_takes_no_more_columns() {
         let shown = [20_000, 8_140_000, 9_999_000, 35_400_000, 2_345_600_000].map(milliseconds);
-        assert_eq!(shown, ["0.02 ms", "8.14 ms", "10.0 ms", "35.4 ms", "2346 ms"]);
+        assert_eq!(
+            shown,
+            ["0.02 ms", "8.14 ms", "10.0 ms", "35.4 ms", "2346 ms"]
+        );
     }
 }

@@ -16,7 +16,8 @@ use crate::words::{count, plain};
 enum Identity {
     /// An MPTCP connection of this host.
     Token(u32),
-    /// A TCP connection: both ends, the smaller first, so that its two sockets within one namespace match.
+    /// A TCP connection: both ends, the smaller first, so that its two sockets within one namespace
+    /// match.
     Ends((IpAddr, u16), (IpAddr, u16)),
 }
 
@@ -28,9 +29,15 @@ fn connections(subflows: &[SubflowState]) -> Connections<'_> {
     for subflow in subflows {
         let identity = match subflow.token {
             Some(token) => Identity::Token(token),
-            None => Identity::Ends(subflow.local.min(subflow.remote), subflow.local.max(subflow.remote)),
+            None => Identity::Ends(
+                subflow.local.min(subflow.remote),
+                subflow.local.max(subflow.remote),
+            ),
         };
-        connections.entry((subflow.netns, identity)).or_default().push(subflow);
+        connections
+            .entry((subflow.netns, identity))
+            .or_default()
+            .push(subflow);
     }
     for subflows in connections.values_mut() {
         subflows.sort_by_key(|subflow| (subflow.local_id, subflow.local));
@@ -40,7 +47,11 @@ fn connections(subflows: &[SubflowState]) -> Connections<'_> {
 
 /// Says which processes could not be examined, and why.
 pub fn unseen(hidden: usize) -> String {
-    let processes = if hidden == 1 { "one process".to_owned() } else { format!("{hidden} processes") };
+    let processes = if hidden == 1 {
+        "one process".to_owned()
+    } else {
+        format!("{hidden} processes")
+    };
     let why = match Task::Inspection.denial() {
         Some(denial) => denial.to_string(),
         None => "which has rights that this one lacks".into(),
@@ -82,8 +93,12 @@ pub fn text(view: &View) -> String {
 
 fn heading(controller: &LoadedController, connections: usize) -> String {
     let sockets = controller.subflows.len();
-    let mut text =
-        format!("{}: {}, {}", controller.name, count(connections, "connection"), count(sockets, "socket"));
+    let mut text = format!(
+        "{}: {}, {}",
+        controller.name,
+        count(connections, "connection"),
+        count(sockets, "socket")
+    );
     match controller.stayed() {
         0 => {}
         stayed => text += &format!(", {stayed} of an earlier load"),
@@ -98,9 +113,14 @@ fn heading(controller: &LoadedController, connections: usize) -> String {
 fn table(connections: &Connections<'_>, view: &View) -> Table {
     let own = view.namespaces.first().map(|users| users.cookie);
     let elsewhere = connections.keys().any(|(netns, _)| Some(*netns) != own);
-    let mut table = plain(["token", "from", "to", "cwnd", "srtt", "rate", "α", "cost", "in"]);
+    let mut table = plain([
+        "token", "from", "to", "cwnd", "srtt", "rate", "α", "cost", "in",
+    ]);
     for column in 3..8 {
-        table.column_mut(column).expect("nine columns").set_cell_alignment(CellAlignment::Right);
+        table
+            .column_mut(column)
+            .expect("nine columns")
+            .set_cell_alignment(CellAlignment::Right);
     }
     for ((netns, identity), subflows) in connections {
         for subflow in subflows {
@@ -121,14 +141,22 @@ fn table(connections: &Connections<'_>, view: &View) -> Table {
         }
     }
     if !elsewhere {
-        table.column_mut(8).expect("nine columns").set_constraint(comfy_table::ColumnConstraint::Hidden);
+        table
+            .column_mut(8)
+            .expect("nine columns")
+            .set_constraint(comfy_table::ColumnConstraint::Hidden);
     }
     table
 }
 
 /// Short name of a namespace.
 fn name_of(netns: Cookie, view: &View) -> String {
-    match view.namespaces.iter().find(|users| users.cookie == netns).map(|users| &users.place) {
+    match view
+        .namespaces
+        .iter()
+        .find(|users| users.cookie == netns)
+        .map(|users| &users.place)
+    {
         Some(Place::Own) => "here".into(),
         Some(Place::Name(name)) => name.clone(),
         Some(Place::Process { pid, name }) => format!("{name} ({pid})"),
@@ -139,7 +167,11 @@ fn name_of(netns: Cookie, view: &View) -> String {
 
 /// A value from the control plane; 0 means none.
 fn told(value: f64) -> String {
-    if value == 0.0 { "–".into() } else { format!("{value:.3}") }
+    if value == 0.0 {
+        "–".into()
+    } else {
+        format!("{value:.3}")
+    }
 }
 
 /// The status as JSON, with all fields of the sockets.
@@ -160,8 +192,10 @@ fn controller(controller: &LoadedController) -> Value {
             Identity::Token(token) => Some(token),
             Identity::Ends(..) => None,
         };
-        let subflows: Vec<Value> =
-            subflows.iter().map(|state| subflow(state, controller.loaded_ns)).collect();
+        let subflows: Vec<Value> = subflows
+            .iter()
+            .map(|state| subflow(state, controller.loaded_ns))
+            .collect();
         json!({"netns": netns, "token": token, "subflows": subflows})
     };
     let connections = connections(&controller.subflows);

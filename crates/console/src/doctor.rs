@@ -27,20 +27,37 @@ fn heading(group: Group) -> &'static str {
 /// The report as text, wrapped to `width` characters.
 pub fn text(report: &Report, width: usize, color: bool) -> String {
     let page = Page { width, color };
-    let mut text = format!("Linux {}, {}\n", report.release, if report.root { "root" } else { "not root" });
+    let mut text = format!(
+        "Linux {}, {}\n",
+        report.release,
+        if report.root { "root" } else { "not root" }
+    );
     let mut said = Vec::new();
     for group in Group::ALL {
-        let facts: Vec<&Fact> = report.facts.iter().filter(|fact| fact.group == group).collect();
-        let Some(needed_for) = facts.first().map(|fact| fact.needed_for) else { continue };
+        let facts: Vec<&Fact> = report
+            .facts
+            .iter()
+            .filter(|fact| fact.group == group)
+            .collect();
+        let Some(needed_for) = facts.first().map(|fact| fact.needed_for) else {
+            continue;
+        };
         let heading = heading(group);
         let line = page.wrapped(&format!("{heading} (for {})", needed_for.join(", ")));
-        text += &format!("\n{}\n", line.replacen(heading, &page.paint(BOLD, heading), 1));
+        text += &format!(
+            "\n{}\n",
+            line.replacen(heading, &page.paint(BOLD, heading), 1)
+        );
         for fact in facts {
             text += &page.fact(fact, needed_for);
             text += &page.fixes(fact, &mut said);
         }
     }
-    let lines = [page.wrapped(OF_METERS), page.wrapped(of_cc(report)), page.verdict(report)];
+    let lines = [
+        page.wrapped(OF_METERS),
+        page.wrapped(of_cc(report)),
+        page.verdict(report),
+    ];
     format!("{text}\n{}\n", lines.join("\n"))
 }
 
@@ -53,7 +70,11 @@ struct Page {
 
 impl Page {
     fn paint(&self, style: &str, text: &str) -> String {
-        if self.color { format!("{style}{text}{PLAIN}") } else { text.to_owned() }
+        if self.color {
+            format!("{style}{text}{PLAIN}")
+        } else {
+            text.to_owned()
+        }
     }
 
     /// Breaks text only at spaces: paths and options stay whole.
@@ -86,7 +107,11 @@ impl Page {
         let lines = textwrap::fill(&detail, self.indented(&indent, &indent));
         let word = self.paint(style, status.name());
         let gap = " ".repeat(STATUS_WIDTH - status.name().len());
-        format!("{MARGIN}{word}{gap}{:TITLE_WIDTH$}{}\n", fact.title, lines.trim_start())
+        format!(
+            "{MARGIN}{word}{gap}{:TITLE_WIDTH$}{}\n",
+            fact.title,
+            lines.trim_start()
+        )
     }
 
     /// The fix: one line per command, to be copied. A fix that was already shown is not repeated.
@@ -96,28 +121,54 @@ impl Page {
             said.push(text);
             !known
         };
-        let commands: Vec<_> = fact.finding.fix.iter().filter(|command| fresh(command)).collect();
-        let mut text: String =
-            commands.iter().map(|command| format!("{MARGIN}{MARGIN}→ {command}\n")).collect();
-        if let Some(advice) = fact.finding.advice.as_deref().filter(|advice| fresh(advice)) {
-            text += &format!("{}\n", textwrap::fill(advice, self.indented("    → ", "      ")));
+        let commands: Vec<_> = fact
+            .finding
+            .fix
+            .iter()
+            .filter(|command| fresh(command))
+            .collect();
+        let mut text: String = commands
+            .iter()
+            .map(|command| format!("{MARGIN}{MARGIN}→ {command}\n"))
+            .collect();
+        if let Some(advice) = fact
+            .finding
+            .advice
+            .as_deref()
+            .filter(|advice| fresh(advice))
+        {
+            text += &format!(
+                "{}\n",
+                textwrap::fill(advice, self.indented("    → ", "      "))
+            );
         }
         text
     }
 
     fn verdict(&self, report: &Report) -> String {
         let failing = |status| {
-            let facts = report.facts.iter().filter(|fact| fact.essential && fact.finding.status == status);
+            let facts = report
+                .facts
+                .iter()
+                .filter(|fact| fact.essential && fact.finding.status == status);
             facts.map(|fact| fact.title).collect::<Vec<_>>().join(", ")
         };
         let (style, sentence) = match report.kernel_engine {
             Verdict::Ready => (GREEN, "The kernel engine can run here.".to_owned()),
-            Verdict::Denied => {
-                (RED, format!("The kernel engine may not run here: {}.", failing(Status::Denied)))
-            }
-            Verdict::Missing => {
-                (RED, format!("The kernel engine cannot run here: {}.", failing(Status::Missing)))
-            }
+            Verdict::Denied => (
+                RED,
+                format!(
+                    "The kernel engine may not run here: {}.",
+                    failing(Status::Denied)
+                ),
+            ),
+            Verdict::Missing => (
+                RED,
+                format!(
+                    "The kernel engine cannot run here: {}.",
+                    failing(Status::Missing)
+                ),
+            ),
         };
         self.paint(style, &self.wrapped(&sentence))
     }
@@ -144,25 +195,72 @@ mod tests {
 
     use super::*;
 
-    fn fact(title: &'static str, group: Group, essential: bool, status: Status, detail: &str) -> Fact {
-        let finding = Finding { status, detail: detail.to_owned(), fix: vec![], advice: None };
-        Fact { name: "name", title, group, needed_for: &["lab"], essential, finding }
+    fn fact(
+        title: &'static str,
+        group: Group,
+        essential: bool,
+        status: Status,
+        detail: &str,
+    ) -> Fact {
+        let finding = Finding {
+            status,
+            detail: detail.to_owned(),
+            fix: vec![],
+            advice: None,
+        };
+        Fact {
+            name: "name",
+            title,
+            group,
+            needed_for: &["lab"],
+            essential,
+            finding,
+        }
     }
 
     fn report() -> Report {
-        let mut tun = fact("TUN", Group::Lab, true, Status::Denied, "opening /dev/net/tun: not permitted");
+        let mut tun = fact(
+            "TUN",
+            Group::Lab,
+            true,
+            Status::Denied,
+            "opening /dev/net/tun: not permitted",
+        );
         tun.finding.fix = vec!["sudo joulepath doctor".to_owned()];
-        let mut namespaces = fact("namespaces", Group::Lab, true, Status::Denied, "not permitted");
+        let mut namespaces = fact(
+            "namespaces",
+            Group::Lab,
+            true,
+            Status::Denied,
+            "not permitted",
+        );
         namespaces.finding.fix = vec!["sudo joulepath doctor".to_owned()];
-        let mut battery =
-            fact("battery", Group::EnergyMeters, false, Status::Limited, "shows something else");
+        let mut battery = fact(
+            "battery",
+            Group::EnergyMeters,
+            false,
+            Status::Limited,
+            "shows something else",
+        );
         battery.needed_for = &["measured energy", "sleep"];
         battery.finding.advice = Some("pull the plug".to_owned());
         let facts = vec![
-            fact("kernel", Group::KernelEngine, true, Status::Ok, "6.12.1 and a long name that is wrapped"),
+            fact(
+                "kernel",
+                Group::KernelEngine,
+                true,
+                Status::Ok,
+                "6.12.1 and a long name that is wrapped",
+            ),
             namespaces,
             tun,
-            fact("RAPL", Group::EnergyMeters, false, Status::Missing, "no zones"),
+            fact(
+                "RAPL",
+                Group::EnergyMeters,
+                false,
+                Status::Missing,
+                "no zones",
+            ),
             battery,
         ];
         Report {
@@ -211,8 +309,14 @@ The kernel engine may not run here: namespaces,
     #[test]
     fn colours_change_no_text() {
         let mut colored = text(&report(), 47, true);
-        assert!(colored.contains(&format!("{RED}denied{PLAIN}   TUN")), "{colored}");
-        assert!(colored.contains(&format!("{YELLOW}missing{PLAIN}  RAPL")), "{colored}");
+        assert!(
+            colored.contains(&format!("{RED}denied{PLAIN}   TUN")),
+            "{colored}"
+        );
+        assert!(
+            colored.contains(&format!("{YELLOW}missing{PLAIN}  RAPL")),
+            "{colored}"
+        );
         for style in [BOLD, RED, GREEN, YELLOW, PLAIN] {
             colored = colored.replace(style, "");
         }

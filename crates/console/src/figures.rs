@@ -4,8 +4,8 @@ use joulepath_control::advise::significant;
 use joulepath_live::decide::Role;
 use joulepath_live::reason::amount;
 use joulepath_live::status::{
-    FirstStatus, InterfaceStatus, NetworkStatus, ProgramsStatus, QuotaStatus, RuleStatus, SignalStatus,
-    Spared, Spent, Status, SteeringStatus, TunnelStatus,
+    FirstStatus, InterfaceStatus, NetworkStatus, ProgramsStatus, QuotaStatus, RuleStatus,
+    SignalStatus, Spared, Spent, Status, SteeringStatus, TunnelStatus,
 };
 use joulepath_model::history::Estimate;
 
@@ -19,7 +19,11 @@ const MOST_NAMES: usize = 5;
 
 /// The daemon's state in short phrases.
 pub(crate) fn head(status: &Status) -> Vec<String> {
-    let used = status.interfaces.iter().filter(|one| one.role != Role::Unused).count();
+    let used = status
+        .interfaces
+        .iter()
+        .filter(|one| one.role != Role::Unused)
+        .count();
     let all = status.interfaces.iter().filter(|one| one.allowed).count();
     let mut head = vec![mptcp(status), status.intent.word().to_owned()];
     if status.intent != status.configured_intent {
@@ -30,7 +34,11 @@ pub(crate) fn head(status: &Status) -> Vec<String> {
     }
     head.push(format!("{used} of {all} interfaces used"));
     if let Some(battery) = status.battery {
-        let state = if battery.discharging { "" } else { ", on mains" };
+        let state = if battery.discharging {
+            ""
+        } else {
+            ", on mains"
+        };
         head.push(format!("battery {:.0} %{state}", battery.level * 100.0));
     }
     if status.up_s > 0.0 {
@@ -43,7 +51,10 @@ pub(crate) fn head(status: &Status) -> Vec<String> {
 pub(crate) fn mptcp(status: &Status) -> String {
     let uses = status.connections.saturating_sub(status.fallen_back);
     let text = match status.plain {
-        Some(plain) => format!("MPTCP: {uses} of {}", count(status.connections + plain, "connection")),
+        Some(plain) => format!(
+            "MPTCP: {uses} of {}",
+            count(status.connections + plain, "connection")
+        ),
         None => format!("MPTCP: {}", count(uses, "connection")),
     };
     match status.fallen_back {
@@ -59,7 +70,9 @@ pub(crate) fn machine(status: &Status) -> Option<String> {
     if let Some(trouble) = &machine.trouble {
         return Some(format!("machine: not measured at present: {trouble}"));
     }
-    let Some(power_w) = machine.power_w else { return Some(format!("machine: waiting for {name}")) };
+    let Some(power_w) = machine.power_w else {
+        return Some(format!("machine: waiting for {name}"));
+    };
     let watts = |w: f64| format!("{} W", significant(w));
     let mut text = format!("machine: {} {} by {name}", watts(power_w), machine.quality);
     text += &match machine.unexplained_w {
@@ -71,10 +84,17 @@ pub(crate) fn machine(status: &Status) -> Option<String> {
             )
         }
         Some(rest) => {
-            format!(": {} attributed to interfaces, {} unexplained", watts(machine.attributed_w), watts(rest))
+            format!(
+                ": {} attributed to interfaces, {} unexplained",
+                watts(machine.attributed_w),
+                watts(rest)
+            )
         }
         None => {
-            format!(", which excludes the radios: {}", machine.measures.as_deref().unwrap_or(UNKNOWN))
+            format!(
+                ", which excludes the radios: {}",
+                machine.measures.as_deref().unwrap_or(UNKNOWN)
+            )
         }
     };
     if let Some(joules) = machine.today_j {
@@ -83,12 +103,21 @@ pub(crate) fn machine(status: &Status) -> Option<String> {
     Some(text)
 }
 
-/// Today's joules compared with all paths at all times; `None` without energy models, or if MPTCP has moved
-/// nothing today.
+/// Today's joules compared with all paths at all times; `None` without energy models, or if MPTCP
+/// has moved nothing today.
 pub(crate) fn all_paths(status: &Status) -> Option<String> {
-    let Spared { mptcp_bytes, spared_j } =
-        status.all_paths.filter(|all| all.today != Spared::default())?.today;
-    let used_j: f64 = status.interfaces.iter().filter_map(|one| one.today.energy_j).sum();
+    let Spared {
+        mptcp_bytes,
+        spared_j,
+    } = status
+        .all_paths
+        .filter(|all| all.today != Spared::default())?
+        .today;
+    let used_j: f64 = status
+        .interfaces
+        .iter()
+        .filter_map(|one| one.today.energy_j)
+        .sum();
     let joules = |joules: f64| {
         if joules < 1e4 {
             format!("{} J", significant(joules))
@@ -107,10 +136,18 @@ pub(crate) fn all_paths(status: &Status) -> Option<String> {
 
 /// Use and limits of a quota.
 pub(crate) fn quota(quota: &QuotaStatus) -> String {
-    let bound = |name: &str, bytes: Option<u64>| bytes.map(|bytes| format!("{name} {}", amount(bytes)));
-    let bounds: Vec<String> =
-        bound("soft", quota.soft_bytes).into_iter().chain(bound("hard", quota.hard_bytes)).collect();
-    format!("{} since {} ({})", amount(quota.used_bytes), quota.since, bounds.join(", "))
+    let bound =
+        |name: &str, bytes: Option<u64>| bytes.map(|bytes| format!("{name} {}", amount(bytes)));
+    let bounds: Vec<String> = bound("soft", quota.soft_bytes)
+        .into_iter()
+        .chain(bound("hard", quota.hard_bytes))
+        .collect();
+    format!(
+        "{} since {} ({})",
+        amount(quota.used_bytes),
+        quota.since,
+        bounds.join(", ")
+    )
 }
 
 /// Strength of a received signal.
@@ -131,21 +168,41 @@ pub(crate) fn profile(one: &InterfaceStatus) -> Option<String> {
 
 /// What is remembered of a network.
 pub(crate) fn network(network: &NetworkStatus) -> String {
-    let NetworkStatus { id, visits, age_days, rate_bps, rtt_s, loss, .. } = network;
-    let Some(age_days) = age_days else { return format!("network {id}: new") };
+    let NetworkStatus {
+        id,
+        visits,
+        age_days,
+        rate_bps,
+        rtt_s,
+        loss,
+        ..
+    } = network;
+    let Some(age_days) = age_days else {
+        return format!("network {id}: new");
+    };
     let with = |known: &Option<Estimate>, name: &str, scale: f64, unit: &str| {
         let Estimate { median, spread } = (*known)?;
-        Some(format!("{name}{} {unit} (×/÷ {})", significant(median * scale), short(spread)))
+        Some(format!(
+            "{name}{} {unit} (×/÷ {})",
+            significant(median * scale),
+            short(spread)
+        ))
     };
-    let known =
-        [with(rate_bps, "", 1e-6, "Mbit/s"), with(rtt_s, "RTT ", 1e3, "ms"), with(loss, "loss ", 100.0, "%")];
+    let known = [
+        with(rate_bps, "", 1e-6, "Mbit/s"),
+        with(rtt_s, "RTT ", 1e3, "ms"),
+        with(loss, "loss ", 100.0, "%"),
+    ];
     let known: Vec<String> = known.into_iter().flatten().collect();
     let visits = count(*visits as usize, "visit");
     let last = match age_days.round() as usize {
         0 => "today".to_owned(),
         days => format!("{} ago", count(days, "day")),
     };
-    format!("network {id}: {visits}, the last {last}: {}", known.join(", "))
+    format!(
+        "network {id}: {visits}, the last {last}: {}",
+        known.join(", ")
+    )
 }
 
 /// The word for a role.
@@ -164,12 +221,18 @@ pub(crate) fn bytes(spent: &Spent, unit: f64) -> String {
 
 /// Energy in `unit`, J.
 pub(crate) fn joules(spent: &Spent, unit: f64) -> String {
-    spent.energy_j.map_or(UNKNOWN.into(), |joules| short(joules / unit))
+    spent
+        .energy_j
+        .map_or(UNKNOWN.into(), |joules| short(joules / unit))
 }
 
 /// One decimal below 10, none above.
 pub(crate) fn short(value: f64) -> String {
-    if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
+    if value < 9.95 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.0}")
+    }
 }
 
 /// A duration with a suitable unit.
@@ -187,15 +250,28 @@ pub(crate) fn first(first: &FirstStatus) -> Option<String> {
     let is_tunnel = |name: &String| first.tunnels.iter().any(|tunnel| tunnel.name == *name);
     if first.interfaces.iter().any(is_tunnel) {
         let is_told = first.interfaces.iter().all(is_tunnel);
-        return (!is_told).then(|| format!("New connections start on {}.", first.interfaces.join(" and ")));
+        return (!is_told).then(|| {
+            format!(
+                "New connections start on {}.",
+                first.interfaces.join(" and ")
+            )
+        });
     }
     let preferred = first.preferred.as_deref()?;
-    let others: Vec<&str> =
-        first.interfaces.iter().map(String::as_str).filter(|name| *name != preferred).collect();
+    let others: Vec<&str> = first
+        .interfaces
+        .iter()
+        .map(String::as_str)
+        .filter(|name| *name != preferred)
+        .collect();
     if first.steered && others.is_empty() {
         return Some(format!("New connections start on {preferred}."));
     }
-    let remedy = if first.steered { "" } else { "; `first = \"steer\"` in live.toml changes that" };
+    let remedy = if first.steered {
+        ""
+    } else {
+        "; `first = \"steer\"` in live.toml changes that"
+    };
     (!others.is_empty()).then(|| {
         format!(
             "New connections start on {}, by the routing table, although {preferred} is preferred{remedy}.",
@@ -206,33 +282,68 @@ pub(crate) fn first(first: &FirstStatus) -> Option<String> {
 
 /// Devices that take connections although the configuration does not name them: a sentence each.
 pub(crate) fn tunnels(first: &FirstStatus) -> impl Iterator<Item = String> {
-    first.tunnels.iter().map(|TunnelStatus { name, general, bypass }| {
-        let takes = if *general { "New connections" } else { "Some connections" };
-        match bypass {
-            true => format!("{takes} start on {name}, and may have subflows beside it (`bypass`)."),
-            false => format!(
-                "{takes} start on {name}, which live.toml does not name, and stay there; \
+    first.tunnels.iter().map(
+        |TunnelStatus {
+             name,
+             general,
+             bypass,
+         }| {
+            let takes = if *general {
+                "New connections"
+            } else {
+                "Some connections"
+            };
+            match bypass {
+                true => {
+                    format!("{takes} start on {name}, and may have subflows beside it (`bypass`).")
+                }
+                false => format!(
+                    "{takes} start on {name}, which live.toml does not name, and stay there; \
                  `bypass = [\"{name}\"]` permits subflows beside it."
-            ),
-        }
-    })
+                ),
+            }
+        },
+    )
 }
 
-/// Programs that systemd starts on MPTCP: a sentence each for those that are, and for what is in the way.
+/// Programs that systemd starts on MPTCP: a sentence each for those that are, and for what is in
+/// the way.
 pub(crate) fn programs(programs: &ProgramsStatus) -> Vec<String> {
-    let ProgramsStatus { bpf, on, waiting, missing, notes } = programs;
+    let ProgramsStatus {
+        bpf,
+        on,
+        waiting,
+        missing,
+        notes,
+    } = programs;
     let named = |head: &str, names: &[String]| {
-        let shown = names.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let shown = names
+            .iter()
+            .take(MOST_NAMES)
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(", ");
         let rest = names.len().saturating_sub(MOST_NAMES);
-        let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        let rest = if rest > 0 {
+            format!(" and {rest} more")
+        } else {
+            String::new()
+        };
         (!names.is_empty()).then(|| format!("{head}{shown}{rest}"))
     };
     let restart = "after a restart (`systemctl restart NAME`)";
     let write = "not before `sudo systemctl restart joulepath-programs`, or `sudo joulepath live --programs`";
-    let mut said: Vec<String> = named(if *bpf { "On MPTCP by BPF: " } else { "On MPTCP: " }, on)
-        .into_iter()
-        .map(|text| text + ".")
-        .collect();
+    let mut said: Vec<String> = named(
+        if *bpf {
+            "On MPTCP by BPF: "
+        } else {
+            "On MPTCP: "
+        },
+        on,
+    )
+    .into_iter()
+    .map(|text| text + ".")
+    .collect();
     said.extend(named("", waiting).map(|text| format!("On MPTCP {restart}: {text}.")));
     said.extend(named("", missing).map(|text| format!("On MPTCP, but {write}: {text}.")));
     said.extend(notes.iter().map(|note| format!("On TCP: {note}.")));
@@ -245,7 +356,15 @@ const WAITING: &str = "A tolerance keeps a further radio asleep after a failure.
 
 /// Steering of single connections: a sentence for all, then one per rule.
 pub(crate) fn steering(steering: &SteeringStatus) -> Vec<String> {
-    let SteeringStatus { connections, tolerance_s, of_kernel, opened, closed, refused, rules } = steering;
+    let SteeringStatus {
+        connections,
+        tolerance_s,
+        of_kernel,
+        opened,
+        closed,
+        refused,
+        rules,
+    } = steering;
     let steered = match connections {
         1 => "1 connection".to_owned(),
         _ => format!("{connections} connections"),
@@ -260,20 +379,44 @@ pub(crate) fn steering(steering: &SteeringStatus) -> Vec<String> {
         _ => format!("; {of_kernel} started under the kernel's path manager and stay there."),
     };
     if let Some(tolerance_s) = tolerance_s {
-        all += &format!(" Data without a rule may wait {} for its path.", duration(*tolerance_s));
+        all += &format!(
+            " Data without a rule may wait {} for its path.",
+            duration(*tolerance_s)
+        );
     }
     let waits = tolerance_s.is_some() || rules.iter().any(|one| one.tolerance_s.is_some());
     let limits = waits.then(|| WAITING.to_owned());
-    [all].into_iter().chain(rules.iter().map(told_rule)).chain(limits).collect()
+    [all]
+        .into_iter()
+        .chain(rules.iter().map(told_rule))
+        .chain(limits)
+        .collect()
 }
 
-/// ``Rule `program ffmpeg`: aggregate for 2 connections: wlan0 regular, wwan0 backup; last match: …``
+/// ``Rule `program ffmpeg`: aggregate for 2 connections: wlan0 regular, wwan0 backup; last match:
+/// …``
 fn told_rule(told: &RuleStatus) -> String {
-    let RuleStatus { rule, intent, tolerance_s, connections, last, interfaces, last_uid: _ } = told;
+    let RuleStatus {
+        rule,
+        intent,
+        tolerance_s,
+        connections,
+        last,
+        interfaces,
+        last_uid: _,
+    } = told;
     let used = |(name, used): (&String, &Role)| format!("{name} {}", role(*used));
     let roles: Vec<String> = interfaces.iter().map(used).collect();
-    let last = last.as_ref().map_or_else(String::new, |last| format!("; last match: {last}"));
+    let last = last
+        .as_ref()
+        .map_or_else(String::new, |last| format!("; last match: {last}"));
     let connections = count(*connections, "connection");
-    let waits = tolerance_s.map(|s| format!(", may wait {}", duration(s))).unwrap_or_default();
-    format!("Rule `{rule}`: {}{waits} for {connections}: {}{last}", intent.word(), roles.join(", "))
+    let waits = tolerance_s
+        .map(|s| format!(", may wait {}", duration(s)))
+        .unwrap_or_default();
+    format!(
+        "Rule `{rule}`: {}{waits} for {connections}: {}{last}",
+        intent.word(),
+        roles.join(", ")
+    )
 }

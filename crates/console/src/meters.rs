@@ -24,7 +24,9 @@ pub fn text(found: &[Found], seconds: f64, columns: usize) -> String {
         Found::Unusable { .. } => None,
     });
     // Without a readable meter there is no table.
-    let width = names.max().map_or(0, |longest| longest.clamp(NAME_WIDTH, LONGEST_NAME));
+    let width = names
+        .max()
+        .map_or(0, |longest| longest.clamp(NAME_WIDTH, LONGEST_NAME));
     let mut text = match width {
         0 => String::new(),
         _ => format!(
@@ -35,10 +37,19 @@ pub fn text(found: &[Found], seconds: f64, columns: usize) -> String {
     for found in found {
         match found {
             Found::Read { about, survey } => text += &row(about, survey, width, columns),
-            Found::Unusable { about, error, help, .. } => {
-                let name = about.as_ref().map(|about| format!("{}: ", about.name)).unwrap_or_default();
+            Found::Unusable {
+                about, error, help, ..
+            } => {
+                let name = about
+                    .as_ref()
+                    .map(|about| format!("{}: ", about.name))
+                    .unwrap_or_default();
                 // Most errors start with the meter's name.
-                let name = if error.starts_with(&name) { String::new() } else { name };
+                let name = if error.starts_with(&name) {
+                    String::new()
+                } else {
+                    name
+                };
                 text += &format!("{}\n", wrapped(columns, &format!("{name}{error}"), "  "));
                 if let Some(help) = help {
                     text += &format!("{}\n", wrapped(columns, &format!("  → {help}"), "    "));
@@ -55,7 +66,9 @@ pub fn text(found: &[Found], seconds: f64, columns: usize) -> String {
 
 fn row(about: &About, survey: &Survey, width: usize, columns: usize) -> String {
     let unit = if about.unit == Unit::Joules { "J" } else { "W" };
-    let said = |value: Option<f64>, unit: &str| value.map_or("–".to_owned(), |value| prefixed(value, unit));
+    let said = |value: Option<f64>, unit: &str| {
+        value.map_or("–".to_owned(), |value| prefixed(value, unit))
+    };
     let values = format!(
         "{:width$} {:>10} {:>8} {:>9} {:>9}  {}",
         about.name,
@@ -65,7 +78,14 @@ fn row(about: &About, survey: &Survey, width: usize, columns: usize) -> String {
         said(survey.noise_w, "W"),
         about.quality,
     );
-    format!("{values}\n{}\n", wrapped(columns, &format!("  {}, {}", about.measures, about.place), "  "))
+    format!(
+        "{values}\n{}\n",
+        wrapped(
+            columns,
+            &format!("  {}, {}", about.measures, about.place),
+            "  "
+        )
+    )
 }
 
 /// Three digits and a prefix: 12.5 mW.
@@ -88,10 +108,16 @@ fn prefixed(value: f64, unit: &str) -> String {
 /// One line with the power of all meters: seconds since the start, watts by name.
 pub fn line(at_s: f64, powers: &[(String, Option<f64>)], columns: usize) -> String {
     let said = |(name, power): &(String, Option<f64>)| {
-        format!("  {name} {}", power.map_or("–".to_owned(), |power| prefixed(power, "W")))
+        format!(
+            "  {name} {}",
+            power.map_or("–".to_owned(), |power| prefixed(power, "W"))
+        )
     };
     let powers: String = powers.iter().map(said).collect();
-    format!("{}\n", wrapped(columns, &format!("{at_s:8.1} s{powers}"), "            "))
+    format!(
+        "{}\n",
+        wrapped(columns, &format!("{at_s:8.1} s{powers}"), "            ")
+    )
 }
 
 /// Wraps text to `columns`; lines after the first are indented.
@@ -114,8 +140,12 @@ mod tests {
             quality: Quality::Instrument,
             unit: Unit::Watts,
         };
-        let survey =
-            Survey { period_s: Some(0.1), step: Some(0.0012), power_w: Some(6.3), noise_w: Some(0.0345) };
+        let survey = Survey {
+            period_s: Some(0.1),
+            step: Some(0.0012),
+            power_w: Some(6.3),
+            noise_w: Some(0.0345),
+        };
         let refused = Found::Unusable {
             about: None,
             error: "battery: BAT0 is being charged".into(),
@@ -138,7 +168,13 @@ Measured for 3 s. A changing load counts as noise. –: no value.
 
     #[test]
     fn numbers_have_three_digits_and_a_prefix() {
-        let said = [0.0, 5e-7, 0.0123, 0.9999, 9.999, 123.4, -0.5].map(|value| prefixed(value, "W"));
-        assert_eq!(said, ["0 W", "0.50 µW", "12.3 mW", "1.00 W", "10.0 W", "123 W", "-500 mW"]);
+        let said =
+            [0.0, 5e-7, 0.0123, 0.9999, 9.999, 123.4, -0.5].map(|value| prefixed(value, "W"));
+        assert_eq!(
+            said,
+            [
+                "0 W", "0.50 µW", "12.3 mW", "1.00 W", "10.0 W", "123 W", "-500 mW"
+            ]
+        );
     }
 }

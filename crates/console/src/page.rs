@@ -11,7 +11,12 @@ use crate::words::{count, plain};
 /// The status.
 pub fn status(status: &Status, width: usize) -> String {
     let head = head(status);
-    format!("{}\n\n{}\n{}", wrap(&head.join(" · "), width, ""), table(status), notes(status, width))
+    format!(
+        "{}\n\n{}\n{}",
+        wrap(&head.join(" · "), width, ""),
+        table(status),
+        notes(status, width)
+    )
 }
 
 /// The result of a dry run.
@@ -29,8 +34,18 @@ pub fn dry_run(status: &Status, steps: &[String], width: usize) -> String {
 
 /// The result of a replay.
 pub fn replayed(replayed: &Replayed) -> String {
-    let mut text: String = replayed.changes.iter().map(|change| format!("{change}\n")).collect();
-    let Replayed { version, decisions, length_s, differ, .. } = replayed;
+    let mut text: String = replayed
+        .changes
+        .iter()
+        .map(|change| format!("{change}\n"))
+        .collect();
+    let Replayed {
+        version,
+        decisions,
+        length_s,
+        differ,
+        ..
+    } = replayed;
     let of = format!(
         "{} in {}, recorded by {version}",
         count(*decisions, "decision"),
@@ -51,7 +66,15 @@ pub fn replayed(replayed: &Replayed) -> String {
 
 /// The result of a replay on simulated paths.
 pub fn simulated(simulated: &Simulated) -> String {
-    let Simulated { looks, agree, roles, roles_agree, length_s, stretches, .. } = simulated;
+    let Simulated {
+        looks,
+        agree,
+        roles,
+        roles_agree,
+        length_s,
+        stretches,
+        ..
+    } = simulated;
     let busy = simulated.simulated;
     let percent = |part: usize, all: usize| 100.0 * part as f64 / all.max(1) as f64;
     let mut text = format!(
@@ -65,7 +88,11 @@ pub fn simulated(simulated: &Simulated) -> String {
         percent(*roles_agree, *roles),
     );
     for (place, difference) in simulated.differences.iter().enumerate() {
-        let which = if place == 0 { "first difference: " } else { "then: " };
+        let which = if place == 0 {
+            "first difference: "
+        } else {
+            "then: "
+        };
         text += &format!("  {which}{difference}\n");
     }
     text
@@ -88,14 +115,22 @@ fn table(status: &Status) -> String {
         column.set_cell_alignment(CellAlignment::Right);
     }
     for one in status.interfaces.iter().filter(|one| one.allowed) {
-        table.add_row([one.name.clone(), role(one.role).to_owned()].into_iter().chain(cells(one)));
+        table.add_row(
+            [one.name.clone(), role(one.role).to_owned()]
+                .into_iter()
+                .chain(cells(one)),
+        );
     }
-    let lines: Vec<String> = table.to_string().lines().map(|line| line.trim_end().to_owned()).collect();
+    let lines: Vec<String> = table
+        .to_string()
+        .lines()
+        .map(|line| line.trim_end().to_owned())
+        .collect();
     lines.join("\n")
 }
 
-/// An interface's numbers: Mbit/s down and up, RTT in ms, subflows, MB and J of today, GB and kJ of the
-/// month.
+/// An interface's numbers: Mbit/s down and up, RTT in ms, subflows, MB and J of today, GB and kJ of
+/// the month.
 pub(crate) fn cells(one: &InterfaceStatus) -> [String; 8] {
     [
         short(one.received_bps / 1e6),
@@ -129,15 +164,25 @@ fn notes(status: &Status, width: usize) -> String {
         if let Some(quota) = &one.quota {
             reason += &format!("; quota: {}", figures::quota(quota));
         }
-        text += &format!("\n{}", wrap(&format!("{}: {reason}", one.name), width, "  "));
+        text += &format!(
+            "\n{}",
+            wrap(&format!("{}: {reason}", one.name), width, "  ")
+        );
         for (address, why) in &one.conflicts {
             text += &format!("\n{}", wrap(&format!("  {address}: {why}"), width, "    "));
         }
     }
-    let others = status.interfaces.iter().filter(|one| !one.allowed).map(|one| one.name.as_str());
+    let others = status
+        .interfaces
+        .iter()
+        .filter(|one| !one.allowed)
+        .map(|one| one.name.as_str());
     let others: Vec<&str> = others.collect();
     if !others.is_empty() {
-        let said = format!("Virtual interfaces not named in the configuration: {}", others.join(", "));
+        let said = format!(
+            "Virtual interfaces not named in the configuration: {}",
+            others.join(", ")
+        );
         text += &format!("\n{}", wrap(&said, width, "  "));
     }
     text.push('\n');
@@ -147,7 +192,10 @@ fn notes(status: &Status, width: usize) -> String {
     if !status.warnings.is_empty() {
         text.push('\n');
     }
-    for said in remarks(status).into_iter().chain(figures::all_paths(status)) {
+    for said in remarks(status)
+        .into_iter()
+        .chain(figures::all_paths(status))
+    {
         text += &format!("\n{}\n", wrap(&said, width, "  "));
     }
     if let Some(said) = sources(&status.interfaces) {
@@ -162,15 +210,18 @@ fn notes(status: &Status, width: usize) -> String {
 /// Sentences on programs without MPTCP, where connections start, controllers, steering, and the
 /// machine's meter.
 pub(crate) fn remarks(status: &Status) -> Vec<String> {
-    let of_controller =
-        |name: &String| format!("New sockets get the congestion controller {name}, which controls uploads.");
+    let of_controller = |name: &String| {
+        format!("New sockets get the congestion controller {name}, which controls uploads.")
+    };
     let none = matches!((status.connections, status.plain), (0, Some(1..)));
     let none = none.then(|| {
         "No connection uses MPTCP: `joulepath run -- COMMAND` starts a program that asks for it, [[mptcp]] \
          in live.toml does so for services."
             .to_owned()
     });
-    let all = none.into_iter().chain(status.programs.iter().flat_map(figures::programs));
+    let all = none
+        .into_iter()
+        .chain(status.programs.iter().flat_map(figures::programs));
     all.chain(figures::first(&status.first))
         .chain(figures::tunnels(&status.first))
         .chain(status.controller.iter().map(of_controller))
@@ -183,7 +234,11 @@ pub(crate) fn remarks(status: &Status) -> Vec<String> {
 pub(crate) fn sources(interfaces: &[InterfaceStatus]) -> Option<String> {
     let of = |one: &InterfaceStatus| {
         let quality = one.energy_quality.as_deref()?;
-        Some(format!("{} {quality} by {}", one.name, figures::profile(one)?))
+        Some(format!(
+            "{} {quality} by {}",
+            one.name,
+            figures::profile(one)?
+        ))
     };
     let known: Vec<String> = interfaces.iter().filter_map(of).collect();
     (!known.is_empty()).then(|| {
@@ -196,7 +251,10 @@ pub(crate) fn sources(interfaces: &[InterfaceStatus]) -> Option<String> {
 
 fn wrap(text: &str, width: usize, indent: &str) -> String {
     let options = textwrap::Options::new(width).subsequent_indent(indent);
-    textwrap::fill(text, options.word_splitter(textwrap::WordSplitter::NoHyphenation))
+    textwrap::fill(
+        text,
+        options.word_splitter(textwrap::WordSplitter::NoHyphenation),
+    )
 }
 
 #[cfg(test)]
@@ -209,13 +267,20 @@ mod tests {
     use crate::top::samples;
 
     fn interface(name: &str, role: Role, energy_j: Option<f64>) -> InterfaceStatus {
-        let spent = Spent { received_bytes: 123_456_789_000, sent_bytes: 1_000_000, energy_j };
+        let spent = Spent {
+            received_bytes: 123_456_789_000,
+            sent_bytes: 1_000_000,
+            energy_j,
+        };
         InterfaceStatus {
             name: name.into(),
             role,
             wanted: role,
-            conflicts: [("192.0.2.1".to_owned(), "another program has set an endpoint for it".to_owned())]
-                .into(),
+            conflicts: [(
+                "192.0.2.1".to_owned(),
+                "another program has set an endpoint for it".to_owned(),
+            )]
+            .into(),
             received_bps: 123_456_789.0,
             sent_bps: 0.0,
             capacity_bps: None,
@@ -247,10 +312,21 @@ mod tests {
             rtt_s: None,
             loss: None,
         };
-        let rate = Some(Estimate { median: 18.5e6, spread: 1.52 });
-        let rtt = Some(Estimate { median: 0.03, spread: 1.2 });
-        let known =
-            NetworkStatus { visits: 4, age_days: Some(2.0), rate_bps: rate, rtt_s: rtt, ..unknown.clone() };
+        let rate = Some(Estimate {
+            median: 18.5e6,
+            spread: 1.52,
+        });
+        let rtt = Some(Estimate {
+            median: 0.03,
+            spread: 1.2,
+        });
+        let known = NetworkStatus {
+            visits: 4,
+            age_days: Some(2.0),
+            rate_bps: rate,
+            rtt_s: rtt,
+            ..unknown.clone()
+        };
         for (network, expected) in [
             (unknown, "; network 3f2a9c1e: new"),
             (
@@ -271,33 +347,59 @@ mod tests {
         status.interfaces[0].energy_profile = Some("5g-sa-2021".into());
         status.interfaces[0].energy_at_dbm = Some(-80.0);
         let text = super::status(&status, 400);
-        assert!(text.contains("modelled by 5g-sa-2021 at -80 dBm, as no signal is known"), "{text}");
+        assert!(
+            text.contains("modelled by 5g-sa-2021 at -80 dBm, as no signal is known"),
+            "{text}"
+        );
         assert!(!text.contains("; signal"), "{text}");
         status.interfaces[0].energy_at_dbm = Some(-97.0);
-        status.interfaces[0].signal_strength =
-            Some(SignalStatus { dbm: -97.0, age_s: 1.25, source: "command".into() });
+        status.interfaces[0].signal_strength = Some(SignalStatus {
+            dbm: -97.0,
+            age_s: 1.25,
+            source: "command".into(),
+        });
         let text = super::status(&status, 400);
-        assert!(text.contains("; signal -97 dBm, 1.2 s old, by command"), "{text}");
+        assert!(
+            text.contains("; signal -97 dBm, 1.2 s old, by command"),
+            "{text}"
+        );
         assert!(text.contains("modelled by 5g-sa-2021 at -97 dBm"), "{text}");
         assert!(!text.contains("no signal is known"), "{text}");
     }
 
     #[test]
     fn the_last_line_says_what_holds_a_connection_back() {
-        let status = Status { why: Some(vec![samples::hindrance()]), ..samples::status() };
+        let status = Status {
+            why: Some(vec![samples::hindrance()]),
+            ..samples::status()
+        };
         let text = super::status(&status, 400);
-        let last =
-            "In the way: 192.0.2.9:443: the program uses plain TCP, which has one path (`joulepath why`).";
+        let last = "In the way: 192.0.2.9:443: the program uses plain TCP, which has one path (`joulepath why`).";
         assert_eq!(text.lines().last(), Some(last));
         for why in [None, Some(vec![])] {
-            assert!(!super::status(&Status { why, ..samples::status() }, 400).contains("In the way"));
+            assert!(
+                !super::status(
+                    &Status {
+                        why,
+                        ..samples::status()
+                    },
+                    400
+                )
+                .contains("In the way")
+            );
         }
     }
 
     #[test]
     fn the_status_shows_measured_and_attributed_power() {
         let said = |machine: MachineStatus| {
-            let text = self::status(&Status { machine: Some(machine), ..samples::status() }, 80);
+            let text = self::status(
+                &Status {
+                    machine: Some(machine),
+                    ..samples::status()
+                },
+                80,
+            );
             text.split_whitespace().collect::<Vec<_>>().join(" ")
         };
         let measured = samples::machine();
@@ -305,15 +407,31 @@ mod tests {
         let all = "machine: 8.00 W measured by hwmon:powerz: 1.25 W attributed to interfaces, 6.75 W \
                    unexplained; today 12.3 kJ";
         assert!(text.contains(all), "{text}");
-        let text = said(MachineStatus { unexplained_w: None, ..measured.clone() });
-        assert!(text.contains("hwmon:powerz, which excludes the radios: the supply"), "{text}");
-        let text = said(MachineStatus { unexplained_w: Some(-0.25), power_w: Some(1.0), ..measured.clone() });
+        let text = said(MachineStatus {
+            unexplained_w: None,
+            ..measured.clone()
+        });
+        assert!(
+            text.contains("hwmon:powerz, which excludes the radios: the supply"),
+            "{text}"
+        );
+        let text = said(MachineStatus {
+            unexplained_w: Some(-0.25),
+            power_w: Some(1.0),
+            ..measured.clone()
+        });
         assert!(
             text.contains("the interfaces' models attribute 1.25 W, 0.250 W more than measured"),
             "{text}"
         );
-        let text = said(MachineStatus { trouble: Some("on mains".into()), ..measured });
-        assert!(text.contains("machine: not measured at present: on mains"), "{text}");
+        let text = said(MachineStatus {
+            trouble: Some("on mains".into()),
+            ..measured
+        });
+        assert!(
+            text.contains("machine: not measured at present: on mains"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -323,14 +441,21 @@ mod tests {
             interfaces: vec![
                 interface("wlp0s20f3", Role::Regular, Some(123_456.0)),
                 interface("enx00e04c680", Role::Backup, None),
-                InterfaceStatus { allowed: false, ..interface("docker0", Role::Unused, None) },
+                InterfaceStatus {
+                    allowed: false,
+                    ..interface("docker0", Role::Unused, None)
+                },
             ],
             warnings: vec![
                 "NetworkManager 1.42.4 runs; it sets MPTCP endpoints of its own: left alone".into(),
             ],
             ..samples::everything()
         };
-        let text = dry_run(&all, &["add the endpoint 192.0.2.1 dev wlp0s20f3 subflow".into()], 80);
+        let text = dry_run(
+            &all,
+            &["add the endpoint 192.0.2.1 dev wlp0s20f3 subflow".into()],
+            80,
+        );
         for line in text.lines() {
             assert!(line.chars().count() <= 80, "{line}\n{text}");
         }
@@ -361,15 +486,33 @@ mod tests {
         for (connections, fallen_back, plain, expected) in [
             (0, 0, Some(0), "MPTCP: 0 of 0 connections · "),
             (1, 0, Some(0), "MPTCP: 1 of 1 connection · "),
-            (3, 1, Some(14), "MPTCP: 2 of 17 connections (1 fell back to TCP) · "),
+            (
+                3,
+                1,
+                Some(14),
+                "MPTCP: 2 of 17 connections (1 fell back to TCP) · ",
+            ),
             // An older daemon does not report plain TCP.
             (3, 1, None, "MPTCP: 2 connections (1 fell back to TCP) · "),
         ] {
-            let text = super::status(&Status { connections, fallen_back, plain, ..samples::status() }, 200);
+            let text = super::status(
+                &Status {
+                    connections,
+                    fallen_back,
+                    plain,
+                    ..samples::status()
+                },
+                200,
+            );
             assert!(text.starts_with(expected), "{text}");
             assert!(!text.contains("joulepath run"), "{text}");
         }
-        let none = Status { connections: 0, fallen_back: 0, plain: Some(7), ..samples::status() };
+        let none = Status {
+            connections: 0,
+            fallen_back: 0,
+            plain: Some(7),
+            ..samples::status()
+        };
         assert!(super::status(&none, 200).contains("`joulepath run -- COMMAND`"));
     }
 }

@@ -30,7 +30,11 @@ fn named(processes: &[Process]) -> String {
     const LONGEST: usize = 60;
     let one = |process: &Process| {
         let cut: String = process.command.chars().take(LONGEST).collect();
-        let dots = if cut.len() < process.command.len() { "…" } else { "" };
+        let dots = if cut.len() < process.command.len() {
+            "…"
+        } else {
+            ""
+        };
         format!("{} ({cut}{dots})", process.pid)
     };
     processes.iter().map(one).collect::<Vec<_>>().join(", ")

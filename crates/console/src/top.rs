@@ -6,8 +6,8 @@
 //!              └───── Answer ─────┘
 //!   (state, size, now) ──► draw ──► screen
 //! ```
-//! Keys have their own thread, too: crossterm's `read` and `poll` do not return when the terminal is gone or
-//! in the middle of an escape sequence, but signals must always end the program.
+//! Keys have their own thread, too: crossterm's `read` and `poll` do not return when the terminal
+//! is gone or in the middle of an escape sequence, but signals must always end the program.
 
 mod asker;
 mod columns;
@@ -37,8 +37,9 @@ const TICK: Duration = Duration::from_millis(100);
 /// The screen is redrawn at least this often, because it shows ages.
 const REDRAWN: Duration = Duration::from_secs(1);
 
-/// Shows the daemon at a control socket until the user quits. Returns the signal that ended it, if any;
-/// SIGHUP also stands for a closed terminal. The terminal is restored, so the caller may end by that signal.
+/// Shows the daemon at a control socket until the user quits. Returns the signal that ended it, if
+/// any; SIGHUP also stands for a closed terminal. The terminal is restored, so the caller may end
+/// by that signal.
 ///
 /// # Errors
 /// If the terminal cannot be used.
@@ -48,7 +49,13 @@ pub fn watch(socket: &Path, color: bool) -> io::Result<Option<i32>> {
     let mut state = State::new(socket.display().to_string(), color);
     let mut screen = Screen::enter()?;
     let keys = Keys::read()?;
-    match until_end(&mut screen, &mut state, (&requests, &answers), &mut signals, &keys) {
+    match until_end(
+        &mut screen,
+        &mut state,
+        (&requests, &answers),
+        &mut signals,
+        &keys,
+    ) {
         // The terminal is gone: the drawing error does not matter.
         Err(_) if keys.have_ended() => Ok(Some(SIGHUP)),
         ended => ended,

@@ -1,9 +1,9 @@
-//! Tests the page of `joulepath status --serve` in headless Chromium at 400 and 1280 pixels, light and dark:
-//! nothing is cut off, axe finds no violation of accessibility rules, and its script renews it under its own
-//! content security policy.
+//! Tests the page of `joulepath status --serve` in headless Chromium at 400 and 1280 pixels, light
+//! and dark: nothing is cut off, axe finds no violation of accessibility rules, and its script
+//! renews it under its own content security policy.
 //!
-//! A daemon that always gives the same answer stands behind it. Without Chromium the tests are reported as
-//! ignored; with `JOULEPATH_REQUIRE_BROWSER=1` they fail.
+//! A daemon that always gives the same answer stands behind it. Without Chromium the tests are
+//! reported as ignored; with `JOULEPATH_REQUIRE_BROWSER=1` they fail.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -20,7 +20,12 @@ use joulepath_testbed::browser::{self, AXE, Failed, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-const VIEWS: [(u32, &str); 4] = [(400, "light"), (400, "dark"), (1280, "light"), (1280, "dark")];
+const VIEWS: [(u32, &str); 4] = [
+    (400, "light"),
+    (400, "dark"),
+    (1280, "light"),
+    (1280, "dark"),
+];
 /// The answer of a daemon: a unit test of this crate keeps it equal to its sample.
 const STATUS: &str = include_str!("status.json");
 /// Of a look at all views.
@@ -76,9 +81,15 @@ fn main() -> ExitCode {
     browser::run(
         || None,
         &[
-            ("nothing_is_cut_off_in_light_and_dark", nothing_is_cut_off_in_light_and_dark),
+            (
+                "nothing_is_cut_off_in_light_and_dark",
+                nothing_is_cut_off_in_light_and_dark,
+            ),
             ("axe_has_no_findings", axe_has_no_findings),
-            ("the_page_renews_itself_under_its_own_policy", the_page_renews_itself_under_its_own_policy),
+            (
+                "the_page_renews_itself_under_its_own_policy",
+                the_page_renews_itself_under_its_own_policy,
+            ),
         ],
     )
 }
@@ -88,14 +99,20 @@ fn nothing_is_cut_off_in_light_and_dark() -> Result<(), Failed> {
     for view in all {
         ensure(view.scroll_width <= view.width && view.cut.is_empty(), view)?;
         // The style was loaded, and follows the theme: #f6f7f9 and #0f1317.
-        let ground = if view.theme == "light" { "rgb(246, 247, 249)" } else { "rgb(15, 19, 23)" };
+        let ground = if view.theme == "light" {
+            "rgb(246, 247, 249)"
+        } else {
+            "rgb(15, 19, 23)"
+        };
         ensure(view.ground == ground, view)?;
     }
     ensure(all.len() == VIEWS.len(), all.len())
 }
 
 fn axe_has_no_findings() -> Result<(), Failed> {
-    measured()?.iter().try_for_each(|view| ensure(view.findings.is_empty(), view))
+    measured()?
+        .iter()
+        .try_for_each(|view| ensure(view.findings.is_empty(), view))
 }
 
 /// The browser asks for the page, its style and its script, and then again and again for the page.
@@ -103,7 +120,10 @@ fn the_page_renews_itself_under_its_own_policy() -> Result<(), Failed> {
     let served = Served::start()?;
     let before = served.asked.load(Ordering::Relaxed);
     let page = dump(&served.url, served.folder.path())?;
-    ensure(page.contains("In the way") || page.contains("wlp0s20f3"), &page)?;
+    ensure(
+        page.contains("In the way") || page.contains("wlp0s20f3"),
+        &page,
+    )?;
     let asked = served.asked.load(Ordering::Relaxed) - before;
     ensure(asked >= 3, asked)
 }
@@ -127,7 +147,10 @@ impl Served {
         thread::spawn(move || {
             for mut client in listener.incoming().flatten() {
                 let mut line = String::new();
-                if client.try_clone().is_ok_and(|read| BufReader::new(read).read_line(&mut line).is_ok()) {
+                if client
+                    .try_clone()
+                    .is_ok_and(|read| BufReader::new(read).read_line(&mut line).is_ok())
+                {
                     answered.fetch_add(1, Ordering::Relaxed);
                     // A client that is gone needs no answer.
                     let _ = writeln!(client, "{answer}");
@@ -144,10 +167,17 @@ impl Served {
     fn get(&self, path: &str) -> Result<String, Failed> {
         let host = self.url.trim_start_matches("http://").trim_end_matches('/');
         let mut stream = TcpStream::connect(host)?;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")?;
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        )?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer)?;
-        Ok(answer.split_once("\r\n\r\n").ok_or("the answer has no head")?.1.to_owned())
+        Ok(answer
+            .split_once("\r\n\r\n")
+            .ok_or("the answer has no head")?
+            .1
+            .to_owned())
     }
 }
 
@@ -158,27 +188,60 @@ fn measured() -> Result<&'static [Measured], Failed> {
 
 fn measure() -> Result<Vec<Measured>, Failed> {
     let served = Served::start()?;
-    let style = format!("<style>{}</style><script>{AXE}</script>", served.get("/board.css")?);
-    let html = served.get("/")?.replace("<link rel=\"stylesheet\" href=\"/board.css\">", &style);
+    let style = format!(
+        "<style>{}</style><script>{AXE}</script>",
+        served.get("/board.css")?
+    );
+    let html = served
+        .get("/")?
+        .replace("<link rel=\"stylesheet\" href=\"/board.css\">", &style);
     // Each line that a status can have is on the page, so that all are looked at.
-    for part in
-        ["with all paths always", "The daemon steers", "On MPTCP", "machine:", "signal", "another program"]
-    {
+    for part in [
+        "with all paths always",
+        "The daemon steers",
+        "On MPTCP",
+        "machine:",
+        "signal",
+        "another program",
+    ] {
         ensure(html.contains(part), (part, &html))?;
     }
     let html = html.replace("<script src=\"/board.js\" defer></script>", "");
     let json = |value: Value| value.to_string().replace('<', "\\u003c");
-    let probe = PROBE.replacen("VIEWS", &json(json!(VIEWS)), 1).replacen("HTML", &json(html.into()), 1);
-    Ok(serde_json::from_str(&browser::open(&[("/", &probe)], LIMIT)?)?)
+    let probe =
+        PROBE
+            .replacen("VIEWS", &json(json!(VIEWS)), 1)
+            .replacen("HTML", &json(html.into()), 1);
+    Ok(serde_json::from_str(&browser::open(
+        &[("/", &probe)],
+        LIMIT,
+    )?)?)
 }
 
 /// The document after 20 s of the browser's clock.
 fn dump(address: &str, folder: &Path) -> Result<String, Failed> {
     let output = Command::new(browser::program().ok_or("the tests are ignored without a browser")?)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .args(["--virtual-time-budget=20000", "--timeout=120000", "--dump-dom"])
-        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+        ])
+        .args([
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+        ])
+        .args([
+            "--virtual-time-budget=20000",
+            "--timeout=120000",
+            "--dump-dom",
+        ])
+        .arg(format!(
+            "--user-data-dir={}",
+            folder.join("profile").display()
+        ))
         .arg(address)
         .stderr(Stdio::null())
         .output()?;

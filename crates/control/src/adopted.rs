@@ -36,8 +36,8 @@ impl<H: Host> Adopted<H> {
     }
 }
 
-/// A part with its hooks for one connection, created at their first use. A clone starts without hooks,
-/// because it serves a new connection.
+/// A part with its hooks for one connection, created at their first use. A clone starts without
+/// hooks, because it serves a new connection.
 pub(crate) struct Hooked<H: Host> {
     pub(crate) host: &'static H,
     hooks: Option<Box<H::Hooks>>,

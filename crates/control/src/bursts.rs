@@ -1,5 +1,5 @@
-//! Loss events of a TCP on a route: the events per packet of its links' losses at the window that they leave
-//! it. [`joulepath_model::network::LossSpec::events`] has the derivation.
+//! Loss events of a TCP on a route: the events per packet of its links' losses at the window that
+//! they leave it. [`joulepath_model::network::LossSpec::events`] has the derivation.
 
 use joulepath_model::network::LossSpec;
 use joulepath_model::scenario::{LinkIndex, Scenario, Transport};
@@ -11,26 +11,32 @@ use crate::allocate::mathis_bps;
 const BISECTIONS: u32 = 60;
 /// Largest window of the search, packets.
 const MOST_WINDOW: f64 = 1e9;
-/// Ten equally probable values of W √(3p/8), the window of NewReno at a loss event: between two events W²
-/// grows by 2 per packet, and a reduction divides it by 4, so W² → W²/4 + 2 E with E exponential, mean 1/p.
-/// The mean of W² is 8/(3p).
-const WINDOWS: [f64; 10] = [0.44, 0.577, 0.674, 0.76, 0.845, 0.933, 1.031, 1.148, 1.304, 1.589];
+/// Ten equally probable values of W √(3p/8), the window of NewReno at a loss event: between two
+/// events W² grows by 2 per packet, and a reduction divides it by 4, so W² → W²/4 + 2 E with E
+/// exponential, mean 1/p. The mean of W² is 8/(3p).
+const WINDOWS: [f64; 10] = [
+    0.44, 0.577, 0.674, 0.76, 0.845, 0.933, 1.031, 1.148, 1.304, 1.589,
+];
 
 /// The losses of a route as one TCP meets them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Losses {
     /// Loss events per packet.
     pub events: f64,
-    /// Time that lost retransmissions add to an event, on average, s. Timeouts after independent losses do
-    /// not count.
+    /// Time that lost retransmissions add to an event, on average, s. Timeouts after independent
+    /// losses do not count.
     pub stall_s: f64,
 }
 
 impl Losses {
-    /// Rate by Mathis et al. over links of `link_bps`, with the stalls, bit/s; without stalls the links do
-    /// not limit it.
+    /// Rate by Mathis et al. over links of `link_bps`, with the stalls, bit/s; without stalls the
+    /// links do not limit it.
     pub(crate) fn mathis_bps(&self, mss_bytes: f64, rtt_s: f64, link_bps: f64) -> f64 {
-        self.slow(mathis_bps(mss_bytes, rtt_s, self.events), mss_bytes, link_bps)
+        self.slow(
+            mathis_bps(mss_bytes, rtt_s, self.events),
+            mss_bytes,
+            link_bps,
+        )
     }
 
     /// Mean rate of a TCP that stalls, and sends at `bps` or `link_bps` otherwise, bit/s.
@@ -42,7 +48,8 @@ impl Losses {
         bps * (1.0 - self.stalled(bps / (mss_bytes * 8.0)))
     }
 
-    /// Part of the time for which lost retransmissions stop a TCP that losses and a link of `link_pps` limit.
+    /// Part of the time for which lost retransmissions stop a TCP that losses and a link of
+    /// `link_pps` limit.
     pub fn stalled_on(&self, link_pps: f64, rtt_s: f64) -> f64 {
         self.stalled(((1.5 / self.events).sqrt() / rtt_s).min(link_pps))
     }
@@ -50,21 +57,41 @@ impl Losses {
     /// Part of the time for which lost retransmissions stop a TCP that otherwise sends at `pps`.
     fn stalled(&self, pps: f64) -> f64 {
         let per_packet = self.events * self.stall_s;
-        if per_packet > 0.0 { per_packet / (per_packet + 1.0 / pps) } else { 0.0 }
+        if per_packet > 0.0 {
+            per_packet / (per_packet + 1.0 / pps)
+        } else {
+            0.0
+        }
     }
 }
 
 /// Loss events per packet on successive links with these losses at `window` packets in flight.
 fn events_of<'a>(losses: impl Iterator<Item = &'a LossSpec>, window: f64) -> f64 {
-    1.0 - losses.map(|loss| 1.0 - loss.events(window)).product::<f64>()
+    1.0 - losses
+        .map(|loss| 1.0 - loss.events(window))
+        .product::<f64>()
 }
 
-/// The losses of `links` for a TCP that they limit, with an RTT of `rtt_s` and at most `most_window` packets
-/// in flight.
+/// The losses of `links` for a TCP that they limit, with an RTT of `rtt_s` and at most
+/// `most_window` packets in flight.
 pub fn losses(scenario: &Scenario, links: &[LinkIndex], rtt_s: f64, most_window: f64) -> Losses {
-    let Transport { rto_min, rto_max, max_retries, .. } = scenario.transport;
-    let timeouts = Timeouts { rto_min, rto_max, max_retries };
-    losses_of(links.iter().map(|&link| &scenario.links[link].loss), timeouts, rtt_s, most_window)
+    let Transport {
+        rto_min,
+        rto_max,
+        max_retries,
+        ..
+    } = scenario.transport;
+    let timeouts = Timeouts {
+        rto_min,
+        rto_max,
+        max_retries,
+    };
+    losses_of(
+        links.iter().map(|&link| &scenario.links[link].loss),
+        timeouts,
+        rtt_s,
+        most_window,
+    )
 }
 
 /// Bounds of the retransmission timeout, and the number of retransmissions of one packet.
@@ -84,7 +111,8 @@ pub(crate) fn losses_of<'a>(
 ) -> Losses {
     let window = window(losses.clone()).min(most_window);
     let timeouts_s = |back_offs: u32| {
-        let doubled_s = (timeouts.rto_min.as_secs_f64() + rtt_s) * f64::from(1_u32 << back_offs.min(30));
+        let doubled_s =
+            (timeouts.rto_min.as_secs_f64() + rtt_s) * f64::from(1_u32 << back_offs.min(30));
         doubled_s.min(timeouts.rto_max.as_secs_f64())
     };
     let stall_s = |loss: &LossSpec| -> f64 {
@@ -97,7 +125,8 @@ pub(crate) fn losses_of<'a>(
     }
 }
 
-/// NewReno's root mean square window at a loss event, W = √(8/(3 p(W))), packets; infinite without losses.
+/// NewReno's root mean square window at a loss event, W = √(8/(3 p(W))), packets; infinite without
+/// losses.
 fn window<'a>(losses: impl Iterator<Item = &'a LossSpec> + Clone) -> f64 {
     let next = |window: f64| (8.0 / (3.0 * events_of(losses.clone(), window))).sqrt();
     if !losses.clone().any(LossSpec::is_bursty) {
@@ -106,7 +135,11 @@ fn window<'a>(losses: impl Iterator<Item = &'a LossSpec> + Clone) -> f64 {
     let (mut low, mut high) = (0.0, libm::log(MOST_WINDOW));
     for _ in 0..BISECTIONS {
         let middle = 0.5 * (low + high);
-        if next(libm::exp(middle)) > libm::exp(middle) { low = middle } else { high = middle }
+        if next(libm::exp(middle)) > libm::exp(middle) {
+            low = middle
+        } else {
+            high = middle
+        }
     }
     libm::exp(low)
 }

@@ -21,11 +21,11 @@ pub struct PathEnergy {
     pub tail_w: f64,
     /// Length of the tail, s.
     pub tail_s: f64,
-    /// Power while the interface is unused, W: θ if it always burns, an idle radio's paging, the idle slots
-    /// of 003.
+    /// Power while the interface is unused, W: θ if it always burns, an idle radio's paging, the
+    /// idle slots of 003.
     pub idle_w: f64,
-    /// Whether the interface sleeps between packets of an open subflow: a radio with promotion and tail, or
-    /// the slots of 003.
+    /// Whether the interface sleeps between packets of an open subflow: a radio with promotion and
+    /// tail, or the slots of 003.
     pub sleeps: bool,
 }
 
@@ -33,8 +33,15 @@ impl PathEnergy {
     /// Computes it from an interface's model, for data in one direction.
     pub fn of(model: &InterfaceModel, traffic: Traffic) -> Self {
         let idle_w = match model {
-            InterfaceModel::Linear { sunk, sunk_while: SunkWhile::Always, .. } => sunk.0,
-            InterfaceModel::Linear { sunk_while: SunkWhile::Open, .. } => 0.0,
+            InterfaceModel::Linear {
+                sunk,
+                sunk_while: SunkWhile::Always,
+                ..
+            } => sunk.0,
+            InterfaceModel::Linear {
+                sunk_while: SunkWhile::Open,
+                ..
+            } => 0.0,
             InterfaceModel::Rrc(rrc) => rrc.idle.0,
             InterfaceModel::Slotted { idle, .. } => idle.0,
         };
@@ -45,9 +52,19 @@ impl PathEnergy {
             sleeps: !matches!(model, InterfaceModel::Linear { .. }),
             ..Self::default()
         };
-        let InterfaceModel::Rrc(rrc) = model else { return linear };
-        let tail_s: f64 = rrc.tail.iter().map(|stage| stage.duration.as_secs_f64()).sum();
-        let tail_j: f64 = rrc.tail.iter().map(|stage| stage.power.0 * stage.duration.as_secs_f64()).sum();
+        let InterfaceModel::Rrc(rrc) = model else {
+            return linear;
+        };
+        let tail_s: f64 = rrc
+            .tail
+            .iter()
+            .map(|stage| stage.duration.as_secs_f64())
+            .sum();
+        let tail_j: f64 = rrc
+            .tail
+            .iter()
+            .map(|stage| stage.power.0 * stage.duration.as_secs_f64())
+            .sum();
         PathEnergy {
             wake_j: rrc.promotion.power.0 * rrc.promotion.duration.as_secs_f64(),
             wake_s: rrc.promotion.duration.as_secs_f64(),
@@ -59,7 +76,11 @@ impl PathEnergy {
 
     /// The same interface with another slope and active power.
     pub(crate) fn with_line(self, slope_j_per_bit: f64, sunk_w: f64) -> Self {
-        PathEnergy { slope_j_per_bit, sunk_w, ..self }
+        PathEnergy {
+            slope_j_per_bit,
+            sunk_w,
+            ..self
+        }
     }
 
     /// Energy of the whole tail, J.
@@ -103,18 +124,30 @@ impl EnergyBySignal {
     pub(crate) fn of(scenario: &Scenario, direction: Direction, path: PathIndex) -> Option<Self> {
         let spec = &scenario.paths[path];
         let (signal, radio) = (spec.signal.as_ref()?, spec.energy.radio()?);
-        let InterfaceModel::Rrc(model) = &spec.energy.model else { return None };
+        let InterfaceModel::Rrc(model) = &spec.energy.model else {
+            return None;
+        };
         let traffic = crate::path::traffic_of(direction);
         let series = signal.spec.expected(scenario.duration);
         let fastest = radio.fastest(traffic == Traffic::Up);
-        Some(EnergyBySignal { radio, series, fastest, model: model.clone(), traffic })
+        Some(EnergyBySignal {
+            radio,
+            series,
+            fastest,
+            model: model.clone(),
+            traffic,
+        })
     }
 
-    /// `energy` with slope and active power at the signal of `now`, exact at a rate, bit/s; 0: the fastest
-    /// rate of the signal.
+    /// `energy` with slope and active power at the signal of `now`, exact at a rate, bit/s; 0: the
+    /// fastest rate of the signal.
     pub(crate) fn at(&self, energy: PathEnergy, now: Nanos, rate_bps: f64) -> PathEnergy {
         let signal = signal_at(&self.series, now);
-        let bps = if rate_bps > 0.0 { rate_bps } else { rate_at(&self.fastest, signal).bps() as f64 };
+        let bps = if rate_bps > 0.0 {
+            rate_bps
+        } else {
+            rate_at(&self.fastest, signal).bps() as f64
+        };
         let line = self.radio.at(signal, &self.model, bps, bps);
         // The line of an upload has the slope of an upload: its intercept is the rest of the power.
         match self.traffic {

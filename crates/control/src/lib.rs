@@ -1,8 +1,8 @@
-//! Floor 1 of Joulepath: packet schedulers, path selectors and rate allocators, sans-IO, and the policies
-//! built from them.
+//! Floor 1 of Joulepath: packet schedulers, path selectors and rate allocators, sans-IO, and the
+//! policies built from them.
 //!
-//! All code works on a snapshot of the paths and holds no clock, no socket and no random stream: time and
-//! randomness are arguments. The packet engine and the daemon call the same code.
+//! All code works on a snapshot of the paths and holds no clock, no socket and no random stream:
+//! time and randomness are arguments. The packet engine and the daemon call the same code.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 

@@ -31,7 +31,13 @@ impl PartInfo {
         options: &'static [&'static str],
         paper: &'static str,
     ) -> Self {
-        PartInfo { name, summary, options, paper, confidence: Confidence::Verified }
+        PartInfo {
+            name,
+            summary,
+            options,
+            paper,
+            confidence: Confidence::Verified,
+        }
     }
 }
 
@@ -41,14 +47,17 @@ pub(crate) fn find(
     registry: &'static [PartInfo],
     name: &str,
 ) -> Result<&'static PartInfo, OptionError> {
-    registry.iter().find(|info| info.name == name).ok_or_else(|| {
-        let known: Vec<&str> = registry.iter().map(|info| info.name).collect();
-        OptionError::unknown_name(kind, name, &known)
-    })
+    registry
+        .iter()
+        .find(|info| info.name == name)
+        .ok_or_else(|| {
+            let known: Vec<&str> = registry.iter().map(|info| info.name).collect();
+            OptionError::unknown_name(kind, name, &known)
+        })
 }
 
-/// Reason why an option of a scheduler, selector or allocator cannot be used. The message says what to write
-/// instead.
+/// Reason why an option of a scheduler, selector or allocator cannot be used. The message says what
+/// to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
     /// No part has this name.
@@ -106,8 +115,16 @@ impl OptionError {
     }
 
     pub(crate) fn unknown_option(part: &'static str, option: &str, known: &[&str]) -> Self {
-        let known = if known.is_empty() { "no options".to_owned() } else { known.join(", ") };
-        OptionError::UnknownOption { part, option: option.to_owned(), known }
+        let known = if known.is_empty() {
+            "no options".to_owned()
+        } else {
+            known.join(", ")
+        };
+        OptionError::UnknownOption {
+            part,
+            option: option.to_owned(),
+            known,
+        }
     }
 }
 
@@ -125,25 +142,38 @@ pub(crate) fn switch(option: &'static str, value: &str) -> Result<bool, OptionEr
     match value {
         "on" => Ok(true),
         "off" => Ok(false),
-        _ => Err(OptionError::BadValue { option, value: value.to_owned(), expected: "`on` or `off`" }),
+        _ => Err(OptionError::BadValue {
+            option,
+            value: value.to_owned(),
+            expected: "`on` or `off`",
+        }),
     }
 }
 
 /// A whole number from 1 to `u16::MAX`.
 pub(crate) fn count(option: &'static str, value: &str) -> Result<u32, OptionError> {
-    value.parse::<u16>().ok().filter(|&n| n > 0).map(u32::from).ok_or_else(|| OptionError::BadValue {
-        option,
-        value: value.to_owned(),
-        expected: "a whole number from 1 to 65535",
-    })
+    value
+        .parse::<u16>()
+        .ok()
+        .filter(|&n| n > 0)
+        .map(u32::from)
+        .ok_or_else(|| OptionError::BadValue {
+            option,
+            value: value.to_owned(),
+            expected: "a whole number from 1 to 65535",
+        })
 }
 
 pub(crate) fn positive(option: &'static str, value: &str) -> Result<f64, OptionError> {
-    value.parse::<f64>().ok().filter(|&n| n > 0.0 && n < 1e12).ok_or_else(|| OptionError::BadValue {
-        option,
-        value: value.to_owned(),
-        expected: "a positive number",
-    })
+    value
+        .parse::<f64>()
+        .ok()
+        .filter(|&n| n > 0.0 && n < 1e12)
+        .ok_or_else(|| OptionError::BadValue {
+            option,
+            value: value.to_owned(),
+            expected: "a positive number",
+        })
 }
 
 pub(crate) fn at_least_zero(option: &'static str, value: &str) -> Result<f64, OptionError> {
@@ -160,8 +190,15 @@ fn at_least(
     value: &str,
     expected: &'static str,
 ) -> Result<f64, OptionError> {
-    let number = value.parse::<f64>().ok().filter(|&n| (least..1e12).contains(&n));
-    number.ok_or_else(|| OptionError::BadValue { option, value: value.to_owned(), expected })
+    let number = value
+        .parse::<f64>()
+        .ok()
+        .filter(|&n| (least..1e12).contains(&n));
+    number.ok_or_else(|| OptionError::BadValue {
+        option,
+        value: value.to_owned(),
+        expected,
+    })
 }
 
 /// A number with one of the units of `units`.
@@ -173,11 +210,22 @@ fn with_unit(
 ) -> Result<f64, OptionError> {
     let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = value[digits.len()..].trim();
-    let factor = units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor);
-    let number = digits.trim().parse::<f64>().ok().filter(|number| (0.0..1e12).contains(number));
+    let factor = units
+        .iter()
+        .find(|(name, _)| *name == unit)
+        .map(|(_, factor)| *factor);
+    let number = digits
+        .trim()
+        .parse::<f64>()
+        .ok()
+        .filter(|number| (0.0..1e12).contains(number));
     match (number, factor) {
         (Some(number), Some(factor)) => Ok(number * factor),
-        _ => Err(OptionError::BadValue { option, value: value.to_owned(), expected }),
+        _ => Err(OptionError::BadValue {
+            option,
+            value: value.to_owned(),
+            expected,
+        }),
     }
 }
 
@@ -190,11 +238,21 @@ pub(crate) fn bytes(option: &'static str, value: &str) -> Result<u64, OptionErro
 
 /// A power, W.
 pub(crate) fn watts(option: &'static str, value: &str) -> Result<f64, OptionError> {
-    with_unit(option, value, &[("mW", 1e-3), ("W", 1.0)], "a power, such as `1 W`")
+    with_unit(
+        option,
+        value,
+        &[("mW", 1e-3), ("W", 1.0)],
+        "a power, such as `1 W`",
+    )
 }
 
 /// A time with its unit.
 pub(crate) fn time(option: &'static str, value: &str) -> Result<Nanos, OptionError> {
-    let seconds = with_unit(option, value, &[("ms", 1e-3), ("s", 1.0)], "a time, such as `3 s`")?;
+    let seconds = with_unit(
+        option,
+        value,
+        &[("ms", 1e-3), ("s", 1.0)],
+        "a time, such as `3 s`",
+    )?;
     Ok(Nanos::from_secs_f64(seconds.min(1e6)))
 }

@@ -1,4 +1,5 @@
-//! Policies: a name stands for a congestion controller, packet scheduler, path selector and rate allocator.
+//! Policies: a name stands for a congestion controller, packet scheduler, path selector and rate
+//! allocator.
 //!
 //! ```text
 //!   mptcp[cc=olia,penalise=off,ell=3]
@@ -49,7 +50,8 @@ pub struct PolicyParts {
     pub scheduler_options: Vec<(String, String)>,
     /// The paths that carry data. [`crate::Setup::of`] checks path names against a scenario.
     pub paths: PathSelection,
-    /// Sets the controller's target shares, or the scheduler's allotments, if the policy has an allocator.
+    /// Sets the controller's target shares, or the scheduler's allotments, if the policy has an
+    /// allocator.
     pub allocator: Option<Allocator>,
     /// Subflows of each connection in a topology, if the policy sets their number.
     pub subflows: Option<u32>,
@@ -59,8 +61,8 @@ pub struct PolicyParts {
     overrides: Vec<(String, String)>,
 }
 
-/// Reason why a policy cannot be resolved. [`PolicyError::help`] says what to write instead if the message
-/// does not.
+/// Reason why a policy cannot be resolved. [`PolicyError::help`] says what to write instead if the
+/// message does not.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PolicyError {
     /// Neither a bundle nor a controller.
@@ -120,7 +122,9 @@ pub enum PolicyError {
         key: String,
     },
     /// The scheduler waits for allotments that no allocator provides, or the reverse.
-    #[error("`{policy}`: scheduler `allotted` and allocator `so-mptcp` belong together; add `{mend}`")]
+    #[error(
+        "`{policy}`: scheduler `allotted` and allocator `so-mptcp` belong together; add `{mend}`"
+    )]
     Unmatched {
         /// The policy as written.
         policy: String,
@@ -146,8 +150,8 @@ pub enum PolicyError {
 }
 
 impl PolicyError {
-    /// What to write instead, if the message does not say it: the most similar name, or where all names are
-    /// listed.
+    /// What to write instead, if the message does not say it: the most similar name, or where all
+    /// names are listed.
     pub fn help(&self) -> Option<String> {
         let controllers = || Controller::known().map(|controller| controller.name());
         match self {
@@ -162,18 +166,26 @@ impl PolicyError {
                 Some(suggest(name, &controllers().collect::<Vec<_>>()))
             }
             PolicyError::Parameter { error } => parameter_help(error),
-            _ => {
-                Some("`joulepath list policies` and `joulepath list schedulers` show the valid names".into())
-            }
+            _ => Some(
+                "`joulepath list policies` and `joulepath list schedulers` show the valid names"
+                    .into(),
+            ),
         }
     }
 }
 
 /// What to do about a parameter that could not be set, if the message does not say it.
 pub fn parameter_help(error: &ParamError) -> Option<String> {
-    let ParamError::Unknown { controller, name, .. } = error else { return None };
+    let ParamError::Unknown {
+        controller, name, ..
+    } = error
+    else {
+        return None;
+    };
     let known = Controller::known().find(|known| known.name() == *controller);
-    let params = known.iter().flat_map(|controller| controller.params().map(|param| param.name()));
+    let params = known
+        .iter()
+        .flat_map(|controller| controller.params().map(|param| param.name()));
     Some(match nearest(name, params.collect::<Vec<_>>()) {
         Some(nearest) => format!("did you mean `{nearest}`?"),
         None => "`joulepath list controllers` names every controller's parameters".to_owned(),
@@ -193,9 +205,9 @@ impl PolicyParts {
                     SelectorSpec::by_name(name).expect("bundles name registered selectors"),
                 ),
             },
-            allocator: info
-                .allocator
-                .map(|name| Allocator::by_name(name, &[]).expect("bundles name registered allocators")),
+            allocator: info.allocator.map(|name| {
+                Allocator::by_name(name, &[]).expect("bundles name registered allocators")
+            }),
             subflows: None,
             title: info.title.to_owned(),
             overrides: vec![],
@@ -204,24 +216,32 @@ impl PolicyParts {
 
     /// True if the policy changes a parameter of its controller.
     pub fn is_tuned(&self) -> bool {
-        self.parameters.parameters().iter().any(|distance| *distance != 0)
+        self.parameters
+            .parameters()
+            .iter()
+            .any(|distance| *distance != 0)
     }
 
-    /// True if the policy itself names its scheduler or sets one of its options. A scheduler inherited from a
-    /// bundle may be replaced if there is no choice.
+    /// True if the policy itself names its scheduler or sets one of its options. A scheduler
+    /// inherited from a bundle may be replaced if there is no choice.
     pub fn insists_on_scheduler(&self) -> bool {
-        !self.scheduler_options.is_empty() || self.overrides.iter().any(|(key, _)| key == "scheduler")
+        !self.scheduler_options.is_empty()
+            || self.overrides.iter().any(|(key, _)| key == "scheduler")
     }
 
     /// Reliability of the definitions of its scheduler and selector: the lower one.
     pub fn confidence(&self) -> Confidence {
-        let scheduler = schedule::info(self.scheduler).ok().map(|info| info.confidence);
+        let scheduler = schedule::info(self.scheduler)
+            .ok()
+            .map(|info| info.confidence);
         let selector = match &self.paths {
             PathSelection::Dynamic(spec) => Some(spec.info().confidence),
             PathSelection::All | PathSelection::Single(_) => None,
         };
         let of_both = scheduler.into_iter().chain(selector);
-        of_both.max_by_key(|&confidence| confidence as u8).unwrap_or(Confidence::Verified)
+        of_both
+            .max_by_key(|&confidence| confidence as u8)
+            .unwrap_or(Confidence::Verified)
     }
 
     /// The policy as shown to users: title, overrides, and `(recon.)` if one of its parts is a
@@ -229,7 +249,11 @@ impl PolicyParts {
     pub fn label(&self) -> String {
         let mut label = self.title.clone();
         if !self.overrides.is_empty() {
-            let pairs: Vec<_> = self.overrides.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            let pairs: Vec<_> = self
+                .overrides
+                .iter()
+                .map(|(key, value)| format!("{key}={value}"))
+                .collect();
             label = format!("{label} [{}]", pairs.join(", "));
         }
         let controller = self.controller.confidence() == controllers::Confidence::Reconstructed
@@ -244,7 +268,11 @@ impl PolicyParts {
 /// The controller of this name. `bbr` is BBRv1, as in Linux.
 fn registered(name: &str) -> Result<Controller, controllers::UnknownController> {
     let found = Controller::by_name(name);
-    if found.is_err() && name == "bbr" { Controller::by_name("bbr1") } else { found }
+    if found.is_err() && name == "bbr" {
+        Controller::by_name("bbr1")
+    } else {
+        found
+    }
 }
 
 /// The congestion controller called `name`.
@@ -255,7 +283,8 @@ pub fn controller(name: &str) -> Result<Controller, PolicyError> {
     registered(name).map_err(|unknown| PolicyError::UnknownController { name: unknown.name })
 }
 
-/// The policy that `text` names by the grammar of [`Policy`], or by its [label](PolicyParts::label).
+/// The policy that `text` names by the grammar of [`Policy`], or by its
+/// [label](PolicyParts::label).
 ///
 /// # Errors
 /// If it is neither.
@@ -277,11 +306,18 @@ pub fn named(text: &str) -> Result<Policy, PolicySyntax> {
 /// An unknown policy, part, option or parameter. [`PolicyError::help`] has the nearest name.
 pub fn resolve(policy: &Policy) -> Result<PolicyParts, PolicyError> {
     let mut parts = base(policy)?;
-    let (replacing, rest): (Vec<_>, Vec<_>) = policy.overrides.iter().cloned().partition(|(key, _)| {
-        matches!(key.as_str(), "cc" | "scheduler" | "selector" | "allocator" | "subflows")
-    });
+    let (replacing, rest): (Vec<_>, Vec<_>) =
+        policy.overrides.iter().cloned().partition(|(key, _)| {
+            matches!(
+                key.as_str(),
+                "cc" | "scheduler" | "selector" | "allocator" | "subflows"
+            )
+        });
     for (i, (key, _)) in policy.overrides.iter().enumerate() {
-        if policy.overrides[..i].iter().any(|(earlier, _)| earlier == key) {
+        if policy.overrides[..i]
+            .iter()
+            .any(|(earlier, _)| earlier == key)
+        {
             return Err(PolicyError::Twice { key: key.clone() });
         }
     }
@@ -296,12 +332,21 @@ pub fn resolve(policy: &Policy) -> Result<PolicyParts, PolicyError> {
 /// The bundle or the controller that the policy's name denotes, with its argument.
 fn base(policy: &Policy) -> Result<PolicyParts, PolicyError> {
     let name = policy.name.as_str();
-    let mut parts = match (POLICIES.iter().find(|info| info.name == name), registered(name)) {
+    let mut parts = match (
+        POLICIES.iter().find(|info| info.name == name),
+        registered(name),
+    ) {
         (Some(info), _) => PolicyParts::of(info),
-        (None, Ok(controller)) => {
-            PolicyParts { controller, title: name.to_owned(), ..PolicyParts::of(&POLICIES[0]) }
+        (None, Ok(controller)) => PolicyParts {
+            controller,
+            title: name.to_owned(),
+            ..PolicyParts::of(&POLICIES[0])
+        },
+        (None, Err(_)) => {
+            return Err(PolicyError::UnknownPolicy {
+                name: name.to_owned(),
+            });
         }
-        (None, Err(_)) => return Err(PolicyError::UnknownPolicy { name: name.to_owned() }),
     };
     match (name, &policy.argument) {
         ("single", Some(path)) => {
@@ -309,7 +354,11 @@ fn base(policy: &Policy) -> Result<PolicyParts, PolicyError> {
             parts.title = format!("{path} only");
         }
         ("single", None) => return Err(PolicyError::NoPath),
-        (_, Some(_)) => return Err(PolicyError::Argument { name: name.to_owned() }),
+        (_, Some(_)) => {
+            return Err(PolicyError::Argument {
+                name: name.to_owned(),
+            });
+        }
         (_, None) => {}
     }
     Ok(parts)
@@ -317,14 +366,23 @@ fn base(policy: &Policy) -> Result<PolicyParts, PolicyError> {
 
 /// Replaces one part.
 fn replace(parts: &mut PolicyParts, key: &str, value: &str) -> Result<(), PolicyError> {
-    let wrong = |key, expected| Err(PolicyError::Part { key, value: value.to_owned(), expected });
+    let wrong = |key, expected| {
+        Err(PolicyError::Part {
+            key,
+            value: value.to_owned(),
+            expected,
+        })
+    };
     match (key, value) {
         ("cc", name) => parts.controller = controller(name)?,
         ("scheduler", name) => parts.scheduler = schedule::info(name)?.name,
         ("selector", "all") => parts.paths = PathSelection::All,
         ("selector", "single") => return wrong("selector", "the path, too: `single:PATH`"),
         ("selector", value) => {
-            parts.paths = match value.strip_prefix("single:").filter(|path| !path.is_empty()) {
+            parts.paths = match value
+                .strip_prefix("single:")
+                .filter(|path| !path.is_empty())
+            {
                 Some(path) => PathSelection::Single(path.to_owned()),
                 None => PathSelection::Dynamic(selector_spec(value)?),
             }
@@ -342,8 +400,10 @@ fn replace(parts: &mut PolicyParts, key: &str, value: &str) -> Result<(), Policy
 /// The selector called `name`; the error also lists the selectors outside the registry.
 fn selector_spec(name: &str) -> Result<SelectorSpec, OptionError> {
     SelectorSpec::by_name(name).map_err(|_| {
-        let known: Vec<&str> =
-            ["all", "single:PATH"].into_iter().chain(SELECTORS.iter().map(|info| info.name)).collect();
+        let known: Vec<&str> = ["all", "single:PATH"]
+            .into_iter()
+            .chain(SELECTORS.iter().map(|info| info.name))
+            .collect();
         OptionError::unknown_name("selector", name, &known)
     })
 }
@@ -381,8 +441,16 @@ fn distribute(
     }
     // The segment size does not affect whether the options are valid.
     let scheduler = Scheduler::by_name(parts.scheduler, &parts.scheduler_options, 1)?;
-    let unmatched = |mend| Err(PolicyError::Unmatched { policy: policy.to_string(), mend });
-    match (scheduler.features().wants_allotment, matches!(parts.allocator, Some(Allocator::SoMptcp(_)))) {
+    let unmatched = |mend| {
+        Err(PolicyError::Unmatched {
+            policy: policy.to_string(),
+            mend,
+        })
+    };
+    match (
+        scheduler.features().wants_allotment,
+        matches!(parts.allocator, Some(Allocator::SoMptcp(_))),
+    ) {
         (true, false) => return unmatched("allocator=so-mptcp"),
         (false, true) => return unmatched("scheduler=allotted"),
         _ => {}
@@ -392,10 +460,16 @@ fn distribute(
         && !parts.controller.has(Capability::ReadsTargetShare)
     {
         let (controller, allocator) = (parts.controller.name(), allocator.name());
-        return Err(PolicyError::Unread { policy: policy.to_string(), controller, allocator });
+        return Err(PolicyError::Unread {
+            policy: policy.to_string(),
+            controller,
+            allocator,
+        });
     }
     for (name, value) in &parameters {
-        parts.controller.set_param(&mut parts.parameters, name, value)?;
+        parts
+            .controller
+            .set_param(&mut parts.parameters, name, value)?;
     }
     Ok(())
 }
@@ -404,7 +478,9 @@ fn distribute(
 fn owner_of(key: &str) -> Option<(&'static str, &'static str)> {
     let scheduler = SCHEDULERS.iter().find(|info| info.options.contains(&key));
     let selector = SELECTORS.iter().find(|info| info.options.contains(&key));
-    let allocator = ALLOCATORS.into_iter().find(|name| Allocator::option_names(name).contains(&key));
+    let allocator = ALLOCATORS
+        .into_iter()
+        .find(|name| Allocator::option_names(name).contains(&key));
     scheduler
         .map(|info| ("scheduler", info.name))
         .or(selector.map(|info| ("selector", info.name)))
@@ -447,17 +523,31 @@ mod tests {
 
     /// The value of a parameter of the policy's controller.
     fn parameter(parts: &PolicyParts, name: &str) -> String {
-        parts.controller.param_value(&parts.parameters, name).unwrap().to_string()
+        parts
+            .controller
+            .param_value(&parts.parameters, name)
+            .unwrap()
+            .to_string()
     }
 
     #[test]
     fn every_bundle_is_made_of_registered_parts() {
         for info in POLICIES {
-            assert!(controller(info.cc).is_ok() && schedule::info(info.scheduler).is_ok(), "{info:?}");
-            let text = if info.name == "single" { "single:wifi" } else { info.name };
+            assert!(
+                controller(info.cc).is_ok() && schedule::info(info.scheduler).is_ok(),
+                "{info:?}"
+            );
+            let text = if info.name == "single" {
+                "single:wifi"
+            } else {
+                info.name
+            };
             let found = parts(text).unwrap();
             let allocator = found.allocator.map(|allocator| allocator.name());
-            assert_eq!((found.controller.name(), allocator), (info.cc, info.allocator));
+            assert_eq!(
+                (found.controller.name(), allocator),
+                (info.cc, info.allocator)
+            );
         }
     }
 
@@ -475,7 +565,10 @@ mod tests {
             ("es-mptcp", "lia + minrtt + es-mptcp selector"),
             ("so-mptcp", "lia + allotted + so-mptcp allocator"),
             ("cwa-proactive", "cwa + proactive"),
-            ("linux[selector=backup]", "cubic + mainline + backup selector"),
+            (
+                "linux[selector=backup]",
+                "cubic + mainline + backup selector",
+            ),
         ] {
             assert_eq!(parts(text).unwrap().to_string(), expected, "{text}");
         }
@@ -484,14 +577,30 @@ mod tests {
     #[test]
     fn each_key_goes_to_its_part() {
         let found = parts("eemptcp[g=inv_delivery,reading=D,solver=ga,penalise=off]").unwrap();
-        assert_eq!((parameter(&found, "g").as_str(), found.is_tuned()), ("inv_delivery", true));
-        assert_eq!(found.scheduler_options, [("penalise".to_owned(), "off".to_owned())]);
-        let Some(Allocator::Eemptcp(allocator)) = found.allocator else { panic!("{found:?}") };
-        assert_eq!((allocator.reading, allocator.solver), (Reading::D, Solver::Genetic));
+        assert_eq!(
+            (parameter(&found, "g").as_str(), found.is_tuned()),
+            ("inv_delivery", true)
+        );
+        assert_eq!(
+            found.scheduler_options,
+            [("penalise".to_owned(), "off".to_owned())]
+        );
+        let Some(Allocator::Eemptcp(allocator)) = found.allocator else {
+            panic!("{found:?}")
+        };
+        assert_eq!(
+            (allocator.reading, allocator.solver),
+            (Reading::D, Solver::Genetic)
+        );
         let found = parts("es-mptcp[mu=2,penalise=off,objective=literal_W,cc=olia]").unwrap();
-        let PathSelection::Dynamic(selector) = found.paths else { panic!("{found:?}") };
+        let PathSelection::Dynamic(selector) = found.paths else {
+            panic!("{found:?}")
+        };
         assert_eq!((selector.name, selector.options.len()), ("es-mptcp", 2));
-        assert_eq!((found.controller.name(), found.scheduler_options.len()), ("olia", 1));
+        assert_eq!(
+            (found.controller.name(), found.scheduler_options.len()),
+            ("olia", 1)
+        );
         // `period` is a parameter of CWA, whatever selectors exist.
         assert_eq!(parameter(&parts("cwa[period=1]").unwrap(), "period"), "1");
         // The order of keys does not matter: the scheduler is replaced before its options are read.
@@ -515,7 +624,10 @@ mod tests {
             ("mptcp[selector=wifi]", "all, single:PATH, single-best"),
             ("mptcp[selector=single]", "`single:PATH`"),
             ("mptcp[allocator=x]", "Known: eemptcp, so-mptcp"),
-            ("mptcp[allocator=eemptcp]", "reads no target shares, which `eemptcp` sets; add `cc=eemptcp`"),
+            (
+                "mptcp[allocator=eemptcp]",
+                "reads no target shares, which `eemptcp` sets; add `cc=eemptcp`",
+            ),
             ("mptcp[unused=close]", "add `selector=es-mptcp`"),
             ("mptcp[V=1]", "add `allocator=so-mptcp`"),
             ("so-mptcp[V=-1]", "a number, 0 or more"),
@@ -534,9 +646,16 @@ mod tests {
 
     #[test]
     fn the_label_of_a_table_names_its_policy() {
-        let policies = POLICIES.iter().map(|info| info.name).filter(|&name| name != "single");
-        for text in policies.chain(["single:wifi", "mptcp[cc=olia,scheduler=blest]", "linux[cc=dts]", "dts"])
-        {
+        let policies = POLICIES
+            .iter()
+            .map(|info| info.name)
+            .filter(|&name| name != "single");
+        for text in policies.chain([
+            "single:wifi",
+            "mptcp[cc=olia,scheduler=blest]",
+            "linux[cc=dts]",
+            "dts",
+        ]) {
             let policy: Policy = text.parse().unwrap();
             let label = resolve(&policy).unwrap().label();
             assert_eq!(named(text).unwrap(), policy);
@@ -552,7 +671,10 @@ mod tests {
         assert_eq!(label("single:wifi"), "wifi only");
         assert_eq!(label("emtcp"), "eMTCP (recon.)");
         assert_eq!(label("pluntke"), "Pluntke (recon.)");
-        assert_eq!(label("mptcp[scheduler=emtcp]"), "MPTCP [scheduler=emtcp] (recon.)");
+        assert_eq!(
+            label("mptcp[scheduler=emtcp]"),
+            "MPTCP [scheduler=emtcp] (recon.)"
+        );
         assert_eq!(label("emptcp"), "eMPTCP");
     }
 }

@@ -1,9 +1,10 @@
 //! Values for controllers while they run: energy costs and path prices, several times a second.
 //!
-//! Sources: energy per delivered bit e_r = (b_r + θ_r/x_r)/(1 − p_r) of ecMTCP and emReno; price U_r = Σ_l
-//! (Q_l − Q̄_l)⁺/Q̄_l + ρ_r of extended DTS (002, section V-C, with normalised queue excess). The packet
-//! engine and the kernel engine share the arithmetic and differ in the source of rates, losses and queues.
-//! engine and the kernel engine share the arithmetic and differ in where rates, losses and queues are seen.
+//! Sources: energy per delivered bit e_r = (b_r + θ_r/x_r)/(1 − p_r) of ecMTCP and emReno; price
+//! U_r = Σ_l (Q_l − Q̄_l)⁺/Q̄_l + ρ_r of extended DTS (002, section V-C, with normalised queue
+//! excess). The packet engine and the kernel engine share the arithmetic and differ in the source
+//! of rates, losses and queues. engine and the kernel engine share the arithmetic and differ in
+//! where rates, losses and queues are seen.
 
 use joulepath_controllers::{Capability, Controller};
 use joulepath_model::energy::equations;
@@ -51,7 +52,8 @@ pub struct PathCost {
     pub marginal: JoulesPerBit,
     /// θ_r.
     pub sunk: Watts,
-    /// Links of the data's route, each with Q̄: queues above it cost, in the unit of the link's limit.
+    /// Links of the data's route, each with Q̄: queues above it cost, in the unit of the link's
+    /// limit.
     pub links: Vec<(LinkIndex, QueueLimit)>,
     /// ρ_r: energy per bit at the link's rate, relative to the cheapest path.
     pub relative_energy: f64,
@@ -64,20 +66,28 @@ impl PathCost {
         let model = |path: PathIndex| &scenario.paths[path].energy.model;
         let route = |path: PathIndex| links_of(scenario, direction, path).0;
         let per_bit = |path: PathIndex| energy_per_bit(scenario, direction, path);
-        let cheapest = paths.iter().map(|&path| per_bit(path)).fold(f64::INFINITY, f64::min);
+        let cheapest = paths
+            .iter()
+            .map(|&path| per_bit(path))
+            .fold(f64::INFINITY, f64::min);
         let target = |&link: &LinkIndex| (link, target(&scenario.links[link], scenario.duration));
         let cost = |&path: &PathIndex| PathCost {
             marginal: model(path).slope(traffic),
             sunk: model(path).sunk_power(),
             links: route(path).iter().map(target).collect(),
-            relative_energy: if cheapest > 0.0 { per_bit(path) / cheapest } else { 1.0 },
+            relative_energy: if cheapest > 0.0 {
+                per_bit(path) / cheapest
+            } else {
+                1.0
+            },
         };
         paths.iter().map(cost).collect()
     }
 
-    /// Cost of a subflow in a topology, on `path` of the device and across `between`, the switch-to-switch
-    /// links of its data's route (L' of 002; without links of hosts). Ports of switches burn equally and
-    /// these links have one rate, so each is the cheapest: ρ is 1 per link.
+    /// Cost of a subflow in a topology, on `path` of the device and across `between`, the
+    /// switch-to-switch links of its data's route (L' of 002; without links of hosts). Ports of
+    /// switches burn equally and these links have one rate, so each is the cheapest: ρ is 1 per
+    /// link.
     pub fn in_topology(
         scenario: &Scenario,
         direction: Direction,
@@ -86,7 +96,9 @@ impl PathCost {
         links: &[LinkSpec],
     ) -> Self {
         let model = &scenario.paths[path].energy.model;
-        let links: Vec<_> = between.map(|link| (link, half(links[link].queue))).collect();
+        let links: Vec<_> = between
+            .map(|link| (link, half(links[link].queue)))
+            .collect();
         PathCost {
             marginal: model.slope(traffic_of(direction)),
             sunk: model.sunk_power(),
@@ -115,12 +127,19 @@ pub fn smoothed_bps(before_bps: f64, bytes: f64) -> f64 {
 
 /// p_r for losses this many packets apart; 0 for a path without a loss so far.
 pub fn loss_probability(has_lost: bool, packets_between: f64) -> f64 {
-    if has_lost { 1.0 / packets_between.max(LEAST_BETWEEN_LOSSES) } else { 0.0 }
+    if has_lost {
+        1.0 / packets_between.max(LEAST_BETWEEN_LOSSES)
+    } else {
+        0.0
+    }
 }
 
-/// Q̄ of a link: half of its buffer, or the data that drains within the target of its managed queue.
+/// Q̄ of a link: half of its buffer, or the data that drains within the target of its managed
+/// queue.
 fn target(link: &LinkSpec, duration: Nanos) -> QueueLimit {
-    let Some(aqm) = &link.aqm else { return half(link.queue) };
+    let Some(aqm) = &link.aqm else {
+        return half(link.queue);
+    };
     let bytes = link.rate.mean_bps(duration) * aqm.target().as_secs_f64() / 8.0;
     QueueLimit::Bytes(Bytes((bytes as u64).max(1)))
 }
@@ -148,7 +167,8 @@ mod tests {
 
     use super::*;
 
-    /// A managed queue never reaches half of its limit of 1000 packets: 5 ms at 12 Mbit/s are 7500 B.
+    /// A managed queue never reaches half of its limit of 1000 packets: 5 ms at 12 Mbit/s are 7500
+    /// B.
     #[test]
     fn a_managed_queue_costs_its_excess_over_the_target() {
         let path = |aqm: &str| {
@@ -159,10 +179,15 @@ mod tests {
         };
         let targets = |aqm: &str| {
             let scenario = load(&path(aqm), &|_| Err("no traces".into())).unwrap();
-            PathCost::of(&scenario, Direction::Download, &[0]).remove(0).links
+            PathCost::of(&scenario, Direction::Download, &[0])
+                .remove(0)
+                .links
         };
         assert_eq!(targets(""), [(0, QueueLimit::Packets(20))]);
-        assert_eq!(targets("aqm = \"codel\"\n"), [(0, QueueLimit::Bytes(Bytes(7500)))]);
+        assert_eq!(
+            targets("aqm = \"codel\"\n"),
+            [(0, QueueLimit::Bytes(Bytes(7500)))]
+        );
     }
 
     #[test]
@@ -183,7 +208,10 @@ mod tests {
             relative_energy: 1.5,
         };
         // 15 against 10 and 30 against 20 packets: 0.5 + 0.5 + 1.5.
-        assert_eq!(cost.price(|link| if link == 0 { (15, 0) } else { (30, 0) }), 2.5);
+        assert_eq!(
+            cost.price(|link| if link == 0 { (15, 0) } else { (30, 0) }),
+            2.5
+        );
         // 100 mW per Mbit/s and 1 W at 10 Mbit/s; half is lost: (100 + 100)/0.5.
         assert!((cost.energy_cost(10e6, 0.5) - 400.0).abs() < 1e-9);
     }
@@ -193,6 +221,9 @@ mod tests {
         // 125 000 bytes in 0.1 s: 10 Mbit/s, weighted by a tenth.
         assert!((smoothed_bps(0.0, 125_000.0) - 1e6).abs() < 1e-6);
         assert_eq!(loss_probability(false, 1.0), 0.0);
-        assert_eq!([1.0, 50.0].map(|between| loss_probability(true, between)), [0.5, 0.02]);
+        assert_eq!(
+            [1.0, 50.0].map(|between| loss_probability(true, between)),
+            [0.5, 0.02]
+        );
     }
 }

@@ -1,8 +1,9 @@
 //! Data that slow start admits: an upper bound, or an estimate.
 //!
-//! A subflow starts with W bits, and each round trip ρ at most doubles its window (RFC 5681, RFC 6928). u
-//! seconds after its first window starts to arrive, the windows that started to arrive within j round trips
-//! are at most n_j = W (2^j − 1) bits; the path's rate x always bounds the rest:
+//! A subflow starts with W bits, and each round trip ρ at most doubles its window (RFC 5681, RFC
+//! 6928). u seconds after its first window starts to arrive, the windows that started to arrive
+//! within j round trips are at most n_j = W (2^j − 1) bits; the path's rate x always bounds the
+//! rest:
 //!
 //! ```text
 //!   D(u) = min  n_j + x max(0, u − j ρ)        j = 0, 1, 2, …
@@ -44,7 +45,11 @@ pub(crate) fn time_s(bits: f64, enough_s: f64, carried: impl Fn(f64) -> f64) -> 
     let (mut below, mut above) = (0.0, enough_s);
     for _ in 0..HALVINGS {
         let middle = 0.5 * (below + above);
-        if carried(middle) < bits { below = middle } else { above = middle }
+        if carried(middle) < bits {
+            below = middle
+        } else {
+            above = middle
+        }
     }
     above
 }
@@ -54,13 +59,16 @@ mod tests {
     use super::*;
 
     fn assert_close(actual: f64, expected: f64) {
-        assert!((actual - expected).abs() <= 1e-9 * expected.abs(), "{actual} ≠ {expected}");
+        assert!(
+            (actual - expected).abs() <= 1e-9 * expected.abs(),
+            "{actual} ≠ {expected}"
+        );
     }
 
-    /// W = 10 kbit, 100 ms, 1 Mbit/s. After 5 ms the rate binds; after 50 ms the first window; after 150 ms
-    /// the first window and 50 ms of the second, all of which would be 20 kbit; after 1 s the rate after four
-    /// round trips: 150 kbit and 600 kbit, which is less than 310 kbit and 500 kbit, and than 70 kbit and 700
-    /// kbit.
+    /// W = 10 kbit, 100 ms, 1 Mbit/s. After 5 ms the rate binds; after 50 ms the first window;
+    /// after 150 ms the first window and 50 ms of the second, all of which would be 20 kbit; after
+    /// 1 s the rate after four round trips: 150 kbit and 600 kbit, which is less than 310 kbit and
+    /// 500 kbit, and than 70 kbit and 700 kbit.
     #[test]
     fn windows_bind_until_the_rate_does() {
         let carried = |since_s| carried_bits(10e3, 0.1, 1e6, since_s);
@@ -78,7 +86,10 @@ mod tests {
         let carried = |since_s| carried_bits(10e3, 0.1, 1e6, since_s);
         for bits in [4e3, 25e3, 750e3] {
             let seconds = time_s(bits, 10.0, carried);
-            assert!(carried(seconds) >= bits && carried(seconds - 1e-9) < bits, "{bits} in {seconds} s");
+            assert!(
+                carried(seconds) >= bits && carried(seconds - 1e-9) < bits,
+                "{bits} in {seconds} s"
+            );
         }
     }
 

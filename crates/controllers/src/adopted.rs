@@ -34,7 +34,10 @@ static ADOPTED: RwLock<Vec<&'static NativeController>> = RwLock::new(vec![]);
 
 /// All adopted controllers, in the order in which their names were added.
 pub(crate) fn adopted() -> Vec<&'static NativeController> {
-    ADOPTED.read().unwrap_or_else(PoisonError::into_inner).clone()
+    ADOPTED
+        .read()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone()
 }
 
 /// Checks the two tables and returns their controller.
@@ -57,8 +60,8 @@ pub(crate) unsafe fn inspect(
     if rows.count != 1 {
         return Err(AdoptError::Count(rows.count));
     }
-    // SAFETY: as above. The layouts are equal, so the row is a `NativeController`; it is never changed or
-    // freed.
+    // SAFETY: as above. The layouts are equal, so the row is a `NativeController`; it is never
+    // changed or freed.
     let native = unsafe { &*rows.begin.cast::<NativeController>() };
     check(native)?;
     Ok(native)
@@ -113,5 +116,8 @@ fn check(native: &NativeController) -> Result<(), AdoptError> {
 /// A text of a table; `None` if it is missing or not UTF-8.
 fn readable(pointer: *const c_char) -> Option<&'static str> {
     // SAFETY: it is null or a string constant of the library, which stays loaded.
-    (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) })?.to_str().ok()
+    (!pointer.is_null())
+        .then(|| unsafe { CStr::from_ptr(pointer) })?
+        .to_str()
+        .ok()
 }

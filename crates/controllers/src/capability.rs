@@ -14,18 +14,19 @@ pub enum Capability {
     ReadsTargetShare = 4,
     /// It reads every mark, so the receiver must echo each mark separately (RFC 8257, section 3.2).
     ReadsMarks = 8,
-    /// It reads how far RTT samples are above the minimum: it answers a queue before the queue overflows.
+    /// It reads how far RTT samples are above the minimum: it answers a queue before the queue
+    /// overflows.
     ReadsDelay = 16,
     /// It reads nothing of the other subflows.
     Uncoupled = 32,
-    /// Its window changes when an RTT round ends, and [`Controller::increase`](crate::Controller::increase)
-    /// is 0.
+    /// Its window changes when an RTT round ends, and
+    /// [`Controller::increase`](crate::Controller::increase) is 0.
     ActsByRound = 64,
     /// It sets window, ssthresh and pacing rate in every state: see
     /// [`Controller::control`](crate::Controller::control).
     OwnsWindow = 128,
-    /// In congestion avoidance its `ack` hook only adds up packets and reads the clock, so one call may
-    /// report several ACKs.
+    /// In congestion avoidance its `ack` hook only adds up packets and reads the clock, so one call
+    /// may report several ACKs.
     AcksInSum = 256,
     /// RTT samples end its slow start before a loss (HyStart).
     EndsSlowStart = 512,

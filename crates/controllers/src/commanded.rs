@@ -1,15 +1,16 @@
-//! The controller that decides nothing: each subflow keeps the window or the rate of its last command.
+//! The controller that decides nothing: each subflow keeps the window or the rate of its last
+//! command.
 //!
-//! It serves programs that steer a connection from outside, such as a learning agent. It has no C header, no
-//! kernel build and no name in the registry, because it is no algorithm.
+//! It serves programs that steer a connection from outside, such as a learning agent. It has no C
+//! header, no kernel build and no name in the registry, because it is no algorithm.
 //!
 //! ```text
 //!   window commanded:  cwnd = window                   no pacing
 //!   rate commanded:    cwnd = 2 · rate · srtt / mss    paced at the rate
 //! ```
 //! The window for a rate is twice the path's bandwidth-delay product: the rate is the limit, and an
-//! unresponsive path can absorb only that much. After a timeout the window is one packet until the next ACK.
-//! Before the first command a subflow keeps its initial window.
+//! unresponsive path can absorb only that much. After a timeout the window is one packet until the
+//! next ACK. Before the first command a subflow keeps its initial window.
 
 use std::ffi::c_void;
 use std::ptr::null;
@@ -94,13 +95,15 @@ pub(crate) fn command(connection: &mut Connection, i: usize, command: Command) {
 
 /// The window for a rate, packets.
 fn window_of(rate: u64, srtt_us: u32, mss: u32) -> u32 {
-    let packets = ROOM * u128::from(rate) * u128::from(srtt_us) / 1_000_000 / u128::from(mss.max(1));
+    let packets =
+        ROOM * u128::from(rate) * u128::from(srtt_us) / 1_000_000 / u128::from(mss.max(1));
     packets.clamp(LEAST_WINDOW, CWND_MAX.into()) as u32
 }
 
 /// The hook `control`: sets the commanded window, or the window for the commanded rate.
 unsafe extern "C" fn keep(connection: *mut Connection, i: u32, event: *const Event, _: *mut Area) {
-    // SAFETY: `mpcc_control` calls it, with the connection and the event that `Controller` received.
+    // SAFETY: `mpcc_control` calls it, with the connection and the event that `Controller`
+    // received.
     let (connection, event) = unsafe { (&mut *connection, &*event) };
     let subflow = &mut connection.subflows[i as usize % MAX_SUBFLOWS];
     if event.flags.has(AckFlags::TIMED_OUT) {
@@ -142,7 +145,12 @@ unsafe extern "C" fn restart(connection: *mut Connection, i: u32) {
     unsafe { books::restart(&OPS, connection, i) }
 }
 
-unsafe extern "C" fn control(connection: *mut Connection, i: u32, event: *const Event, area: *mut Area) {
+unsafe extern "C" fn control(
+    connection: *mut Connection,
+    i: u32,
+    event: *const Event,
+    area: *mut Area,
+) {
     // SAFETY: as in `ack`, with the caller's event and area.
     unsafe { books::control(&OPS, connection, i, event, area) }
 }
@@ -153,8 +161,8 @@ impl Controller {
         Self::of_native(commanded())
     }
 
-    /// Commands subflow `i`; the next [`control`](Self::control) executes it. Returns whether this controller
-    /// accepts commands.
+    /// Commands subflow `i`; the next [`control`](Self::control) executes it. Returns whether this
+    /// controller accepts commands.
     pub fn command(&self, connection: &mut Connection, i: usize, what: Command) -> bool {
         let told = *self == Self::commanded();
         if told {
@@ -174,21 +182,35 @@ mod tests {
         connection
     }
 
-    fn told(connection: &mut Connection, what: Option<Command>, flags: AckFlags) -> (u32, Option<u64>) {
+    fn told(
+        connection: &mut Connection,
+        what: Option<Command>,
+        flags: AckFlags,
+    ) -> (u32, Option<u64>) {
         let controller = Controller::commanded();
         if let Some(what) = what {
             assert!(controller.command(connection, 0, what));
         }
-        let event = Event { flags, mss: 1_250, ..Event::default() };
+        let event = Event {
+            flags,
+            mss: 1_250,
+            ..Event::default()
+        };
         controller.control(connection, 0, &event, &mut Area::default());
-        (connection.subflows[0].cwnd, controller.pacing_rate_bytes_per_s(connection, 0))
+        (
+            connection.subflows[0].cwnd,
+            controller.pacing_rate_bytes_per_s(connection, 0),
+        )
     }
 
     #[test]
     fn a_window_is_kept_through_losses_and_is_not_paced() {
         let mut connection = one(40_000);
         assert_eq!(told(&mut connection, None, AckFlags::STARTS), (10, None));
-        assert_eq!(told(&mut connection, Some(Command::Window(33)), AckFlags::NONE), (33, None));
+        assert_eq!(
+            told(&mut connection, Some(Command::Window(33)), AckFlags::NONE),
+            (33, None)
+        );
         assert_eq!(told(&mut connection, None, AckFlags::EPISODE), (33, None));
     }
 
@@ -197,10 +219,23 @@ mod tests {
     fn a_rate_is_paced_in_a_window_of_two_bandwidth_delay_products() {
         let mut connection = one(40_000);
         let rate = Some(Command::Rate(1_250_000));
-        assert_eq!(told(&mut connection, rate, AckFlags::NONE), (80, Some(1_250_000)));
-        assert_eq!(told(&mut connection, Some(Command::Rate(1)), AckFlags::NONE), (2, Some(1)));
-        assert_eq!(told(&mut connection, Some(Command::Window(7)), AckFlags::NONE), (7, None));
-        assert_eq!(told(&mut one(0), rate, AckFlags::NONE), (10, Some(1_250_000)), "no RTT yet");
+        assert_eq!(
+            told(&mut connection, rate, AckFlags::NONE),
+            (80, Some(1_250_000))
+        );
+        assert_eq!(
+            told(&mut connection, Some(Command::Rate(1)), AckFlags::NONE),
+            (2, Some(1))
+        );
+        assert_eq!(
+            told(&mut connection, Some(Command::Window(7)), AckFlags::NONE),
+            (7, None)
+        );
+        assert_eq!(
+            told(&mut one(0), rate, AckFlags::NONE),
+            (10, Some(1_250_000)),
+            "no RTT yet"
+        );
     }
 
     #[test]
@@ -216,10 +251,21 @@ mod tests {
     fn rtts_and_losses_are_recorded_as_for_every_controller() {
         let mut connection = one(40_000);
         let mut tell = |acked, rtt_us, flags| {
-            let event = Event { acked, rtt_us, flags, mss: 1_250, ..Event::default() };
+            let event = Event {
+                acked,
+                rtt_us,
+                flags,
+                mss: 1_250,
+                ..Event::default()
+            };
             Controller::commanded().control(&mut connection, 0, &event, &mut Area::default());
             let own = connection.subflows[0].own;
-            (own.base_rtt_us, own.last_rtt_us, own.acked_since_loss, own.acked_between_losses)
+            (
+                own.base_rtt_us,
+                own.last_rtt_us,
+                own.acked_since_loss,
+                own.acked_between_losses,
+            )
         };
         assert_eq!(tell(3, 41_000, AckFlags::NONE), (41_000, 41_000, 3, 0));
         assert_eq!(tell(2, 44_000, AckFlags::NONE), (41_000, 44_000, 5, 0));

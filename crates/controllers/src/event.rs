@@ -1,4 +1,5 @@
-//! Events of a subflow, as a controller receives them, and the memory of controllers that own the window.
+//! Events of a subflow, as a controller receives them, and the memory of controllers that own the
+//! window.
 
 use std::ops::BitOr;
 
@@ -96,8 +97,8 @@ pub struct Event {
     pub prior_delivered: u32,
     /// Packets delivered over `interval_us`.
     pub delivered: u32,
-    /// Interval of the rate sample, µs: the longer of the send time and the ACK time of `delivered` packets;
-    /// 0 = no sample.
+    /// Interval of the rate sample, µs: the longer of the send time and the ACK time of `delivered`
+    /// packets; 0 = no sample.
     pub interval_us: u32,
 }
 
@@ -107,8 +108,8 @@ pub struct Event {
 pub struct Area(pub(crate) [u64; 16]);
 
 impl Area {
-    /// Memory with this content, for tests: a controller must be defined for any content. The runner starts
-    /// with [`Area::default`].
+    /// Memory with this content, for tests: a controller must be defined for any content. The
+    /// runner starts with [`Area::default`].
     pub const fn of(words: [u64; 16]) -> Self {
         Self(words)
     }

@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Ack, AckFlags, Capability, Connection, Controller, MAX_SUBFLOWS, ParamError, SSTHRESH_NONE, Subflow,
+    Ack, AckFlags, Capability, Connection, Controller, MAX_SUBFLOWS, ParamError, SSTHRESH_NONE,
+    Subflow,
     formula::{self, Formula},
 };
 
-/// A connection in congestion avoidance, in the user's JSON form (`{"subflows": [{"cwnd": 12, "srtt_us":
-/// 50000}]}`).
+/// A connection in congestion avoidance, in the user's JSON form (`{"subflows": [{"cwnd": 12,
+/// "srtt_us": 50000}]}`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct State {
@@ -53,8 +54,8 @@ pub struct SubflowState {
 /// What a controller does in a [`State`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
-    /// Change of each window, packets, by the fixed-point code: per ACK, or per RTT round for a controller
-    /// that acts by the round.
+    /// Change of each window, packets, by the fixed-point code: per ACK, or per RTT round for a
+    /// controller that acts by the round.
     pub increase: Vec<f64>,
     /// Each window after a fast retransmit, whole packets, by the fixed-point code.
     pub window_after_loss: Vec<f64>,
@@ -92,15 +93,39 @@ const LARGEST: f64 = 65_535.0;
 impl SubflowState {
     fn check(&self, subflow: usize) -> Result<(), ExplainError> {
         let checks = [
-            ("cwnd", (1..=crate::CWND_MAX).contains(&self.cwnd), "1 to 1048576 packets"),
-            ("srtt_us", (1..=10_000_000).contains(&self.srtt_us), "1 to 10000000 (10 s)"),
-            ("target_share", (0.0..=1.0).contains(&self.target_share), "0 to 1"),
+            (
+                "cwnd",
+                (1..=crate::CWND_MAX).contains(&self.cwnd),
+                "1 to 1048576 packets",
+            ),
+            (
+                "srtt_us",
+                (1..=10_000_000).contains(&self.srtt_us),
+                "1 to 10000000 (10 s)",
+            ),
+            (
+                "target_share",
+                (0.0..=1.0).contains(&self.target_share),
+                "0 to 1",
+            ),
             ("loss", (0.0..=1.0).contains(&self.loss), "0 to 1"),
-            ("energy_cost", (0.0..=LARGEST).contains(&self.energy_cost), "0 to 65535"),
-            ("path_price", (0.0..=LARGEST).contains(&self.path_price), "0 to 65535"),
+            (
+                "energy_cost",
+                (0.0..=LARGEST).contains(&self.energy_cost),
+                "0 to 65535",
+            ),
+            (
+                "path_price",
+                (0.0..=LARGEST).contains(&self.path_price),
+                "0 to 65535",
+            ),
         ];
         match checks.into_iter().find(|(_, valid, _)| !valid) {
-            Some((field, _, range)) => Err(ExplainError::Range { subflow, field, range }),
+            Some((field, _, range)) => Err(ExplainError::Range {
+                subflow,
+                field,
+                range,
+            }),
             None => Ok(()),
         }
     }
@@ -110,8 +135,8 @@ impl State {
     /// The connection in this state: in congestion avoidance, with the control plane's values.
     ///
     /// # Errors
-    /// [`ExplainError::Subflows`] if the number of subflows is out of range, [`ExplainError::Range`] if a
-    /// value is.
+    /// [`ExplainError::Subflows`] if the number of subflows is out of range,
+    /// [`ExplainError::Range`] if a value is.
     pub fn connection(&self, controller: Controller) -> Result<Connection, ExplainError> {
         if !(1..=MAX_SUBFLOWS).contains(&self.subflows.len()) {
             return Err(ExplainError::Subflows(self.subflows.len()));
@@ -166,12 +191,15 @@ pub fn explain(
                 false => controller.increase(&connection, i),
             })
             .collect(),
-        window_after_loss: subflows.map(|i| f64::from(controller.ssthresh(&connection, i))).collect(),
+        window_after_loss: subflows
+            .map(|i| f64::from(controller.ssthresh(&connection, i)))
+            .collect(),
         formula,
     })
 }
 
-/// Plays one RTT round of three samples at the latest RTT: enough for a controller that acts by the round.
+/// Plays one RTT round of three samples at the latest RTT: enough for a controller that acts by the
+/// round.
 fn change_in_a_round(controller: Controller, mut connection: Connection, i: usize) -> f64 {
     let before = connection.subflows[i].cwnd;
     let rtt_us = connection.subflows[i].own.last_rtt_us;
@@ -179,7 +207,11 @@ fn change_in_a_round(controller: Controller, mut connection: Connection, i: usiz
         controller.on_ack(
             &mut connection,
             i,
-            Ack { acked: 1, rtt_us, flags: AckFlags::CWND_LIMITED | flags },
+            Ack {
+                acked: 1,
+                rtt_us,
+                flags: AckFlags::CWND_LIMITED | flags,
+            },
         );
     }
     f64::from(connection.subflows[i].cwnd) - f64::from(before)

@@ -1,12 +1,12 @@
-//! Controllers that the host program implements, for example as classes of an interpreter: [`Hooks`] are a
-//! trait, and the bookkeeping is the same as for the headers of `cc/`.
+//! Controllers that the host program implements, for example as classes of an interpreter:
+//! [`Hooks`] are a trait, and the bookkeeping is the same as for the headers of `cc/`.
 //!
 //! ```text
 //!   engine ──within(hosting)──► on_ack ──► C: mpcc_ack ──► ops.increase ──► hooks lent to the call
 //! ```
-//! The functions of an ops table receive only the connection. So the engine keeps a hosted controller's
-//! [`Hosting`] next to the connection and lends it to each call by [`within`]. A call without it changes no
-//! window.
+//! The functions of an ops table receive only the connection. So the engine keeps a hosted
+//! controller's [`Hosting`] next to the connection and lends it to each call by [`within`]. A call
+//! without it changes no window.
 
 use std::cell::Cell;
 use std::ffi::{CString, c_char, c_void};
@@ -20,8 +20,8 @@ use crate::native::{NativeController, Ops, books};
 use crate::registry::Controller;
 use crate::state::{Connection, LossKind, PACKET};
 
-/// A hosted controller's state and code for one connection. Its [`Host`] lists the hooks in use. Every index
-/// is below the number of subflows.
+/// A hosted controller's state and code for one connection. Its [`Host`] lists the hooks in use.
+/// Every index is below the number of subflows.
 pub trait Hooks: Send {
     /// Subflow `i` starts.
     fn start(&mut self, connection: &mut Connection, i: usize);
@@ -104,7 +104,8 @@ thread_local! {
     static LENT: Cell<Option<NonNull<Hosting>>> = const { Cell::new(None) };
 }
 
-/// Calls a controller with `hosting` lent to the call; without lending if the controller is not hosted.
+/// Calls a controller with `hosting` lent to the call; without lending if the controller is not
+/// hosted.
 #[inline(always)]
 pub fn within<R>(hosting: &mut Option<Box<Hosting>>, call: impl FnOnce() -> R) -> R {
     match hosting {
@@ -134,8 +135,8 @@ fn lent<R>(otherwise: R, act: impl FnOnce(&mut Hosting) -> R) -> R {
         None => otherwise,
         Some(mut hosting) => {
             let _lent = Lent(Some(hosting));
-            // SAFETY: `lend` holds the only other reference and does not use it during its call. `LENT` is
-            // empty while this reference is used, so there is no second one.
+            // SAFETY: `lend` holds the only other reference and does not use it during its call.
+            // `LENT` is empty while this reference is used, so there is no second one.
             act(unsafe { hosting.as_mut() })
         }
     }
@@ -175,9 +176,15 @@ mod table {
         unsafe { hooks::increase(connection, i) }
     }
 
-    pub(super) unsafe extern "C" fn ssthresh(connection: *const Connection, i: u32, kind: u32) -> u32 {
+    pub(super) unsafe extern "C" fn ssthresh(
+        connection: *const Connection,
+        i: u32,
+        kind: u32,
+    ) -> u32 {
         // SAFETY: as in `init`.
-        ops().map_or(1, |ops| unsafe { books::ssthresh(ops, connection, i, kind) })
+        ops().map_or(1, |ops| unsafe {
+            books::ssthresh(ops, connection, i, kind)
+        })
     }
 
     pub(super) unsafe extern "C" fn loss(connection: *mut Connection, i: u32, kind: u32) -> u32 {
@@ -211,7 +218,9 @@ mod hooks {
 
     pub(super) unsafe extern "C" fn start(connection: *mut Connection, i: u32) {
         // SAFETY: mpcc_run.h calls it, with the connection that `Controller` received.
-        lent((), |hosting| hosting.hooks.start(unsafe { &mut *connection }, i as usize));
+        lent((), |hosting| {
+            hosting.hooks.start(unsafe { &mut *connection }, i as usize)
+        });
     }
 
     pub(super) unsafe extern "C" fn none(_: *const Connection, _: u32) -> i64 {
@@ -220,34 +229,64 @@ mod hooks {
 
     pub(super) unsafe extern "C" fn increase(connection: *const Connection, i: u32) -> i64 {
         // SAFETY: as in `start`.
-        let packets = lent(0.0, |hosting| hosting.hooks.increase(unsafe { &*connection }, i as usize));
+        let packets = lent(0.0, |hosting| {
+            hosting.hooks.increase(unsafe { &*connection }, i as usize)
+        });
         // The conversion saturates, and NaN becomes 0.
         (packets * PACKET) as i64
     }
 
-    pub(super) unsafe extern "C" fn ssthresh(connection: *const Connection, i: u32, kind: LossKind) -> u32 {
+    pub(super) unsafe extern "C" fn ssthresh(
+        connection: *const Connection,
+        i: u32,
+        kind: LossKind,
+    ) -> u32 {
         // SAFETY: as in `start`.
-        lent(1, |hosting| hosting.hooks.ssthresh(unsafe { &*connection }, i as usize, kind))
+        lent(1, |hosting| {
+            hosting
+                .hooks
+                .ssthresh(unsafe { &*connection }, i as usize, kind)
+        })
     }
 
     pub(super) unsafe extern "C" fn ack(connection: *mut Connection, i: u32, event: *const Event) {
         // SAFETY: as in `start`, with the caller's event.
-        lent((), |hosting| hosting.hooks.ack(unsafe { &mut *connection }, i as usize, unsafe { &*event }));
+        lent((), |hosting| {
+            hosting
+                .hooks
+                .ack(unsafe { &mut *connection }, i as usize, unsafe { &*event })
+        });
     }
 
-    pub(super) unsafe extern "C" fn round(connection: *mut Connection, i: u32, event: *const Event) {
+    pub(super) unsafe extern "C" fn round(
+        connection: *mut Connection,
+        i: u32,
+        event: *const Event,
+    ) {
         // SAFETY: as in `ack`.
-        lent((), |hosting| hosting.hooks.round(unsafe { &mut *connection }, i as usize, unsafe { &*event }));
+        lent((), |hosting| {
+            hosting
+                .hooks
+                .round(unsafe { &mut *connection }, i as usize, unsafe { &*event })
+        });
     }
 
     pub(super) unsafe extern "C" fn loss(connection: *mut Connection, i: u32, kind: LossKind) {
         // SAFETY: as in `start`.
-        lent((), |hosting| hosting.hooks.loss(unsafe { &mut *connection }, i as usize, kind));
+        lent((), |hosting| {
+            hosting
+                .hooks
+                .loss(unsafe { &mut *connection }, i as usize, kind)
+        });
     }
 
     pub(super) unsafe extern "C" fn restart(connection: *mut Connection, i: u32) {
         // SAFETY: as in `start`.
-        lent((), |hosting| hosting.hooks.restart(unsafe { &mut *connection }, i as usize));
+        lent((), |hosting| {
+            hosting
+                .hooks
+                .restart(unsafe { &mut *connection }, i as usize)
+        });
     }
 
     pub(super) unsafe extern "C" fn control(
@@ -258,23 +297,31 @@ mod hooks {
     ) {
         // SAFETY: as in `ack`.
         let (connection, event) = unsafe { (&mut *connection, &*event) };
-        lent((), |hosting| hosting.hooks.control(connection, i as usize, event));
+        lent((), |hosting| {
+            hosting.hooks.control(connection, i as usize, event)
+        });
     }
 }
 
 /// A text for a table, never freed. A NUL and the text after it are dropped.
 fn constant(text: &str) -> *const c_char {
     let until = text.find('\0').unwrap_or(text.len());
-    CString::new(&text[..until]).expect("there is no NUL before it").into_raw()
+    CString::new(&text[..until])
+        .expect("there is no NUL before it")
+        .into_raw()
 }
 
 impl Host {
     fn table(&self) -> Ops {
         let has = |hook: Hook| self.hooks.contains(&hook);
         let owns_window = self.capabilities.contains(&Capability::OwnsWindow);
-        let growth: unsafe extern "C" fn(*const Connection, u32) -> i64 =
-            if has(Hook::Increase) { hooks::increase } else { hooks::none };
-        let optional = |wanted: bool, function: *const ()| if wanted { function.cast() } else { null() };
+        let growth: unsafe extern "C" fn(*const Connection, u32) -> i64 = if has(Hook::Increase) {
+            hooks::increase
+        } else {
+            hooks::none
+        };
+        let optional =
+            |wanted: bool, function: *const ()| if wanted { function.cast() } else { null() };
         Ops {
             name: constant(&self.name),
             title: constant(&self.title),
@@ -283,16 +330,25 @@ impl Host {
             confidence: c"V".as_ptr(),
             min_cwnd: self.min_cwnd,
             cache_acks: self.cache_acks,
-            capabilities: self.capabilities.iter().fold(0, |flags, flag| flags | *flag as u32),
+            capabilities: self
+                .capabilities
+                .iter()
+                .fold(0, |flags, flag| flags | *flag as u32),
             growth: 0,
             increase: growth as *const () as *const c_void,
-            ssthresh: optional(has(Hook::Ssthresh) && !owns_window, hooks::ssthresh as *const ()),
+            ssthresh: optional(
+                has(Hook::Ssthresh) && !owns_window,
+                hooks::ssthresh as *const (),
+            ),
             init: optional(true, hooks::start as *const ()),
             sample: null(),
             ack: optional(has(Hook::Ack) && !owns_window, hooks::ack as *const ()),
             round: optional(has(Hook::Round) && !owns_window, hooks::round as *const ()),
             loss: optional(has(Hook::Loss) && !owns_window, hooks::loss as *const ()),
-            restart: optional(has(Hook::Restart) && !owns_window, hooks::restart as *const ()),
+            restart: optional(
+                has(Hook::Restart) && !owns_window,
+                hooks::restart as *const (),
+            ),
             control: optional(owns_window, hooks::control as *const ()),
             states: null(),
             shows: null(),
@@ -302,14 +358,17 @@ impl Host {
 }
 
 impl Controller {
-    /// Registers a controller of this program under its name. Later look-ups of the name find it instead of
-    /// one adopted earlier. Its table is never freed.
+    /// Registers a controller of this program under its name. Later look-ups of the name find it
+    /// instead of one adopted earlier. Its table is never freed.
     ///
     /// # Errors
     /// If a controller of this crate has its name.
     pub fn host(host: Host) -> Result<Self, AdoptError> {
         let ops = host.table();
-        let hosted: &'static Hosted = Box::leak(Box::new(Hosted { ops, open: host.open }));
+        let hosted: &'static Hosted = Box::leak(Box::new(Hosted {
+            ops,
+            open: host.open,
+        }));
         let native: &'static NativeController = Box::leak(Box::new(NativeController {
             ops: &raw const hosted.ops,
             params: null(),
@@ -340,6 +399,9 @@ impl Controller {
     /// The hooks for a connection of `n` subflows; `None` if the controller is not hosted.
     pub fn hosting(&self, n: usize) -> Option<Box<Hosting>> {
         let hosted = self.hosted()?;
-        Some(Box::new(Hosting { ops: &hosted.ops, hooks: (hosted.open)(n) }))
+        Some(Box::new(Hosting {
+            ops: &hosted.ops,
+            hooks: (hosted.open)(n),
+        }))
     }
 }

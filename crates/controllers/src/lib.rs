@@ -1,11 +1,11 @@
 //! Congestion controllers of Multipath TCP.
 //!
-//! Each algorithm is one freestanding C header in `cc/`, so the simulator and the kernel's eBPF run the same
-//! source. This crate builds the headers natively and wraps them:
+//! Each algorithm is one freestanding C header in `cc/`, so the simulator and the kernel's eBPF run
+//! the same source. This crate builds the headers natively and wraps them:
 //!
 //! - [`Connection`], [`Subflow`], [`Own`]: the state, laid out as in `cc/mpcc.h`;
-//! - [`Controller`]: the registry and the calls (ACK, loss, restart, parameters); [`Capability`]: the state
-//!   that a controller reads;
+//! - [`Controller`]: the registry and the calls (ACK, loss, restart, parameters); [`Capability`]:
+//!   the state that a controller reads;
 //! - [`Controller::adopt`]: adds a controller compiled elsewhere;
 //! - [`Controller::commanded`]: keeps the window or rate of its last command, for learning agents;
 //! - [`Controller::host`]: adds a controller that the host program implements by [`Hooks`];

@@ -71,8 +71,8 @@ pub(crate) struct NativeController {
     pub(crate) hosted: *const c_void,
 }
 
-// SAFETY: the pointers lead to constants of native.c or to data of `Controller::host`, which never change and
-// are never freed.
+// SAFETY: the pointers lead to constants of native.c or to data of `Controller::host`, which never
+// change and are never freed.
 unsafe impl Sync for NativeController {}
 
 // SAFETY: as above.
@@ -112,7 +112,12 @@ pub(crate) mod books {
             flags: u32,
         );
         #[link_name = "jp_books_ssthresh"]
-        pub(crate) fn ssthresh(ops: *const Ops, connection: *const Connection, i: u32, kind: u32) -> u32;
+        pub(crate) fn ssthresh(
+            ops: *const Ops,
+            connection: *const Connection,
+            i: u32,
+            kind: u32,
+        ) -> u32;
         #[link_name = "jp_books_loss"]
         pub(crate) fn loss(ops: *const Ops, connection: *mut Connection, i: u32, kind: u32) -> u32;
         #[link_name = "jp_books_restart"]
@@ -132,20 +137,25 @@ pub(crate) mod books {
 pub(crate) fn controllers() -> &'static [NativeController] {
     // SAFETY: it describes a constant array of native.c.
     unsafe {
-        std::slice::from_raw_parts(jp_controllers_table.begin.cast(), length(jp_controllers_table.count))
+        std::slice::from_raw_parts(
+            jp_controllers_table.begin.cast(),
+            length(jp_controllers_table.count),
+        )
     }
 }
 
 /// Sizes and offsets of the C structs, and the flags of `enum mpcc_capability`.
 pub(crate) fn layout() -> &'static [u64] {
     // SAFETY: it describes a constant array of native.c.
-    unsafe { std::slice::from_raw_parts(jp_layout_table.begin.cast(), length(jp_layout_table.count)) }
+    unsafe {
+        std::slice::from_raw_parts(jp_layout_table.begin.cast(), length(jp_layout_table.count))
+    }
 }
 
 impl NativeController {
     pub(crate) fn ops(&self) -> &'static Ops {
-        // SAFETY: every row of the table points to a constant `struct mpcc_ops`, which starts with the fields
-        // of Ops.
+        // SAFETY: every row of the table points to a constant `struct mpcc_ops`, which starts with
+        // the fields of Ops.
         unsafe { &*self.ops }
     }
 
@@ -168,5 +178,7 @@ fn length(count: u64) -> usize {
 /// `text` points to a NUL-terminated constant.
 pub(crate) unsafe fn text(text: *const c_char) -> &'static str {
     // SAFETY: the caller guarantees it.
-    unsafe { CStr::from_ptr(text) }.to_str().expect("the texts of cc/ are UTF-8")
+    unsafe { CStr::from_ptr(text) }
+        .to_str()
+        .expect("the texts of cc/ are UTF-8")
 }

@@ -96,7 +96,11 @@ impl Param {
             parts.push(format!("a number from {min} to {max}"));
         }
         let last = parts.pop().unwrap_or_default();
-        if parts.is_empty() { last } else { format!("{} or {last}", parts.join(", ")) }
+        if parts.is_empty() {
+            last
+        } else {
+            format!("{} or {last}", parts.join(", "))
+        }
     }
 
     pub(crate) fn default_raw(&self) -> i32 {
@@ -110,14 +114,18 @@ impl Param {
             return Some(raw);
         }
         let raw = (text.parse::<f64>().ok()? * f64::from(self.native.scale)).round();
-        (raw >= f64::from(self.native.min) && raw <= f64::from(self.native.max)).then_some(raw as i32)
+        (raw >= f64::from(self.native.min) && raw <= f64::from(self.native.max))
+            .then_some(raw as i32)
     }
 
     /// The meaning of a raw integer: a word if one has it, otherwise a number.
     pub(crate) fn value(&self, raw: i32) -> ParamValue {
         self.table()
             .find(|(_, word_raw)| *word_raw == raw)
-            .map_or_else(|| ParamValue::Number(self.number(raw)), |(word, _)| ParamValue::Word(word))
+            .map_or_else(
+                || ParamValue::Number(self.number(raw)),
+                |(word, _)| ParamValue::Word(word),
+            )
     }
 
     pub(crate) fn number(&self, raw: i32) -> f64 {
@@ -129,7 +137,9 @@ impl Param {
         // SAFETY: the texts of the parameter table are constants.
         let words = unsafe { text(self.native.words) };
         words.split_whitespace().map(|entry| {
-            let (word, raw) = entry.rsplit_once('=').expect("cc/ declares words as word=raw");
+            let (word, raw) = entry
+                .rsplit_once('=')
+                .expect("cc/ declares words as word=raw");
             (word, raw.parse().expect("cc/ declares words with integers"))
         })
     }
@@ -137,6 +147,9 @@ impl Param {
 
 impl fmt::Debug for Param {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Param").field("name", &self.name()).field("default", &self.default()).finish()
+        f.debug_struct("Param")
+            .field("name", &self.name())
+            .field("default", &self.default())
+            .finish()
     }
 }

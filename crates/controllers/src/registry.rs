@@ -49,14 +49,19 @@ impl Controller {
     /// # Errors
     /// If there is none. The error has the most similar name and all names.
     pub fn by_name(name: &str) -> Result<Self, UnknownController> {
-        Self::known().find(|controller| controller.name() == name).ok_or_else(|| UnknownController {
-            name: name.to_owned(),
-            nearest: Self::known()
-                .map(|controller| controller.name())
-                .min_by_key(|known| strsim::damerau_levenshtein(known, &name.to_lowercase()))
-                .unwrap_or("reno"),
-            known: Self::known().map(|controller| controller.name()).collect::<Vec<_>>().join(", "),
-        })
+        Self::known()
+            .find(|controller| controller.name() == name)
+            .ok_or_else(|| UnknownController {
+                name: name.to_owned(),
+                nearest: Self::known()
+                    .map(|controller| controller.name())
+                    .min_by_key(|known| strsim::damerau_levenshtein(known, &name.to_lowercase()))
+                    .unwrap_or("reno"),
+                known: Self::known()
+                    .map(|controller| controller.name())
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            })
     }
 
     pub(crate) fn native(&self) -> &'static NativeController {
@@ -72,26 +77,29 @@ impl Controller {
         controllers().iter().map(Self::of_native)
     }
 
-    /// All controllers that have a name at present: this crate's, and the [adopted](Self::adopt) ones.
+    /// All controllers that have a name at present: this crate's, and the [adopted](Self::adopt)
+    /// ones.
     pub fn known() -> impl Iterator<Item = Self> {
         Self::all().chain(adopted().into_iter().map(Self::of_native))
     }
 
-    /// Returns a controller that was compiled elsewhere against `cc/mpcc.h`, without registering it.
+    /// Returns a controller that was compiled elsewhere against `cc/mpcc.h`, without registering
+    /// it.
     ///
     /// # Errors
     /// If its tables break the contract.
     ///
     /// # Safety
-    /// `rows` and `layout` are `jp_controllers_table` and `jp_layout_table` of native/glue.h, in a library
-    /// that stays loaded until the process ends. Call functions of the result only if they keep the contract.
+    /// `rows` and `layout` are `jp_controllers_table` and `jp_layout_table` of native/glue.h, in a
+    /// library that stays loaded until the process ends. Call functions of the result only if they
+    /// keep the contract.
     pub unsafe fn inspect(rows: Table, layout: Table) -> Result<Self, AdoptError> {
         // SAFETY: the caller guarantees it.
         unsafe { adopted::inspect(rows, layout) }.map(Self::of_native)
     }
 
-    /// Registers an [inspected](Self::inspect) controller under its name. Later look-ups of the name find it
-    /// instead of one adopted earlier.
+    /// Registers an [inspected](Self::inspect) controller under its name. Later look-ups of the
+    /// name find it instead of one adopted earlier.
     ///
     /// # Errors
     /// If a controller of this crate has its name.
@@ -156,20 +164,31 @@ impl Controller {
     /// The state that the controller reads, and how it acts.
     pub fn capabilities(&self) -> impl Iterator<Item = Capability> + use<> {
         let controller = *self;
-        Capability::ALL.into_iter().filter(move |&capability| controller.has(capability))
+        Capability::ALL
+            .into_iter()
+            .filter(move |&capability| controller.has(capability))
     }
 
     /// The controller's parameters, in the header's order.
     pub fn params(&self) -> impl Iterator<Item = Param> {
-        self.0.params().iter().enumerate().map(|(index, native)| Param::new(index, native))
+        self.0
+            .params()
+            .iter()
+            .enumerate()
+            .map(|(index, native)| Param::new(index, native))
     }
 
     /// Sets a parameter of this connection to a number or one of its words.
     ///
     /// # Errors
-    /// [`ParamError::Unknown`] if there is no such parameter, [`ParamError::Value`] if the value is neither
-    /// one of its words nor in its range.
-    pub fn set_param(&self, connection: &mut Connection, name: &str, value: &str) -> Result<(), ParamError> {
+    /// [`ParamError::Unknown`] if there is no such parameter, [`ParamError::Value`] if the value is
+    /// neither one of its words nor in its range.
+    pub fn set_param(
+        &self,
+        connection: &mut Connection,
+        name: &str,
+        value: &str,
+    ) -> Result<(), ParamError> {
         let param = self.param(name)?;
         let raw = param.parse(value).ok_or_else(|| ParamError::Value {
             controller: self.name(),
@@ -185,41 +204,51 @@ impl Controller {
     ///
     /// # Errors
     /// [`ParamError::Unknown`] if there is no such parameter.
-    pub fn param_value(&self, connection: &Connection, name: &str) -> Result<ParamValue, ParamError> {
+    pub fn param_value(
+        &self,
+        connection: &Connection,
+        name: &str,
+    ) -> Result<ParamValue, ParamError> {
         let param = self.param(name)?;
         Ok(param.value(connection.param[param.index].saturating_add(param.default_raw())))
     }
 
     fn param(&self, name: &str) -> Result<Param, ParamError> {
-        self.params().find(|param| param.name() == name).ok_or_else(|| {
-            let known: Vec<&str> = self.params().map(|param| param.name()).collect();
-            ParamError::Unknown {
-                controller: self.name(),
-                name: name.to_owned(),
-                known: if known.is_empty() { "none".to_owned() } else { known.join(", ") },
-            }
-        })
+        self.params()
+            .find(|param| param.name() == name)
+            .ok_or_else(|| {
+                let known: Vec<&str> = self.params().map(|param| param.name()).collect();
+                ParamError::Unknown {
+                    controller: self.name(),
+                    name: name.to_owned(),
+                    known: if known.is_empty() {
+                        "none".to_owned()
+                    } else {
+                        known.join(", ")
+                    },
+                }
+            })
     }
 
-    /// Starts subflow `i`. The control plane's values stay; the caller sets cwnd, ssthresh, srtt_us and
-    /// flags.
+    /// Starts subflow `i`. The control plane's values stay; the caller sets cwnd, ssthresh, srtt_us
+    /// and flags.
     pub fn init(&self, connection: &mut Connection, i: usize) {
         let i = index(i);
-        // SAFETY: `i` is within `subflows`, and the state has the layout of struct mpcc_conn (tested in
-        // state.rs).
+        // SAFETY: `i` is within `subflows`, and the state has the layout of struct mpcc_conn
+        // (tested in state.rs).
         unsafe { (self.0.init)(connection, i) }
     }
 
     /// Processes an ACK on subflow `i`.
     ///
-    /// It updates the RTT and loss statistics and grows cwnd by slow start and congestion avoidance, unless
-    /// the subflow is in [`RECOVERY`](crate::Subflow::RECOVERY) or the ACK lacks
-    /// [`CWND_LIMITED`](crate::AckFlags::CWND_LIMITED). The caller sets `now_us`, `srtt_us` and `flags`
-    /// first. A mark ([`ECE`](crate::AckFlags::ECE)) is only counted here; the caller answers it once per
-    /// window of data by [`on_loss`](Self::on_loss) with [`LossKind::Ecn`].
+    /// It updates the RTT and loss statistics and grows cwnd by slow start and congestion
+    /// avoidance, unless the subflow is in [`RECOVERY`](crate::Subflow::RECOVERY) or the ACK lacks
+    /// [`CWND_LIMITED`](crate::AckFlags::CWND_LIMITED). The caller sets `now_us`, `srtt_us` and
+    /// `flags` first. A mark ([`ECE`](crate::AckFlags::ECE)) is only counted here; the caller
+    /// answers it once per window of data by [`on_loss`](Self::on_loss) with [`LossKind::Ecn`].
     ///
-    /// A controller that [owns its window](Capability::OwnsWindow) acts in [`control`](Self::control)
-    /// instead. For it, this only updates the RTT and loss statistics.
+    /// A controller that [owns its window](Capability::OwnsWindow) acts in
+    /// [`control`](Self::control) instead. For it, this only updates the RTT and loss statistics.
     #[inline]
     pub fn on_ack(&self, connection: &mut Connection, i: usize, ack: Ack) {
         let i = index(i);
@@ -227,29 +256,31 @@ impl Controller {
         unsafe { (self.0.ack)(connection, i, ack.acked, ack.rtt_us, ack.flags.0) }
     }
 
-    /// Reports an event of subflow `i` to a controller that owns its window: an ACK in any state, or another
-    /// event by its flags. The controller sets cwnd, ssthresh, and the rate that
-    /// [`pacing_rate_bytes_per_s`](Self::pacing_rate_bytes_per_s) returns; the caller then sends as they
-    /// permit. The caller sets `now_us`, `srtt_us` and `flags` first, and cwnd = 1 after a timeout. `area` is
-    /// the same at each call, and all zero at [`STARTS`](crate::AckFlags::STARTS). For other controllers this
-    /// does nothing.
+    /// Reports an event of subflow `i` to a controller that owns its window: an ACK in any state,
+    /// or another event by its flags. The controller sets cwnd, ssthresh, and the rate that
+    /// [`pacing_rate_bytes_per_s`](Self::pacing_rate_bytes_per_s) returns; the caller then sends as
+    /// they permit. The caller sets `now_us`, `srtt_us` and `flags` first, and cwnd = 1 after a
+    /// timeout. `area` is the same at each call, and all zero at
+    /// [`STARTS`](crate::AckFlags::STARTS). For other controllers this does nothing.
     #[inline]
     pub fn control(&self, connection: &mut Connection, i: usize, event: &Event, area: &mut Area) {
         let i = index(i);
-        // SAFETY: as in `init`; `Event` and `Area` have the layouts of the C structs (tested in state.rs).
+        // SAFETY: as in `init`; `Event` and `Area` have the layouts of the C structs (tested in
+        // state.rs).
         unsafe { (self.0.control)(connection, i, event, area) }
     }
 
-    /// Maximum send rate of subflow `i`, bytes of payload per second; `None` if the controller does not pace
-    /// it.
+    /// Maximum send rate of subflow `i`, bytes of payload per second; `None` if the controller does
+    /// not pace it.
     #[inline]
     pub fn pacing_rate_bytes_per_s(&self, connection: &Connection, i: usize) -> Option<u64> {
         let rate = connection.subflows[i].own.pacing_rate;
         (rate > 0 && self.has(Capability::OwnsWindow)).then_some(rate)
     }
 
-    /// Declares that subflow `i` shares a bottleneck with the other subflows of the same `group`; 0 means no
-    /// known bottleneck. Returns false, without effect, unless the controller owns its window.
+    /// Declares that subflow `i` shares a bottleneck with the other subflows of the same `group`; 0
+    /// means no known bottleneck. Returns false, without effect, unless the controller owns its
+    /// window.
     pub fn set_group(&self, connection: &mut Connection, i: usize, group: u32) -> bool {
         let owns = self.has(Capability::OwnsWindow);
         if owns {
@@ -260,11 +291,15 @@ impl Controller {
 
     /// The group set by [`set_group`](Self::set_group), 0 if none.
     pub fn group(&self, connection: &Connection, i: usize) -> u32 {
-        if self.has(Capability::OwnsWindow) { connection.subflows[i].own.group } else { 0 }
+        if self.has(Capability::OwnsWindow) {
+            connection.subflows[i].own.group
+        } else {
+            0
+        }
     }
 
-    /// Sets the historical minimum RTT of subflow `i`'s path, µs; 0: unknown. Returns false, without effect,
-    /// unless the controller owns its window.
+    /// Sets the historical minimum RTT of subflow `i`'s path, µs; 0: unknown. Returns false,
+    /// without effect, unless the controller owns its window.
     pub fn set_history_rtt_us(&self, connection: &mut Connection, i: usize, rtt_us: u32) -> bool {
         let owns = self.has(Capability::OwnsWindow);
         if owns {
@@ -275,11 +310,15 @@ impl Controller {
 
     /// The RTT set by [`set_history_rtt_us`](Self::set_history_rtt_us), µs; 0 if none.
     pub fn history_rtt_us(&self, connection: &Connection, i: usize) -> u32 {
-        if self.has(Capability::OwnsWindow) { connection.subflows[i].own.history_rtt_us } else { 0 }
+        if self.has(Capability::OwnsWindow) {
+            connection.subflows[i].own.history_rtt_us
+        } else {
+            0
+        }
     }
 
-    /// The window change for one newly acknowledged packet in congestion avoidance, packets; 0 for a
-    /// controller that owns its window. The state does not change.
+    /// The window change for one newly acknowledged packet in congestion avoidance, packets; 0 for
+    /// a controller that owns its window. The state does not change.
     pub fn increase(&self, connection: &Connection, i: usize) -> f64 {
         let i = index(i);
         // SAFETY: as in `init`; reads only.
@@ -300,8 +339,9 @@ impl Controller {
 
     /// Starts a loss episode on subflow `i`; returns the new ssthresh in packets.
     ///
-    /// Call it once per window of data, before cwnd and flags change. It leaves cwnd and ssthresh unchanged:
-    /// the caller sets cwnd = ssthresh after a fast retransmit or a mark, and cwnd = 1 after a timeout.
+    /// Call it once per window of data, before cwnd and flags change. It leaves cwnd and ssthresh
+    /// unchanged: the caller sets cwnd = ssthresh after a fast retransmit or a mark, and cwnd = 1
+    /// after a timeout.
     pub fn on_loss(&self, connection: &mut Connection, i: usize, kind: LossKind) -> u32 {
         let i = index(i);
         // SAFETY: as in `init`.

@@ -30,16 +30,29 @@ impl Controller {
         words(self.native().ops().shows).take(NativeShown::default().value.len())
     }
 
-    /// What the controller shows of subflow `i`; `None` if it shows nothing. `area` is the subflow's memory,
-    /// if the controller owns its window. Nothing changes.
+    /// What the controller shows of subflow `i`; `None` if it shows nothing. `area` is the
+    /// subflow's memory, if the controller owns its window. Nothing changes.
     pub fn show(&self, connection: &Connection, i: usize, area: Area) -> Option<Shown> {
         let show = self.native().ops().show?;
         let (mut area, mut shown) = (area, NativeShown::default());
-        // SAFETY: the state has the layout of the C structs (tested in state.rs), and the hook reads it only.
-        unsafe { show(connection, u32::try_from(i).ok()?, &raw mut area, &raw mut shown) };
-        let state = usize::try_from(shown.state).ok().and_then(|state| self.state_names().nth(state));
+        // SAFETY: the state has the layout of the C structs (tested in state.rs), and the hook
+        // reads it only.
+        unsafe {
+            show(
+                connection,
+                u32::try_from(i).ok()?,
+                &raw mut area,
+                &raw mut shown,
+            )
+        };
+        let state = usize::try_from(shown.state)
+            .ok()
+            .and_then(|state| self.state_names().nth(state));
         let known = self.value_names().count();
-        let values = shown.value[..known].iter().map(|&value| (value != NONE).then_some(value)).collect();
+        let values = shown.value[..known]
+            .iter()
+            .map(|&value| (value != NONE).then_some(value))
+            .collect();
         Some(Shown { state, values })
     }
 }
@@ -48,7 +61,9 @@ impl Controller {
 fn words(text: *const c_char) -> impl Iterator<Item = &'static str> {
     // SAFETY: it is null or a constant of the controller's library, which stays loaded.
     let text = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) });
-    text.and_then(|text| text.to_str().ok()).unwrap_or_default().split_whitespace()
+    text.and_then(|text| text.to_str().ok())
+        .unwrap_or_default()
+        .split_whitespace()
 }
 
 #[cfg(test)]
@@ -59,7 +74,9 @@ mod tests {
     fn bbr3_shows_its_state_and_a_controller_without_the_hook_shows_nothing() {
         let by_name = |name| Controller::by_name(name).unwrap();
         let connection = Connection::new(1);
-        let shown = by_name("bbr3").show(&connection, 0, Area::default()).unwrap();
+        let shown = by_name("bbr3")
+            .show(&connection, 0, Area::default())
+            .unwrap();
         assert_eq!(shown.state, Some("STARTUP"));
         assert_eq!(shown.values.len(), by_name("bbr3").value_names().count());
         assert_eq!(by_name("reno").show(&connection, 0, Area::default()), None);

@@ -4,14 +4,15 @@ use crate::{MAX_PARAMS, MAX_SUBFLOWS, SSTHRESH_NONE};
 
 /// State of a subflow that its siblings may read (`struct mpcc_own`, 104 bytes).
 ///
-/// The runner and the controller write it; the control plane uses the setters. 0 means "no sample" or
-/// "unknown".
+/// The runner and the controller write it; the control plane uses the setters. 0 means "no sample"
+/// or "unknown".
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Own {
     pub(crate) acc: i64,
-    /// Bytes of payload per second, 0 = not paced. Like `group` and `history_rtt_us`, only for a controller
-    /// that owns its window: if the runner keeps the window, C caches the increase in these places.
+    /// Bytes of payload per second, 0 = not paced. Like `group` and `history_rtt_us`, only for a
+    /// controller that owns its window: if the runner keeps the window, C caches the increase in
+    /// these places.
     pub(crate) pacing_rate: u64,
     pub(crate) rtt_sum_us: u64,
     pub(crate) rtt_count: u32,
@@ -48,13 +49,14 @@ pub(crate) const PACKET_BITS: u64 = 1 << 32;
 /// `PACKET_BITS` as a floating-point number.
 pub(crate) const PACKET: f64 = PACKET_BITS as f64;
 impl Own {
-    /// Energy per delivered bit of this path, up to 65 535, in any unit that all subflows share; 0 = unknown.
+    /// Energy per delivered bit of this path, up to 65 535, in any unit that all subflows share; 0
+    /// = unknown.
     pub fn energy_cost(&self) -> f64 {
         f64::from(self.energy_cost) / COST_ONE
     }
 
-    /// Sets [`energy_cost`](Self::energy_cost). The resolution is 1.5e-5, so costs should be near or above 1.
-    /// Larger values saturate.
+    /// Sets [`energy_cost`](Self::energy_cost). The resolution is 1.5e-5, so costs should be near
+    /// or above 1. Larger values saturate.
     pub fn set_energy_cost(&mut self, cost: f64) {
         self.energy_cost = fixed(cost, COST_ONE);
     }
@@ -79,7 +81,8 @@ impl Own {
         self.path_price = fixed(price, PRICE_ONE);
     }
 
-    /// Loss probability from the control plane. 0 means unknown: the acknowledged packets give an estimate.
+    /// Loss probability from the control plane. 0 means unknown: the acknowledged packets give an
+    /// estimate.
     pub fn loss(&self) -> f64 {
         f64::from(self.loss) / LOSS_ONE
     }
@@ -96,22 +99,25 @@ impl Own {
 
     /// Mean RTT of the present round, µs; 0 = no sample, or the controller does not read delays.
     pub fn round_mean_rtt_us(&self) -> u64 {
-        self.rtt_sum_us.checked_div(self.rtt_count.into()).unwrap_or(0)
+        self.rtt_sum_us
+            .checked_div(self.rtt_count.into())
+            .unwrap_or(0)
     }
 
-    /// Pacing rate of a controller that owns the window, bytes of payload per second; 0 = not paced.
+    /// Pacing rate of a controller that owns the window, bytes of payload per second; 0 = not
+    /// paced.
     pub fn pacing_rate_bytes_per_s(&self) -> u64 {
         self.pacing_rate
     }
 
-    /// Sets [`pacing_rate_bytes_per_s`](Self::pacing_rate_bytes_per_s), for a hosted controller that owns its
-    /// window.
+    /// Sets [`pacing_rate_bytes_per_s`](Self::pacing_rate_bytes_per_s), for a hosted controller
+    /// that owns its window.
     pub fn set_pacing_rate_bytes_per_s(&mut self, rate: u64) {
         self.pacing_rate = rate;
     }
 
-    /// A state with this content, for tests: a controller must be defined for any content. Engines start with
-    /// [`Own::default`].
+    /// A state with this content, for tests: a controller must be defined for any content. Engines
+    /// start with [`Own::default`].
     pub fn of_words(words: [u64; 13]) -> Self {
         // SAFETY: both types have 104 bytes without padding, and any bits are valid integers.
         unsafe { std::mem::transmute(words) }
@@ -158,7 +164,8 @@ impl Subflow {
     pub const LOSS: u32 = 4;
 }
 
-/// A connection (`struct mpcc_conn`). It has no pointers and a fixed size; all zeros are a valid start.
+/// A connection (`struct mpcc_conn`). It has no pointers and a fixed size; all zeros are a valid
+/// start.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Connection {
@@ -178,9 +185,19 @@ impl Connection {
     /// # Panics
     /// If `n` exceeds [`MAX_SUBFLOWS`].
     pub fn new(n: usize) -> Self {
-        assert!(n <= MAX_SUBFLOWS, "a connection has at most {MAX_SUBFLOWS} subflows, not {n}");
-        let subflow = Subflow { ssthresh: SSTHRESH_NONE, ..Subflow::default() };
-        Self { n: n as u32, subflows: [subflow; MAX_SUBFLOWS], ..Self::default() }
+        assert!(
+            n <= MAX_SUBFLOWS,
+            "a connection has at most {MAX_SUBFLOWS} subflows, not {n}"
+        );
+        let subflow = Subflow {
+            ssthresh: SSTHRESH_NONE,
+            ..Subflow::default()
+        };
+        Self {
+            n: n as u32,
+            subflows: [subflow; MAX_SUBFLOWS],
+            ..Self::default()
+        }
     }
 
     /// The controller's parameters in C's format: differences from the defaults, in raw units.
@@ -242,7 +259,9 @@ mod tests {
             size_of::<NativeShown>(),
         ];
         let offsets = offsets.into_iter().map(|bytes| bytes as u64);
-        let rust: Vec<u64> = offsets.chain(Capability::ALL.map(|flag| flag as u64)).collect();
+        let rust: Vec<u64> = offsets
+            .chain(Capability::ALL.map(|flag| flag as u64))
+            .collect();
         assert_eq!(rust.as_slice(), crate::native::layout());
         assert_eq!(size_of::<Own>(), 104, "the kernel's icsk_ca_priv");
     }

@@ -10,9 +10,11 @@ use crate::trouble::Trouble;
 /// Who names a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// The user, on the command line. Root's rights are used if the invoking user's are insufficient.
+    /// The user, on the command line. Root's rights are used if the invoking user's are
+    /// insufficient.
     Argument,
-    /// Another file, or a command-line argument that is code. Only the invoking user's rights are used.
+    /// Another file, or a command-line argument that is code. Only the invoking user's rights are
+    /// used.
     File,
 }
 
@@ -21,7 +23,8 @@ pub enum By {
 pub struct Content {
     /// All bytes of the file.
     pub bytes: Vec<u8>,
-    /// False if the user who called `sudo` may not read the file: messages must not show its content.
+    /// False if the user who called `sudo` may not read the file: messages must not show its
+    /// content.
     pub may_be_quoted: bool,
 }
 
@@ -36,7 +39,8 @@ pub fn read(path: &Path, by: By, limit: u64) -> Result<Content, Trouble> {
 /// Opens a file for a reader that limits what it keeps.
 ///
 /// # Errors
-/// If the file is not regular or not readable. Under `sudo`, files that only root may read are refused.
+/// If the file is not regular or not readable. Under `sudo`, files that only root may read are
+/// refused.
 pub fn open(path: &Path) -> Result<File, Trouble> {
     open_for(Invoker::of_process()?.as_ref(), || system::open(path))
 }
@@ -44,21 +48,33 @@ pub fn open(path: &Path) -> Result<File, Trouble> {
 /// Reads the file that a scenario in `folder` names `name`, of at most `limit` bytes.
 ///
 /// # Errors
-/// If the file is outside the folder, not regular, too large, not readable, or reached through a symbolic
-/// link.
+/// If the file is outside the folder, not regular, too large, not readable, or reached through a
+/// symbolic link.
 pub fn read_beside(folder: &Path, name: &str, limit: u64) -> Result<Vec<u8>, Trouble> {
     read_beside_for(Invoker::of_process()?.as_ref(), folder, name, limit)
 }
 
-fn read_for(invoker: Option<&Invoker>, path: &Path, by: By, limit: u64) -> Result<Content, Trouble> {
-    let content = |may_be_quoted| move |bytes| Content { bytes, may_be_quoted };
+fn read_for(
+    invoker: Option<&Invoker>,
+    path: &Path,
+    by: By,
+    limit: u64,
+) -> Result<Content, Trouble> {
+    let content = |may_be_quoted| {
+        move |bytes| Content {
+            bytes,
+            may_be_quoted,
+        }
+    };
     if by == By::Argument && system::is_own_descriptor(path) {
         // The shell opened it for the user.
         return at_most(File::open(path)?, limit).map(content(true));
     }
     let open = || system::open(path).and_then(|file| at_most(file, limit));
     match invoker.map(|user| user.act(open)).transpose()? {
-        Some(Err(trouble)) if by == By::Argument && trouble.is_permission() => open().map(content(false)),
+        Some(Err(trouble)) if by == By::Argument && trouble.is_permission() => {
+            open().map(content(false))
+        }
         Some(read) => read.map(content(true)),
         None => open().map(content(true)),
     }
@@ -70,12 +86,17 @@ fn read_beside_for(
     name: &str,
     limit: u64,
 ) -> Result<Vec<u8>, Trouble> {
-    let is_below = |component: Component<'_>| matches!(component, Component::Normal(_) | Component::CurDir);
+    let is_below =
+        |component: Component<'_>| matches!(component, Component::Normal(_) | Component::CurDir);
     if !Path::new(name).components().all(is_below) {
         let help = "write a relative path to a file beside the scenario or in a folder below it";
-        return Err(Trouble::unfit("it is not below the scenario's folder", help));
+        return Err(Trouble::unfit(
+            "it is not below the scenario's folder",
+            help,
+        ));
     }
-    let open = || system::open_beside(folder, Path::new(name)).and_then(|file| at_most(file, limit));
+    let open =
+        || system::open_beside(folder, Path::new(name)).and_then(|file| at_most(file, limit));
     open_for(invoker, open)
 }
 
@@ -97,7 +118,11 @@ fn at_most(file: File, limit: u64) -> Result<Vec<u8>, Trouble> {
         file.take(limit + 1).read_to_end(&mut bytes)?;
     }
     if known.max(bytes.len() as u64) > limit {
-        let (many, unit) = if limit >> 20 > 0 { (limit >> 20, "MiB") } else { (limit >> 10, "KiB") };
+        let (many, unit) = if limit >> 20 > 0 {
+            (limit >> 20, "MiB")
+        } else {
+            (limit >> 10, "KiB")
+        };
         let why = format!("it has more than {many} {unit}, so it is something else");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, why).into());
     }
@@ -105,7 +130,10 @@ fn at_most(file: File, limit: u64) -> Result<Vec<u8>, Trouble> {
 }
 
 fn not_regular() -> Trouble {
-    Trouble::unfit("it is not a regular file", "name a file; folders, pipes and devices are not read")
+    Trouble::unfit(
+        "it is not a regular file",
+        "name a file; folders, pipes and devices are not read",
+    )
 }
 
 fn link(name: &str, target: Option<String>) -> Trouble {
@@ -126,7 +154,9 @@ mod system {
     use std::os::fd::OwnedFd;
     use std::path::{Component, Path};
 
-    use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, stat, statat};
+    use rustix::fs::{
+        AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, stat, statat,
+    };
     use rustix::io::Errno;
 
     use super::{Trouble, link, not_regular};
@@ -135,11 +165,15 @@ mod system {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+    const FOLDER: OFlags = OFlags::RDONLY
+        .union(OFlags::DIRECTORY)
+        .union(OFlags::CLOEXEC);
 
     /// A pipe without a writer must not block, and a terminal must not become the controlling one.
-    const CAREFUL: OFlags =
-        OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+    const CAREFUL: OFlags = OFlags::RDONLY
+        .union(OFlags::NONBLOCK)
+        .union(OFlags::NOCTTY)
+        .union(OFlags::CLOEXEC);
 
     impl From<Errno> for Trouble {
         fn from(error: Errno) -> Self {
@@ -151,7 +185,9 @@ mod system {
     pub(super) fn is_own_descriptor(path: &Path) -> bool {
         let folder = path.parent().unwrap_or(Path::new(""));
         path == Path::new("/dev/stdin")
-            || ["/dev/fd", "/proc/self/fd"].iter().any(|own| folder == Path::new(own))
+            || ["/dev/fd", "/proc/self/fd"]
+                .iter()
+                .any(|own| folder == Path::new(own))
     }
 
     pub(super) fn open(path: &Path) -> Result<File, Trouble> {
@@ -164,14 +200,20 @@ mod system {
 
     /// Opens a regular file below `folder`, which may itself be anywhere.
     pub(super) fn open_beside(folder: &Path, name: &Path) -> Result<File, Trouble> {
-        let start = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let start = if folder.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            folder
+        };
         let mut at = openat(CWD, start, FOLDER, Mode::empty())?;
         for component in name.parent().unwrap_or(Path::new("")).components() {
             if let Component::Normal(part) = component {
                 at = enter(&at, part)?;
             }
         }
-        let name = name.file_name().ok_or_else(|| Trouble::unfit("it names no file", "name a file"))?;
+        let name = name
+            .file_name()
+            .ok_or_else(|| Trouble::unfit("it names no file", "name a file"))?;
         let found = status(&at, name)?;
         if FileType::from_raw_mode(found.st_mode) == FileType::Symlink {
             return Err(link_at(&at, name));
@@ -183,8 +225,10 @@ mod system {
     }
 
     fn enter(at: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Trouble> {
-        let is_link =
-            || status(at, name).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
+        let is_link = || {
+            status(at, name)
+                .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
+        };
         match openat(at, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
             // Systems differ in the error for a link that is not followed.
             Err(Errno::LOOP | Errno::NOTDIR) if is_link() => Err(link_at(at, name)),
@@ -198,7 +242,10 @@ mod system {
 
     fn link_at(at: &OwnedFd, name: &OsStr) -> Trouble {
         let target = readlinkat(at, name, vec![]).ok();
-        link(&name.to_string_lossy(), target.map(|target| target.to_string_lossy().into_owned()))
+        link(
+            &name.to_string_lossy(),
+            target.map(|target| target.to_string_lossy().into_owned()),
+        )
     }
 
     fn regular(stat: Stat) -> Result<(), Trouble> {
@@ -210,8 +257,8 @@ mod system {
     }
 }
 
-/// Without descriptors of folders, paths are checked by name. A process that changes the folders at the same
-/// time can bypass the check.
+/// Without descriptors of folders, paths are checked by name. A process that changes the folders at
+/// the same time can bypass the check.
 #[cfg(not(unix))]
 mod system {
     use std::fs::{self, File};
@@ -235,7 +282,9 @@ mod system {
         for part in name.components() {
             path.push(part);
             if fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) {
-                let target = fs::read_link(&path).ok().map(|target| target.display().to_string());
+                let target = fs::read_link(&path)
+                    .ok()
+                    .map(|target| target.display().to_string());
                 return Err(link(&path.display().to_string(), target));
             }
         }
@@ -266,39 +315,66 @@ mod tests {
 
     /// A pipe without a writer, a folder, a socket, and a link to each.
     fn not_files(folder: &TempDir) -> Vec<String> {
-        assert!(Command::new("mkfifo").arg(named(folder, "pipe")).status().unwrap().success());
+        assert!(
+            Command::new("mkfifo")
+                .arg(named(folder, "pipe"))
+                .status()
+                .unwrap()
+                .success()
+        );
         fs::create_dir(named(folder, "folder")).unwrap();
         std::os::unix::net::UnixListener::bind(named(folder, "socket")).unwrap();
         let kinds = ["pipe", "folder", "socket"];
-        kinds.iter().for_each(|kind| symlink(kind, named(folder, &format!("to-{kind}"))).unwrap());
-        kinds.iter().flat_map(|kind| [(*kind).to_owned(), format!("to-{kind}")]).collect()
+        kinds
+            .iter()
+            .for_each(|kind| symlink(kind, named(folder, &format!("to-{kind}"))).unwrap());
+        kinds
+            .iter()
+            .flat_map(|kind| [(*kind).to_owned(), format!("to-{kind}")])
+            .collect()
     }
 
     #[test]
     fn only_regular_files_are_read_and_nothing_blocks() {
         let folder = tempdir().unwrap();
-        let mut names: Vec<PathBuf> = not_files(&folder).iter().map(|name| named(&folder, name)).collect();
+        let mut names: Vec<PathBuf> = not_files(&folder)
+            .iter()
+            .map(|name| named(&folder, name))
+            .collect();
         names.extend(["/dev/zero", "/dev/null", "/dev/tty", "/dev/ptmx"].map(PathBuf::from));
         for name in names.iter().filter(|name| name.exists()) {
             for by in [By::Argument, By::File] {
                 let said = said(read(name, by, LIMIT).expect_err(&name.display().to_string()));
-                assert!(said.contains("not a regular file") || said.contains("is a folder"), "{said}");
+                assert!(
+                    said.contains("not a regular file") || said.contains("is a folder"),
+                    "{said}"
+                );
             }
         }
         fs::write(named(&folder, "file"), "text").unwrap();
         symlink("file", named(&folder, "to-file")).unwrap();
         for name in ["file", "to-file"] {
             let content = read(&named(&folder, name), By::File, LIMIT).unwrap();
-            assert_eq!((content.bytes.as_slice(), content.may_be_quoted), (&b"text"[..], true));
+            assert_eq!(
+                (content.bytes.as_slice(), content.may_be_quoted),
+                (&b"text"[..], true)
+            );
         }
-        assert!(read(&named(&folder, "none"), By::Argument, LIMIT).unwrap_err().is_missing());
+        assert!(
+            read(&named(&folder, "none"), By::Argument, LIMIT)
+                .unwrap_err()
+                .is_missing()
+        );
     }
 
     #[test]
     fn a_file_over_the_size_limit_is_refused() {
         let folder = tempdir().unwrap();
         // A sparse file takes no space; it is refused before it is read.
-        File::create(named(&folder, "huge")).unwrap().set_len(1 << 30).unwrap();
+        File::create(named(&folder, "huge"))
+            .unwrap()
+            .set_len(1 << 30)
+            .unwrap();
         let by_path = read(&named(&folder, "huge"), By::Argument, LIMIT).unwrap_err();
         let beside = read_beside(folder.path(), "huge", LIMIT).unwrap_err();
         for said in [said(by_path), said(beside)] {
@@ -314,11 +390,17 @@ mod tests {
         let folder = tempdir().unwrap();
         fs::write(named(&folder, "file"), "text").unwrap();
         let file = File::open(named(&folder, "file")).unwrap();
-        let path = PathBuf::from(format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file)));
+        let path = PathBuf::from(format!(
+            "/dev/fd/{}",
+            std::os::fd::AsRawFd::as_raw_fd(&file)
+        ));
         assert_eq!(read(&path, By::Argument, LIMIT).unwrap().bytes, b"text");
         let (reader, writer) = io::pipe().unwrap();
         drop(writer);
-        let path = PathBuf::from(format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader)));
+        let path = PathBuf::from(format!(
+            "/dev/fd/{}",
+            std::os::fd::AsRawFd::as_raw_fd(&reader)
+        ));
         assert_eq!(read(&path, By::Argument, LIMIT).unwrap().bytes, b"");
         assert!(said(read(&path, By::File, LIMIT).unwrap_err()).contains("not a regular file"));
     }
@@ -336,19 +418,38 @@ mod tests {
         for name in ["traces/lte.down", "./traces/lte.down"] {
             assert_eq!(read_beside(folder.path(), name, LIMIT).unwrap(), b"1\n");
         }
-        let up = format!("../{}/secret", outside.path().file_name().unwrap().to_str().unwrap());
-        for name in [secret.to_str().unwrap(), &up, "traces/../../x", "link", "far/secret", "near/lte.down"] {
+        let up = format!(
+            "../{}/secret",
+            outside.path().file_name().unwrap().to_str().unwrap()
+        );
+        for name in [
+            secret.to_str().unwrap(),
+            &up,
+            "traces/../../x",
+            "link",
+            "far/secret",
+            "near/lte.down",
+        ] {
             let said = said(read_beside(folder.path(), name, LIMIT).expect_err(name));
-            assert!(said.contains("not below") || said.contains("is a symbolic link"), "{name}: {said}");
+            assert!(
+                said.contains("not below") || said.contains("is a symbolic link"),
+                "{name}: {said}"
+            );
         }
-        for name in not_files(&folder).iter().filter(|name| !name.starts_with("to-")) {
+        for name in not_files(&folder)
+            .iter()
+            .filter(|name| !name.starts_with("to-"))
+        {
             let said = said(read_beside(folder.path(), name, LIMIT).expect_err(name));
-            assert!(said.contains("not a regular file") || said.contains("is a folder"), "{name}: {said}");
+            assert!(
+                said.contains("not a regular file") || said.contains("is a folder"),
+                "{name}: {said}"
+            );
         }
     }
 
-    /// Root reads a file for a user who may not: as an argument without quoting, and not at all if another
-    /// file names it.
+    /// Root reads a file for a user who may not: as an argument without quoting, and not at all if
+    /// another file names it.
     #[test]
     #[cfg(target_os = "linux")]
     fn under_sudo_a_file_names_only_files_the_invoking_user_may_read() {
@@ -361,17 +462,40 @@ mod tests {
             fs::write(named(&folder, name), name).unwrap();
             fs::set_permissions(named(&folder, name), fs::Permissions::from_mode(mode)).unwrap();
         }
-        let user = Invoker::named_by(&|name| (name == "SUDO_UID").then(|| "65534".to_owned())).unwrap();
+        let user =
+            Invoker::named_by(&|name| (name == "SUDO_UID").then(|| "65534".to_owned())).unwrap();
         let user = user.as_ref();
         let content = read_for(user, &named(&folder, "secret"), By::Argument, LIMIT).unwrap();
-        assert_eq!((content.bytes.as_slice(), content.may_be_quoted), (&b"secret"[..], false));
-        assert!(read_for(user, &named(&folder, "secret"), By::File, LIMIT).unwrap_err().is_permission());
-        assert!(read_beside_for(user, folder.path(), "secret", LIMIT).unwrap_err().is_permission());
+        assert_eq!(
+            (content.bytes.as_slice(), content.may_be_quoted),
+            (&b"secret"[..], false)
+        );
+        assert!(
+            read_for(user, &named(&folder, "secret"), By::File, LIMIT)
+                .unwrap_err()
+                .is_permission()
+        );
+        assert!(
+            read_beside_for(user, folder.path(), "secret", LIMIT)
+                .unwrap_err()
+                .is_permission()
+        );
         for by in [By::Argument, By::File] {
-            assert!(read_for(user, &named(&folder, "open"), by, LIMIT).unwrap().may_be_quoted);
+            assert!(
+                read_for(user, &named(&folder, "open"), by, LIMIT)
+                    .unwrap()
+                    .may_be_quoted
+            );
         }
-        assert_eq!(read_beside_for(user, folder.path(), "open", LIMIT).unwrap(), b"open");
+        assert_eq!(
+            read_beside_for(user, folder.path(), "open", LIMIT).unwrap(),
+            b"open"
+        );
         // Without sudo, root reads everything.
-        assert!(read_for(None, &named(&folder, "secret"), By::File, LIMIT).unwrap().may_be_quoted);
+        assert!(
+            read_for(None, &named(&folder, "secret"), By::File, LIMIT)
+                .unwrap()
+                .may_be_quoted
+        );
     }
 }

@@ -26,7 +26,8 @@ impl Invoker {
     }
 }
 
-/// Runs `work` with the rights of the invoking user, or with the process's own if there is no such user.
+/// Runs `work` with the rights of the invoking user, or with the process's own if there is no such
+/// user.
 ///
 /// # Errors
 /// If the invoking user is unknown, or the rights cannot be changed; then `work` did not run.
@@ -74,7 +75,9 @@ mod system {
     use std::{env, mem, ptr, thread};
 
     use rustix::process::{Gid, Uid, getegid, geteuid, getgid, getgroups, getuid};
-    use rustix::thread::{set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+    use rustix::thread::{
+        set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
+    };
 
     use super::{GiveUp, Invoker, io};
 
@@ -96,29 +99,47 @@ mod system {
             }
             if !getuid().is_root() {
                 let groups = getgroups()?.into_iter().map(Gid::as_raw).collect();
-                return Ok(Some(Invoker { uid: getuid().as_raw(), gid: getgid().as_raw(), groups }));
+                return Ok(Some(Invoker {
+                    uid: getuid().as_raw(),
+                    gid: getgid().as_raw(),
+                    groups,
+                }));
             }
             Self::named_by(&|name| env::var(name).ok())
         }
 
         /// The user named by `sudo`, `doas` or `pkexec` in the environment; `None` for root.
-        pub(crate) fn named_by(variable: &dyn Fn(&str) -> Option<String>) -> io::Result<Option<Self>> {
+        pub(crate) fn named_by(
+            variable: &dyn Fn(&str) -> Option<String>,
+        ) -> io::Result<Option<Self>> {
             let number = |name: &str| {
-                let wrong = |text: String| io::Error::other(format!("{name} is `{text}`, which is no user"));
-                variable(name).map(|text| text.parse::<u32>().map_err(|_| wrong(text))).transpose()
+                let wrong = |text: String| {
+                    io::Error::other(format!("{name} is `{text}`, which is no user"))
+                };
+                variable(name)
+                    .map(|text| text.parse::<u32>().map_err(|_| wrong(text)))
+                    .transpose()
             };
-            let account = match (number("SUDO_UID")?, number("PKEXEC_UID")?, variable("DOAS_USER")) {
+            let account = match (
+                number("SUDO_UID")?,
+                number("PKEXEC_UID")?,
+                variable("DOAS_USER"),
+            ) {
                 (Some(uid), ..) | (None, Some(uid), _) => Account::of_number(uid)?,
                 (None, None, Some(name)) => Account::of_name(&name)?,
                 (None, None, None) => return Ok(None),
             };
             let gid = number("SUDO_GID")?.unwrap_or(account.gid);
             let groups = account.groups(gid)?;
-            Ok((account.uid != 0).then_some(Invoker { uid: account.uid, gid, groups }))
+            Ok((account.uid != 0).then_some(Invoker {
+                uid: account.uid,
+                gid,
+                groups,
+            }))
         }
 
-        /// Runs `work` with the user's rights in its own thread: files that it opens and programs that it
-        /// starts have no other rights.
+        /// Runs `work` with the user's rights in its own thread: files that it opens and programs
+        /// that it starts have no other rights.
         ///
         /// # Errors
         /// If the rights cannot be changed; then `work` did not run.
@@ -135,15 +156,20 @@ mod system {
 
         /// Gives the calling thread the user's rights. The kernel then drops its capabilities.
         fn take_on(&self) -> io::Result<()> {
-            let groups: Vec<Gid> = self.groups.iter().map(|&group| Gid::from_raw(group)).collect();
+            let groups: Vec<Gid> = self
+                .groups
+                .iter()
+                .map(|&group| Gid::from_raw(group))
+                .collect();
             let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
             set_thread_groups(&groups)?;
             set_thread_res_gid(gid, gid, gid)?;
             Ok(set_thread_res_uid(uid, uid, uid)?)
         }
 
-        /// Gives up root's rights permanently in all threads, in favour of the invoking user, or `nobody` if
-        /// that is root. Programs started later cannot regain them through a set-user-ID bit.
+        /// Gives up root's rights permanently in all threads, in favour of the invoking user, or
+        /// `nobody` if that is root. Programs started later cannot regain them through a
+        /// set-user-ID bit.
         ///
         /// # Errors
         /// If the system refuses; the process must then not continue.
@@ -151,20 +177,34 @@ mod system {
             if !geteuid().is_root() && !getuid().is_root() {
                 return Ok(GiveUp::Nothing);
             }
-            let nobody = || Invoker { uid: NOBODY, gid: NOBODY, groups: vec![] };
+            let nobody = || Invoker {
+                uid: NOBODY,
+                gid: NOBODY,
+                groups: vec![],
+            };
             let user = Self::of_process()?.unwrap_or_else(nobody);
             set_no_new_privs(true)?;
-            let done =
-                |result: libc::c_int| if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
-            // SAFETY: plain system calls on numbers and on a list of the given length. The C library applies
-            // them to all threads.
+            let done = |result: libc::c_int| {
+                if result == 0 {
+                    Ok(())
+                } else {
+                    Err(io::Error::last_os_error())
+                }
+            };
+            // SAFETY: plain system calls on numbers and on a list of the given length. The C
+            // library applies them to all threads.
             unsafe {
                 done(libc::setgroups(user.groups.len(), user.groups.as_ptr()))?;
                 done(libc::setresgid(user.gid, user.gid, user.gid))?;
                 done(libc::setresuid(user.uid, user.uid, user.uid))?;
             }
-            let is_gone = !getuid().is_root() && !geteuid().is_root() && getegid().as_raw() == user.gid;
-            if is_gone { Ok(GiveUp::Became(user.uid)) } else { Err(io::Error::other("root's rights remain")) }
+            let is_gone =
+                !getuid().is_root() && !geteuid().is_root() && getegid().as_raw() == user.gid;
+            if is_gone {
+                Ok(GiveUp::Became(user.uid))
+            } else {
+                Err(io::Error::other("root's rights remain"))
+            }
         }
     }
 
@@ -182,14 +222,24 @@ mod system {
             let found = Self::ask(|entry, buffer, found| unsafe {
                 libc::getpwuid_r(uid, entry, buffer.as_mut_ptr().cast(), buffer.len(), found)
             })?;
-            Ok(found.unwrap_or(Account { name: None, uid, gid: NOBODY }))
+            Ok(found.unwrap_or(Account {
+                name: None,
+                uid,
+                gid: NOBODY,
+            }))
         }
 
         fn of_name(name: &str) -> io::Result<Self> {
             let c_name = CString::new(name)?;
             // SAFETY: as above, and the name ends with a zero.
             let found = Self::ask(|entry, buffer, found| unsafe {
-                libc::getpwnam_r(c_name.as_ptr(), entry, buffer.as_mut_ptr().cast(), buffer.len(), found)
+                libc::getpwnam_r(
+                    c_name.as_ptr(),
+                    entry,
+                    buffer.as_mut_ptr().cast(),
+                    buffer.len(),
+                    found,
+                )
             })?;
             found.ok_or_else(|| io::Error::other(format!("there is no user `{name}`")))
         }
@@ -207,7 +257,11 @@ mod system {
                 (0, false) => {
                     // SAFETY: the name lies in `buffer` and ends with a zero.
                     let name = unsafe { CStr::from_ptr(entry.pw_name) }.to_owned();
-                    Ok(Some(Account { name: Some(name), uid: entry.pw_uid, gid: entry.pw_gid }))
+                    Ok(Some(Account {
+                        name: Some(name),
+                        uid: entry.pw_uid,
+                        gid: entry.pw_gid,
+                    }))
                 }
                 (error, _) => Err(io::Error::from_raw_os_error(error)),
             }
@@ -215,13 +269,16 @@ mod system {
 
         /// All groups of the user, including `gid`.
         fn groups(&self, gid: u32) -> io::Result<Vec<u32>> {
-            let Some(name) = &self.name else { return Ok(vec![gid]) };
+            let Some(name) = &self.name else {
+                return Ok(vec![gid]);
+            };
             let mut groups = vec![0; GROUPS];
             loop {
                 let mut count = libc::c_int::try_from(groups.len()).map_err(io::Error::other)?;
                 // SAFETY: the list has the given length, and the name ends with a zero.
-                let found =
-                    unsafe { libc::getgrouplist(name.as_ptr(), gid, groups.as_mut_ptr(), &mut count) };
+                let found = unsafe {
+                    libc::getgrouplist(name.as_ptr(), gid, groups.as_mut_ptr(), &mut count)
+                };
                 let count = usize::try_from(count).map_err(io::Error::other)?;
                 if found >= 0 {
                     groups.truncate(count);
@@ -253,13 +310,18 @@ mod tests {
     fn the_invoking_user_comes_from_sudo_doas_or_pkexec() {
         let number = |variables| named(variables).unwrap().map(|user| user.uid());
         assert_eq!(number(&[]), None);
-        assert_eq!(number(&[("SUDO_UID", "4321"), ("SUDO_GID", "1234")]), Some(4321));
+        assert_eq!(
+            number(&[("SUDO_UID", "4321"), ("SUDO_GID", "1234")]),
+            Some(4321)
+        );
         assert_eq!(number(&[("PKEXEC_UID", "4321")]), Some(4321));
         assert_eq!(number(&[("DOAS_USER", "nobody")]), Some(65_534));
         // Root under sudo remains root.
         assert_eq!(number(&[("SUDO_UID", "0"), ("SUDO_GID", "0")]), None);
         assert_eq!(number(&[("DOAS_USER", "root")]), None);
-        let groups = named(&[("SUDO_UID", "4321"), ("SUDO_GID", "1234")]).unwrap().unwrap();
+        let groups = named(&[("SUDO_UID", "4321"), ("SUDO_GID", "1234")])
+            .unwrap()
+            .unwrap();
         assert_eq!((groups.gid, groups.groups), (1234, vec![1234]));
     }
 
@@ -281,12 +343,24 @@ mod tests {
         let secret = folder.path().join("secret");
         fs::write(&secret, "x").unwrap();
         fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
-        let user = named(&[("SUDO_UID", "65534"), ("SUDO_GID", "65534")]).unwrap().unwrap();
-        let said = user.act(|| fs::read(&secret).map_err(|error| error.kind())).unwrap();
+        let user = named(&[("SUDO_UID", "65534"), ("SUDO_GID", "65534")])
+            .unwrap()
+            .unwrap();
+        let said = user
+            .act(|| fs::read(&secret).map_err(|error| error.kind()))
+            .unwrap();
         assert_eq!(said, Err(ErrorKind::PermissionDenied));
-        user.act(|| fs::write(folder.path().join("made"), "x")).unwrap().unwrap();
-        assert_eq!(fs::metadata(folder.path().join("made")).unwrap().uid(), 65_534);
-        let started = user.act(|| Command::new("id").arg("-u").output()).unwrap().unwrap();
+        user.act(|| fs::write(folder.path().join("made"), "x"))
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            fs::metadata(folder.path().join("made")).unwrap().uid(),
+            65_534
+        );
+        let started = user
+            .act(|| Command::new("id").arg("-u").output())
+            .unwrap()
+            .unwrap();
         assert_eq!(String::from_utf8_lossy(&started.stdout).trim(), "65534");
         assert_eq!(fs::read(&secret).unwrap(), b"x");
     }
@@ -318,9 +392,19 @@ mod tests {
         let name = "giving_up_root_affects_all_threads";
         for variables in [vec![], vec![("SUDO_UID", "65534"), ("SUDO_GID", "65534")]] {
             let mut child = Command::new(env::current_exe().unwrap());
-            child.args([&format!("rights::tests::{name}"), "--exact", "--nocapture"]).env(ROLE, "1");
-            let output = child.env_remove("SUDO_UID").envs(variables).output().unwrap();
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            child
+                .args([&format!("rights::tests::{name}"), "--exact", "--nocapture"])
+                .env(ROLE, "1");
+            let output = child
+                .env_remove("SUDO_UID")
+                .envs(variables)
+                .output()
+                .unwrap();
+            assert!(
+                output.status.success(),
+                "{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
             assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
         }
     }

@@ -20,7 +20,10 @@ pub enum Trouble {
 
 impl Trouble {
     pub(crate) fn unfit(why: impl Into<String>, help: impl Into<String>) -> Self {
-        Trouble::Unfit { why: why.into(), help: help.into() }
+        Trouble::Unfit {
+            why: why.into(),
+            help: help.into(),
+        }
     }
 
     /// True if there is no such file.
@@ -44,9 +47,10 @@ impl From<Trouble> for io::Error {
     fn from(trouble: Trouble) -> Self {
         match trouble {
             Trouble::Io(error) => error,
-            Trouble::Folder => {
-                io::Error::new(io::ErrorKind::IsADirectory, "it is a folder; name a file in it")
-            }
+            Trouble::Folder => io::Error::new(
+                io::ErrorKind::IsADirectory,
+                "it is a folder; name a file in it",
+            ),
             Trouble::Unfit { why, help } => {
                 io::Error::new(io::ErrorKind::InvalidInput, format!("{why}; {help}"))
             }

@@ -1,26 +1,29 @@
-//! The differential equations: 002, eq. (3), for every route of every user, and the queue of every link.
+//! The differential equations: 002, eq. (3), for every route of every user, and the queue of every
+//! link.
 //!
 //! ```text
 //!   dw_r/dt = x_r (δ_r − drain_r) − β_r λ_r w_r x_r − yielding_r w_r      x_r = w_r/τ_r
 //!   dq_l/dt = y_l (1 − p_l(q_l)) − C_l,  y_l = Σ x_r over l               τ_r = τ⁰_r + Σ_l q_l/C_l
 //! ```
-//! With constant τ the first line divided by τ_r is eq. (3): δ = ψ w/(τ²X²), φ = drain x/τ. p_r is the loss
-//! of the route, 1 − (1 − wire) Π (1 − p_l), and λ_r its loss events per packet: p_r unless losses on the
-//! wire come in bursts, for which [`joulepath_model::network::LossSpec::events`] has the events at the window
-//! w_r. The state holds ln w instead of w, which keeps windows positive, and then the queues q.
+//! With constant τ the first line divided by τ_r is eq. (3): δ = ψ w/(τ²X²), φ = drain x/τ. p_r is
+//! the loss of the route, 1 − (1 − wire) Π (1 − p_l), and λ_r its loss events per packet: p_r
+//! unless losses on the wire come in bursts, for which
+//! [`joulepath_model::network::LossSpec::events`] has the events at the window w_r. The state holds
+//! ln w instead of w, which keeps windows positive, and then the queues q.
 //!
 //! Bounds are projections: a window at its minimum and a queue at 0 do not fall.
 //!
-//! If the buffer of a connection is smaller than its windows, it fills the routes in order of RTT, like a
-//! scheduler that prefers short RTTs; routes with nearly the same RTT share it. In addition X ≤ buffer/max τ:
-//! data on the slowest route in use must arrive before the data-level window moves on. Windows that are not
-//! fully used do not grow.
+//! If the buffer of a connection is smaller than its windows, it fills the routes in order of RTT,
+//! like a scheduler that prefers short RTTs; routes with nearly the same RTT share it. In addition
+//! X ≤ buffer/max τ: data on the slowest route in use must arrive before the data-level window
+//! moves on. Windows that are not fully used do not grow.
 //!
-//! Slow start is also a mean field. e^(−L) is the probability that no packet has been lost so far, with
-//! dL_r/dt = λ_r x_r. With that probability the window doubles per RTT: δ = e^(−L) ln 2 + (1 − e^(−L)) δ_r.
+//! Slow start is also a mean field. e^(−L) is the probability that no packet has been lost so far,
+//! with dL_r/dt = λ_r x_r. With that probability the window doubles per RTT: δ = e^(−L) ln 2 + (1 −
+//! e^(−L)) δ_r.
 //!
-//! A run also integrates the packets that each route has sent, dS_r/dt = x_r, and that each link has served,
-//! dV_l/dt = y_l (1 − p_l) − dq_l/dt ≤ C_l. `transit` computes the arrivals from these.
+//! A run also integrates the packets that each route has sent, dS_r/dt = x_r, and that each link
+//! has served, dV_l/dt = y_l (1 − p_l) − dq_l/dt ≤ C_l. `transit` computes the arrivals from these.
 
 use std::ops::Range;
 
@@ -80,10 +83,15 @@ pub struct Flow {
 impl Flow {
     /// λ_r/p_r; 1 without losses.
     pub(crate) fn events_per_loss(&self) -> f64 {
-        if self.loss > 0.0 { self.events / self.loss } else { 1.0 }
+        if self.loss > 0.0 {
+            self.events / self.loss
+        } else {
+            1.0
+        }
     }
 
-    /// Rate of packets that are sent and not lost, packets/s: at an equilibrium, the rate at the receiver.
+    /// Rate of packets that are sent and not lost, packets/s: at an equilibrium, the rate at the
+    /// receiver.
     pub fn delivered_pps(&self) -> f64 {
         self.rate_pps * (1.0 - self.loss)
     }
@@ -114,20 +122,34 @@ impl<'a> Dynamics<'a> {
         self.network = network;
         self.routes = network.routes();
         self.queues.clear();
-        self.queues.extend((0..network.links.len()).filter(|&l| network.links[l].price.queues()));
+        self.queues
+            .extend((0..network.links.len()).filter(|&l| network.links[l].price.queues()));
         self.least_log.clear();
-        self.least_log.extend(network.users.iter().map(|user| libm::log(user.least_window)));
+        self.least_log.extend(
+            network
+                .users
+                .iter()
+                .map(|user| libm::log(user.least_window)),
+        );
         self.flows.clear();
         self.flows.resize(self.routes, Flow::default());
-        for of_links in [&mut self.link_loss, &mut self.link_delay_s, &mut self.load_pps] {
+        for of_links in [
+            &mut self.link_loss,
+            &mut self.link_delay_s,
+            &mut self.load_pps,
+        ] {
             of_links.clear();
             of_links.resize(network.links.len(), 0.0);
         }
     }
 
-    /// The equations of `network` with slow start until the first loss, and with the counters of a run.
+    /// The equations of `network` with slow start until the first loss, and with the counters of a
+    /// run.
     pub fn with_slow_start(network: &'a Network) -> Self {
-        Dynamics { slow_start: true, ..Self::new(network) }
+        Dynamics {
+            slow_start: true,
+            ..Self::new(network)
+        }
     }
 
     /// Length of a state.
@@ -186,13 +208,23 @@ impl<'a> Dynamics<'a> {
     pub(crate) fn paths_of(&mut self, u: usize, state: &[f64]) -> Vec<Path> {
         self.look_at_links(state);
         self.look_at_routes(state);
-        let first: usize = self.network.users[..u].iter().map(|user| user.routes.len()).sum();
-        let routes = self.network.users[u].routes.iter().zip(&self.flows[first..]);
-        routes.filter(|(route, _)| route.active).map(|(route, flow)| self.path(route, flow, state)).collect()
+        let first: usize = self.network.users[..u]
+            .iter()
+            .map(|user| user.routes.len())
+            .sum();
+        let routes = self.network.users[u]
+            .routes
+            .iter()
+            .zip(&self.flows[first..]);
+        routes
+            .filter(|(route, _)| route.active)
+            .map(|(route, flow)| self.path(route, flow, state))
+            .collect()
     }
 
-    /// The routes of each user with windows of one packet, as its controller sees them. `None` unless all
-    /// routes are in use and only their windows can change, not their RTT, loss or energy per bit.
+    /// The routes of each user with windows of one packet, as its controller sees them. `None`
+    /// unless all routes are in use and only their windows can change, not their RTT, loss or
+    /// energy per bit.
     pub(crate) fn unit_paths(&mut self, user: &User) -> Option<&[Path]> {
         if !self.queues.is_empty() {
             return None;
@@ -201,7 +233,8 @@ impl<'a> Dynamics<'a> {
         self.paths.clear();
         for route in &user.routes {
             let flow = self.flow(route, 0.0);
-            let loss_is_seen = route.bursts.is_empty() && (LEAST_LOSS..=MOST_LOSS).contains(&flow.loss);
+            let loss_is_seen =
+                route.bursts.is_empty() && (LEAST_LOSS..=MOST_LOSS).contains(&flow.loss);
             let energy_is_fixed = route.cost.sunk.0 == 0.0 || route.cost.packet_bits == 0.0;
             if !(route.active && loss_is_seen && energy_is_fixed) {
                 return None;
@@ -226,22 +259,41 @@ impl<'a> Dynamics<'a> {
         }
     }
 
-    /// Largest relative imbalance in the last evaluated state: between gain and loss of a window, or between
-    /// arrivals and departures of a queue. A window or queue that its bound keeps from falling counts as
-    /// balanced.
+    /// Largest relative imbalance in the last evaluated state: between gain and loss of a window,
+    /// or between arrivals and departures of a queue. A window or queue that its bound keeps from
+    /// falling counts as balanced.
     pub(crate) fn residual(&self, derivative: &[f64]) -> f64 {
         let of_window = |r: usize| {
-            let Flow { gain, loss_rate, rate_pps, window, .. } = self.flows[r];
+            let Flow {
+                gain,
+                loss_rate,
+                rate_pps,
+                window,
+                ..
+            } = self.flows[r];
             // wVegas has neither gain nor loss at its equilibrium.
             let unit = rate_pps / window / window.max(1.0);
             let scale = gain.max(loss_rate).max(LEAST_SCALE * unit);
-            if scale > 0.0 { derivative[r].abs() / scale } else { 0.0 }
+            if scale > 0.0 {
+                derivative[r].abs() / scale
+            } else {
+                0.0
+            }
         };
         let of_queue = |position: usize| {
             derivative[position].abs() / self.network.links[self.link_at(position)].capacity_pps
         };
-        let all = self.windows().map(of_window).chain(self.queues().map(of_queue));
-        all.fold(0.0, |most, one| if one > most || one.is_nan() { one } else { most })
+        let all = self
+            .windows()
+            .map(of_window)
+            .chain(self.queues().map(of_queue));
+        all.fold(0.0, |most, one| {
+            if one > most || one.is_nan() {
+                one
+            } else {
+                most
+            }
+        })
     }
 
     /// True if `state[position]` is on its bound and would fall below it.
@@ -279,9 +331,14 @@ impl<'a> Dynamics<'a> {
         for (position, &link) in self.queues().zip(&self.queues) {
             let entering = self.load_pps[link] * (1.0 - self.link_loss[link]);
             let change = entering - network.links[link].capacity_pps;
-            derivative[position] = if state[position] <= 0.0 { change.max(0.0) } else { change };
+            derivative[position] = if state[position] <= 0.0 {
+                change.max(0.0)
+            } else {
+                change
+            };
             if self.slow_start {
-                derivative[self.served().start + (position - self.routes)] = entering - derivative[position];
+                derivative[self.served().start + (position - self.routes)] =
+                    entering - derivative[position];
             }
         }
     }
@@ -297,7 +354,11 @@ impl<'a> Dynamics<'a> {
             self.link_loss[link] = spec.price.loss(queue);
             // A link that is down causes no delay: no route over it carries data.
             let is_up = spec.capacity_pps > 0.0;
-            self.link_delay_s[link] = if is_up { queue / spec.capacity_pps } else { 0.0 };
+            self.link_delay_s[link] = if is_up {
+                queue / spec.capacity_pps
+            } else {
+                0.0
+            };
         }
     }
 
@@ -322,10 +383,21 @@ impl<'a> Dynamics<'a> {
 
     fn flow(&self, route: &Route, log_window: f64) -> Flow {
         if !route.active {
-            return Flow { rtt_s: route.base_rtt_s, ..Flow::default() };
+            return Flow {
+                rtt_s: route.base_rtt_s,
+                ..Flow::default()
+            };
         }
-        let delay_s: f64 = route.links.iter().map(|&link| self.link_delay_s[link]).sum();
-        let delivered: f64 = route.links.iter().map(|&link| 1.0 - self.link_loss[link]).product();
+        let delay_s: f64 = route
+            .links
+            .iter()
+            .map(|&link| self.link_delay_s[link])
+            .sum();
+        let delivered: f64 = route
+            .links
+            .iter()
+            .map(|&link| 1.0 - self.link_loss[link])
+            .product();
         let (window, rtt_s) = (libm::exp(log_window), route.base_rtt_s + delay_s);
         Flow {
             window,
@@ -348,7 +420,10 @@ impl<'a> Dynamics<'a> {
         let mut slowest_s: f64 = 0.0;
         for r in 0..flows.len() {
             let Flow { window, rtt_s, .. } = flows[r];
-            let faster = flows.iter().map(|other| other.window * precedence(other.rtt_s, rtt_s)).sum::<f64>();
+            let faster = flows
+                .iter()
+                .map(|other| other.window * precedence(other.rtt_s, rtt_s))
+                .sum::<f64>();
             // A route takes part with one half in its own sum.
             let left = (buffer - faster + 0.5 * window).max(0.0);
             let under_way = window.min(left);
@@ -358,11 +433,20 @@ impl<'a> Dynamics<'a> {
         }
         let waiting = flows.iter().map(|flow| flow.rate_pps).sum::<f64>() * slowest_s;
         if waiting > buffer {
-            flows.iter_mut().for_each(|flow| flow.rate_pps *= buffer / waiting);
+            flows
+                .iter_mut()
+                .for_each(|flow| flow.rate_pps *= buffer / waiting);
         }
     }
 
-    fn move_windows(&mut self, user: &User, least: f64, first: usize, state: &[f64], derivative: &mut [f64]) {
+    fn move_windows(
+        &mut self,
+        user: &User,
+        least: f64,
+        first: usize,
+        state: &[f64],
+        derivative: &mut [f64],
+    ) {
         self.paths.clear();
         self.members.clear();
         for (i, route) in user.routes.iter().enumerate() {
@@ -400,15 +484,22 @@ impl<'a> Dynamics<'a> {
                 + per_packet * (forces.drain - growth.min(0.0))
                 + forces.yielding;
             let change = flow.gain - flow.loss_rate;
-            derivative[r] = if state[r] <= least { change.max(0.0) } else { change };
+            derivative[r] = if state[r] <= least {
+                change.max(0.0)
+            } else {
+                change
+            };
         }
     }
 
     fn path(&self, route: &Route, flow: &Flow, state: &[f64]) -> Path {
         let loss = flow.events.clamp(LEAST_LOSS, MOST_LOSS);
         let cost = &route.cost;
-        let rate_bps =
-            if cost.packet_bits > 0.0 { flow.delivered_pps() * cost.packet_bits } else { f64::INFINITY };
+        let rate_bps = if cost.packet_bits > 0.0 {
+            flow.delivered_pps() * cost.packet_bits
+        } else {
+            f64::INFINITY
+        };
         Path {
             w: flow.window,
             tau: flow.rtt_s,
@@ -416,7 +507,8 @@ impl<'a> Dynamics<'a> {
             tau_base: route.base_rtt_s,
             l: 1.0 / loss,
             p: loss,
-            e: energy_per_delivered_bit(cost.slope, cost.sunk, rate_bps, flow.loss.min(MOST_LOSS)).0,
+            e: energy_per_delivered_bit(cost.slope, cost.sunk, rate_bps, flow.loss.min(MOST_LOSS))
+                .0,
             alpha: cost.share,
             u: self.excess(route, state) + cost.relative_energy,
             group: route.group,
@@ -426,15 +518,17 @@ impl<'a> Dynamics<'a> {
     /// Σ (Q − Q̄)⁺/Q̄ over the links of a route.
     fn excess(&self, route: &Route, state: &[f64]) -> f64 {
         let of_link = |&link: &LinkIndex| {
-            let Some(queue) = self.queues.iter().position(|&l| l == link) else { return 0.0 };
+            let Some(queue) = self.queues.iter().position(|&l| l == link) else {
+                return 0.0;
+            };
             (state[self.routes + queue] / self.network.links[link].price.target() - 1.0).max(0.0)
         };
         route.links.iter().map(of_link).sum()
     }
 }
 
-/// Part of the data on a route with RTT `other_s` that comes before that on a route with `rtt_s`: 1 if it is
-/// faster, 0 if it is slower.
+/// Part of the data on a route with RTT `other_s` that comes before that on a route with `rtt_s`: 1
+/// if it is faster, 0 if it is slower.
 fn precedence(other_s: f64, rtt_s: f64) -> f64 {
     let scale_s = (SAME_RTT * other_s.max(rtt_s)).max(f64::MIN_POSITIVE);
     (0.5 + 0.5 * (rtt_s - other_s) / scale_s).clamp(0.0, 1.0)

@@ -1,9 +1,9 @@
 //! Energy of a run: the meter of the packet engine with the mean rates of the fluid.
 //!
-//! In every tick the meter gets the tick's bytes as one burst per interface and direction, of at least one
-//! packet. So a radio is active, idle or in its tail as with packets. Below one packet per tick the meter
-//! gets each packet separately. Ticks are shorter than any gap that the models distinguish from continuous
-//! traffic.
+//! In every tick the meter gets the tick's bytes as one burst per interface and direction, of at
+//! least one packet. So a radio is active, idle or in its tail as with packets. Below one packet
+//! per tick the meter gets each packet separately. Ticks are shorter than any gap that the models
+//! distinguish from continuous traffic.
 
 use joulepath_model::energy::InterfaceModel;
 use joulepath_model::energy::Traffic;
@@ -49,7 +49,11 @@ struct Pending {
 
 impl Metering<'_> {
     /// The energy of one device, and its energy up to each sample by path of the group, J.
-    pub(crate) fn run(&self, samples: &[Sample], each: bool) -> (EnergyReading, Vec<EnergyReading>) {
+    pub(crate) fn run(
+        &self,
+        samples: &[Sample],
+        each: bool,
+    ) -> (EnergyReading, Vec<EnergyReading>) {
         let specs = &self.scenario.paths;
         let model = |&path: &usize| specs[path].energy.model.clone();
         let models: Vec<InterfaceModel> = self.group.paths.iter().map(model).collect();
@@ -61,7 +65,9 @@ impl Metering<'_> {
         let mut pending = vec![Pending::default(); self.member.paths.len()];
         let mut began = false;
         let mut readings = vec![];
-        let end_s = self.completed_s.unwrap_or(self.scenario.duration.as_secs_f64());
+        let end_s = self
+            .completed_s
+            .unwrap_or(self.scenario.duration.as_secs_f64());
         for pair in samples.windows(2) {
             let seconds = pair[1].time_s.min(end_s) - pair[0].time_s;
             let ticks = (seconds / tick_s).ceil().max(1.0);
@@ -96,7 +102,11 @@ impl Metering<'_> {
 
     fn interface(&self, route: usize) -> usize {
         let of_path = |path: &usize| *path == self.member.paths[route];
-        self.group.paths.iter().position(of_path).expect("selected from the group's paths")
+        self.group
+            .paths
+            .iter()
+            .position(of_path)
+            .expect("selected from the group's paths")
     }
 
     fn tick_s(&self, meter: &DeviceMeter) -> f64 {
@@ -109,7 +119,9 @@ impl Metering<'_> {
             Nanos::ZERO => LONGEST_TICK_S,
             patience => patience.as_secs_f64() / 2.0,
         };
-        let least = (0..self.group.paths.len()).map(of).fold(LONGEST_TICK_S, f64::min);
+        let least = (0..self.group.paths.len())
+            .map(of)
+            .fold(LONGEST_TICK_S, f64::min);
         least.max(SHORTEST_TICK_S)
     }
 
@@ -137,7 +149,9 @@ impl Metering<'_> {
                 is_open: pair[1].flows[r].rate_pps > 0.0,
             }
         };
-        (self.first..self.first + self.member.paths.len()).map(pace).collect()
+        (self.first..self.first + self.member.paths.len())
+            .map(pace)
+            .collect()
     }
 
     /// Meters the data and ACKs of one tick.
@@ -152,7 +166,11 @@ impl Metering<'_> {
     ) {
         let transport = &self.scenario.transport;
         let segment = (transport.mss.0 + transport.header.0) as f64;
-        let acks = if transport.delayed_ack.is_some() { 0.5 } else { 1.0 };
+        let acks = if transport.delayed_ack.is_some() {
+            0.5
+        } else {
+            1.0
+        };
         let ack_bytes = flow.delivered_pps * acks * transport.ack_size.0 as f64 * tick_s;
         let least_ack = transport.ack_size.0 as f64;
         let (least_down, least_up) = match self.group.direction {
@@ -174,8 +192,18 @@ impl Metering<'_> {
             if *bytes >= least {
                 // A tick of 0.1 s holds less than 4 GB up to 300 Gbit/s.
                 let whole = bytes.floor().min(f64::from(u32::MAX));
-                let link = if traffic == Traffic::Down { links.0 } else { links.1 };
-                meter.on_packet(interface, now, whole as u32, traffic, self.air(link, now, whole));
+                let link = if traffic == Traffic::Down {
+                    links.0
+                } else {
+                    links.1
+                };
+                meter.on_packet(
+                    interface,
+                    now,
+                    whole as u32,
+                    traffic,
+                    self.air(link, now, whole),
+                );
                 *bytes -= whole;
             }
         };
@@ -189,7 +217,8 @@ impl Metering<'_> {
             Some(RateSpec::Constant(rate)) => rate.bps() as f64,
             Some(RateSpec::Steps(steps)) => {
                 let next = steps.partition_point(|(at, _)| *at <= now);
-                next.checked_sub(1).map_or(0.0, |at| steps[at].1.bps() as f64)
+                next.checked_sub(1)
+                    .map_or(0.0, |at| steps[at].1.bps() as f64)
             }
             Some(RateSpec::LogNormal { mean, .. }) => mean.bps() as f64,
             Some(RateSpec::Unlimited | RateSpec::Trace(_)) | None => 0.0,
@@ -202,11 +231,19 @@ impl Metering<'_> {
             return;
         }
         let packet_bits = self.scenario.transport.mss.0 as f64 * 8.0;
-        let rate_bps: f64 = flows.iter().map(|flow| flow.delivered_pps * packet_bits).sum();
+        let rate_bps: f64 = flows
+            .iter()
+            .map(|flow| flow.delivered_pps * packet_bits)
+            .sum();
         let open = || flows.iter().filter(|flow| flow.is_open);
         let count = open().count() as u32;
         let rtt_s = open().map(|flow| flow.rtt_s).sum::<f64>() / f64::from(count.max(1));
         let rate = BitRate::from_bps(rate_bps as u64);
-        meter.host_sample(Nanos::from_secs_f64(at_s), rate, Nanos::from_secs_f64(rtt_s), count);
+        meter.host_sample(
+            Nanos::from_secs_f64(at_s),
+            rate,
+            Nanos::from_secs_f64(rtt_s),
+            count,
+        );
     }
 }

@@ -1,12 +1,12 @@
 //! Equilibria: roots of the dynamics, each with a certificate.
 //!
-//! Pseudo-transient continuation (Kelley and Keyes 1998): implicit Euler steps that get longer as the
-//! imbalance falls. So the search first follows the dynamics and then becomes Newton's method. It leaves out
-//! windows and queues that their bounds keep from falling.
+//! Pseudo-transient continuation (Kelley and Keyes 1998): implicit Euler steps that get longer as
+//! the imbalance falls. So the search first follows the dynamics and then becomes Newton's method.
+//! It leaves out windows and queues that their bounds keep from falling.
 //!
-//! If a controller gives everything to one path, the windows of the others decay, dw/dt ∝ −w², and Newton's
-//! method in ln w takes one step per e-fold. So the first search is hasty: it sets a window that would still
-//! fall at its minimum to the minimum at once.
+//! If a controller gives everything to one path, the windows of the others decay, dw/dt ∝ −w², and
+//! Newton's method in ln w takes one step per e-fold. So the first search is hasty: it sets a
+//! window that would still fall at its minimum to the minimum at once.
 //!
 //! If there is a closed form, the search starts there and needs no step.
 
@@ -25,8 +25,8 @@ const MOST_STEPS: usize = 1000;
 const PATIENT_STEPS: usize = 60;
 /// A step of this length is a Newton step, s.
 const NEWTON_S: f64 = 1e12;
-/// Longest step after the search has jumped back and forth for the first time, s; half of it after the second
-/// time, and so on.
+/// Longest step after the search has jumped back and forth for the first time, s; half of it after
+/// the second time, and so on.
 const LONGEST_AFTER_LEAP_S: f64 = 1e4;
 /// If a step leaves more than this share of the imbalance, a window is decaying.
 const STALLED: f64 = 0.8;
@@ -55,7 +55,8 @@ pub struct Equilibrium {
 /// Evidence that a state is an equilibrium.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Certificate {
-    /// Largest relative imbalance between a window's gains and losses, or a queue's arrivals and departures.
+    /// Largest relative imbalance between a window's gains and losses, or a queue's arrivals and
+    /// departures.
     pub residual: f64,
     /// Length of the next Newton step, e-folds or packets: about the distance from the exact root.
     pub distance: f64,
@@ -87,8 +88,8 @@ impl Equilibrium {
     }
 }
 
-/// Equilibria of several networks in the same memory. The results are those of [`Network::equilibrium`], but
-/// computed faster for many small networks.
+/// Equilibria of several networks in the same memory. The results are those of
+/// [`Network::equilibrium`], but computed faster for many small networks.
 pub fn equilibria_of(networks: &[Network]) -> impl Iterator<Item = Result<Equilibrium, NotFound>> {
     let mut search: Option<Search<'_>> = None;
     networks.iter().map(move |network| match &mut search {
@@ -109,8 +110,8 @@ impl Network {
         Search::new(self).equilibrium()
     }
 
-    /// All equilibria found from many starts: moderate, small and large windows, and each route's window far
-    /// above the others. The first is that of [`Self::equilibrium`].
+    /// All equilibria found from many starts: moderate, small and large windows, and each route's
+    /// window far above the others. The first is that of [`Self::equilibrium`].
     pub fn equilibria(&self) -> Vec<Equilibrium> {
         let mut search = Search::new(self);
         let moderate: Vec<f64> = self.moderate_windows().collect();
@@ -120,7 +121,9 @@ impl Network {
             moderate.iter().enumerate().map(one).collect::<Vec<_>>()
         };
         let mut found: Vec<Equilibrium> = search.equilibrium().into_iter().collect();
-        let starts = [scaled(0.05), scaled(20.0)].into_iter().chain((0..moderate.len()).map(favoured));
+        let starts = [scaled(0.05), scaled(20.0)]
+            .into_iter()
+            .chain((0..moderate.len()).map(favoured));
         for windows in starts {
             if let Ok(equilibrium) = search.settle(&windows)
                 && !found.iter().any(|known| known.is_near(&equilibrium))
@@ -133,14 +136,25 @@ impl Network {
 
     /// Windows of a TCP with the fixed loss of each route; 20 packets for a route without loss.
     fn moderate_windows(&self) -> impl Iterator<Item = f64> {
-        let window = |loss: f64| if loss > 0.0 { (2.0 / loss).sqrt() } else { 20.0 };
-        self.users.iter().flat_map(move |user| user.routes.iter().map(move |route| window(route.loss)))
+        let window = |loss: f64| {
+            if loss > 0.0 {
+                (2.0 / loss).sqrt()
+            } else {
+                20.0
+            }
+        };
+        self.users
+            .iter()
+            .flat_map(move |user| user.routes.iter().map(move |route| window(route.loss)))
     }
 }
 
 impl Equilibrium {
     fn is_near(&self, other: &Equilibrium) -> bool {
-        self.state.iter().zip(&other.state).all(|(a, b)| (a - b).abs() <= SAME * (1.0 + a.abs()))
+        self.state
+            .iter()
+            .zip(&other.state)
+            .all(|(a, b)| (a - b).abs() <= SAME * (1.0 + a.abs()))
     }
 }
 
@@ -196,13 +210,19 @@ impl<'n> Search<'n> {
 
     fn resize(&mut self) {
         let n = self.dynamics.dimension();
-        for numbers in [&mut self.state, &mut self.derivative, &mut self.nearby, &mut self.moved] {
+        for numbers in [
+            &mut self.state,
+            &mut self.derivative,
+            &mut self.nearby,
+            &mut self.moved,
+        ] {
             numbers.clear();
             numbers.resize(n, 0.0);
         }
     }
 
-    /// Starts from the closed form if there is one and it is an equilibrium; otherwise from moderate windows.
+    /// Starts from the closed form if there is one and it is an equilibrium; otherwise from
+    /// moderate windows.
     fn equilibrium(&mut self) -> Result<Equilibrium, NotFound> {
         if self.start_at_closed_form() {
             self.dynamics.project(&mut self.state);
@@ -250,8 +270,13 @@ impl<'n> Search<'n> {
             Ok(found) => return Ok(found),
             Err(missed) => missed,
         };
-        let later = self.dynamics.trajectory(&start, &[0.0, PATIENCE_S]).map_err(|_| missed)?;
-        let Some(state) = later.states.last() else { return Err(missed) };
+        let later = self
+            .dynamics
+            .trajectory(&start, &[0.0, PATIENCE_S])
+            .map_err(|_| missed)?;
+        let Some(state) = later.states.last() else {
+            return Err(missed);
+        };
         self.state.copy_from_slice(state);
         self.search(Haste::Patient)
     }
@@ -262,11 +287,16 @@ impl<'n> Search<'n> {
         self.dynamics.project(&mut self.state);
         let mut residual = self.look();
         // The first step is the time in which the fastest window changes by half.
-        let fastest =
-            self.derivative[self.dynamics.windows()].iter().fold(1e-9, |most: f64, d| most.max(d.abs()));
+        let fastest = self.derivative[self.dynamics.windows()]
+            .iter()
+            .fold(1e-9, |most: f64, d| most.max(d.abs()));
         let mut time_s = 0.5 / fastest;
         let mut longest_s = NEWTON_S;
-        let most_steps = if haste == Haste::Hasty { PATIENT_STEPS } else { MOST_STEPS };
+        let most_steps = if haste == Haste::Hasty {
+            PATIENT_STEPS
+        } else {
+            MOST_STEPS
+        };
         for steps in 0..most_steps {
             if residual <= TOLERANCE {
                 return Ok(self.certified(residual, steps));
@@ -285,18 +315,25 @@ impl<'n> Search<'n> {
                 residual = self.look();
             }
             if self.central && residual > before {
-                // The steps jump back and forth between the branches of a maximum. From now on they follow
-                // the dynamics more closely.
+                // The steps jump back and forth between the branches of a maximum. From now on they
+                // follow the dynamics more closely.
                 longest_s = 0.5 * longest_s.min(LONGEST_AFTER_LEAP_S);
             }
             let faster = (before / residual).clamp(0.3, 10.0);
-            time_s *= if residual < 1e-2 { faster * 4.0 } else { faster.max(1.3) };
+            time_s *= if residual < 1e-2 {
+                faster * 4.0
+            } else {
+                faster.max(1.3)
+            };
             time_s = time_s.min(longest_s);
             if !residual.is_finite() {
                 break;
             }
         }
-        Err(NotFound { residual, steps: most_steps })
+        Err(NotFound {
+            residual,
+            steps: most_steps,
+        })
     }
 
     /// Evaluates the dynamics, finds the free positions, and returns the residual.
@@ -305,22 +342,29 @@ impl<'n> Search<'n> {
         let residual = self.dynamics.residual(&self.derivative);
         let (dynamics, state, derivative) = (&self.dynamics, &self.state, &self.derivative);
         self.free.clear();
-        self.free.extend((0..state.len()).filter(|&i| !dynamics.is_held(state, derivative, i)));
+        self.free
+            .extend((0..state.len()).filter(|&i| !dynamics.is_held(state, derivative, i)));
         residual
     }
 
-    /// Among the windows that fall and would also fall at their minimum, the window with the lowest ratio of
-    /// gain to loss.
+    /// Among the windows that fall and would also fall at their minimum, the window with the lowest
+    /// ratio of gain to loss.
     fn loser(&mut self) -> Option<usize> {
         let (flows, derivative) = (&self.dynamics.flows, &self.derivative);
         let part_gained = |&i: &usize| flows[i].gain / flows[i].loss_rate;
         let windows = self.dynamics.windows();
-        let falling = self.free.iter().copied().filter(|i| windows.contains(i) && derivative[*i] < 0.0);
+        let falling = self
+            .free
+            .iter()
+            .copied()
+            .filter(|i| windows.contains(i) && derivative[*i] < 0.0);
         let loser = falling.min_by(|a, b| part_gained(a).total_cmp(&part_gained(b)))?;
         self.nearby.copy_from_slice(&self.state);
         self.nearby[loser] = self.dynamics.least_of(loser);
         self.dynamics.evaluate(&self.nearby, &mut self.moved);
-        let Flow { gain, loss_rate, .. } = self.dynamics.flows[loser];
+        let Flow {
+            gain, loss_rate, ..
+        } = self.dynamics.flows[loser];
         (gain < loss_rate).then_some(loser)
     }
 
@@ -329,14 +373,19 @@ impl<'n> Search<'n> {
         self.differentiate();
         let n = self.free.len();
         self.jacobian.iter_mut().for_each(|entry| *entry = -*entry);
-        self.jacobian.iter_mut().step_by(n + 1).for_each(|diagonal| *diagonal += 1.0 / time_s);
+        self.jacobian
+            .iter_mut()
+            .step_by(n + 1)
+            .for_each(|diagonal| *diagonal += 1.0 / time_s);
         self.step.clear();
-        self.step.extend(self.free.iter().map(|&i| self.derivative[i]));
+        self.step
+            .extend(self.free.iter().map(|&i| self.derivative[i]));
         solve(&self.jacobian, &mut self.step)
     }
 
-    /// Derivatives of the free positions by the free positions, with forward or central differences. Between
-    /// the branches of a maximum only central differences are right if both its arguments change.
+    /// Derivatives of the free positions by the free positions, with forward or central
+    /// differences. Between the branches of a maximum only central differences are right if both
+    /// its arguments change.
     fn differentiate(&mut self) {
         self.jacobian.clear();
         self.jacobian.reserve(self.free.len() * self.free.len());
@@ -364,7 +413,11 @@ impl<'n> Search<'n> {
     fn advance(&mut self) {
         let windows = self.dynamics.windows();
         for (&i, &change) in self.free.iter().zip(&self.step) {
-            let longest = if windows.contains(&i) { LONGEST } else { LONGEST * (10.0 + self.state[i]) };
+            let longest = if windows.contains(&i) {
+                LONGEST
+            } else {
+                LONGEST * (10.0 + self.state[i])
+            };
             self.state[i] += change.clamp(-longest, longest);
         }
         self.dynamics.project(&mut self.state);
@@ -374,12 +427,23 @@ impl<'n> Search<'n> {
         // Differences evaluate the dynamics at other states.
         let flows = self.dynamics.flows().to_vec();
         let longest = |step: &[f64]| step.iter().fold(0.0, |most: f64, d| most.max(d.abs()));
-        let distance = if self.find_step(f64::INFINITY) { longest(&self.step) } else { f64::INFINITY };
+        let distance = if self.find_step(f64::INFINITY) {
+            longest(&self.step)
+        } else {
+            f64::INFINITY
+        };
         let queues = self.dynamics.queues();
         Equilibrium {
             flows,
-            queues: queues.map(|i| (self.dynamics.link_at(i), self.state[i])).collect(),
-            certificate: Certificate { residual, distance, held: self.state.len() - self.free.len(), steps },
+            queues: queues
+                .map(|i| (self.dynamics.link_at(i), self.state[i]))
+                .collect(),
+            certificate: Certificate {
+                residual,
+                distance,
+                held: self.state.len() - self.free.len(),
+                steps,
+            },
             state: self.state.clone(),
         }
     }
@@ -394,8 +458,8 @@ fn solve(matrix: &[f64], right: &mut [f64]) -> bool {
         4 => solve_small::<4>(matrix, right),
         n => {
             let mut solution = DVector::from_column_slice(right);
-            let is_solved =
-                LU::<f64, Dyn, Dyn>::new(DMatrix::from_column_slice(n, n, matrix)).solve_mut(&mut solution);
+            let is_solved = LU::<f64, Dyn, Dyn>::new(DMatrix::from_column_slice(n, n, matrix))
+                .solve_mut(&mut solution);
             right.copy_from_slice(solution.as_slice());
             is_solved
         }
@@ -408,7 +472,8 @@ where
     Const<N>: DimMin<Const<N>, Output = Const<N>>,
 {
     let mut solution = SVector::<f64, N>::from_column_slice(right);
-    let is_solved = LU::new(SMatrix::<f64, N, N>::from_column_slice(matrix)).solve_mut(&mut solution);
+    let is_solved =
+        LU::new(SMatrix::<f64, N, N>::from_column_slice(matrix)).solve_mut(&mut solution);
     right.copy_from_slice(solution.as_slice());
     is_solved
 }
@@ -439,8 +504,17 @@ mod tests {
             relative_energy,
             ..Cost::default()
         });
-        ((1e-4f64.ln()..3e-2f64.ln()), (5e-3f64.ln()..0.3f64.ln()), energy, 0usize..2)
-            .prop_map(|(loss, rtt, cost, group)| Route { cost, group, ..Route::fixed(loss.exp(), rtt.exp()) })
+        (
+            (1e-4f64.ln()..3e-2f64.ln()),
+            (5e-3f64.ln()..0.3f64.ln()),
+            energy,
+            0usize..2,
+        )
+            .prop_map(|(loss, rtt, cost, group)| Route {
+                cost,
+                group,
+                ..Route::fixed(loss.exp(), rtt.exp())
+            })
     }
 
     /// All laws with a closed form.
@@ -449,12 +523,15 @@ mod tests {
             let controller = Controller::by_name(name).expect("a controller");
             let mut connection = Connection::new(2);
             for (param, value) in params {
-                controller.set_param(&mut connection, param, value).expect("a parameter");
+                controller
+                    .set_param(&mut connection, param, value)
+                    .expect("a parameter");
             }
             Law::of(controller, &connection).expect("a controller with a law")
         };
         let plain = [
-            "reno", "cubic", "ewtcp", "coupled", "lia", "hybrid", "olia", "mveno", "ecmtcp", "emreno", "dwc",
+            "reno", "cubic", "ewtcp", "coupled", "lia", "hybrid", "olia", "mveno", "ecmtcp",
+            "emreno", "dwc",
         ];
         let mut laws: Vec<Law> = plain.iter().map(|name| with(name, &[])).collect();
         laws.extend([
@@ -463,8 +540,15 @@ mod tests {
             with("coupled", &[("epsilon", "0.7")]),
             with("dwc", &[("groups", "all")]),
             with("edts", &[("kappa", "0.0001")]),
-            Law::Ecmtcp { ratio: EnergyRatio::Delivery },
-            Law::Dts { c: 0.5, shape: Shape::Intended, latest: true, kappa: 0.0 },
+            Law::Ecmtcp {
+                ratio: EnergyRatio::Delivery,
+            },
+            Law::Dts {
+                c: 0.5,
+                shape: Shape::Intended,
+                latest: true,
+                kappa: 0.0,
+            },
         ]);
         laws
     }
@@ -474,7 +558,8 @@ mod tests {
             cases: 100, failure_persistence: None, ..ProptestConfig::default()
         })]
 
-        /// The search, which does not use the closed form, reaches the same windows by the dynamics.
+        /// The search, which does not use the closed form, reaches the same windows by the
+        /// dynamics.
         #[test]
         fn closed_forms_are_where_the_search_settles(
             routes in proptest::collection::vec(any_route(), 1..=5),
@@ -495,17 +580,25 @@ mod tests {
         }
     }
 
-    /// LIA's windows on these routes are 715.5 · 0.05 and 178.9 · 0.1, 53.7 packets in total; the buffer of
-    /// 40 limits them. The closed form ignores buffers, so the search must start elsewhere.
+    /// LIA's windows on these routes are 715.5 · 0.05 and 178.9 · 0.1, 53.7 packets in total; the
+    /// buffer of 40 limits them. The closed form ignores buffers, so the search must start
+    /// elsewhere.
     #[test]
     fn a_closed_form_that_is_no_equilibrium_is_rejected() {
         let routes = vec![Route::fixed(0.001, 0.05), Route::fixed(0.002, 0.1)];
         let mut network = Network::of_one(Law::Lia, routes);
-        assert_eq!(network.equilibrium().map(|found| found.certificate.steps), Ok(0));
+        assert_eq!(
+            network.equilibrium().map(|found| found.certificate.steps),
+            Ok(0)
+        );
         network.users[0].buffer = 40.0;
         let bounded = network.equilibrium().expect("an equilibrium");
         assert!(bounded.certificate.steps > 0, "{:?}", bounded.certificate);
-        let under_way: f64 = bounded.flows.iter().map(|flow| flow.rate_pps * flow.rtt_s).sum();
+        let under_way: f64 = bounded
+            .flows
+            .iter()
+            .map(|flow| flow.rate_pps * flow.rtt_s)
+            .sum();
         assert!(under_way < 40.000_01, "{under_way}");
     }
 }

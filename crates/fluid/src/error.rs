@@ -4,11 +4,12 @@ use joulepath_control::SetupError;
 
 use crate::trajectory::Stuck;
 
-/// A feature of a scenario or policy that the fluid engine does not support. The packet engine does.
+/// A feature of a scenario or policy that the fluid engine does not support. The packet engine
+/// does.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsupported {
-    /// A part of the policy that affects arrivals and is missing in the equations. Packet schedulers that
-    /// send each segment once do not matter: with enough data every window is used.
+    /// A part of the policy that affects arrivals and is missing in the equations. Packet
+    /// schedulers that send each segment once do not matter: with enough data every window is used.
     #[error("`{policy}` uses {part}, which the fluid engine does not support")]
     Policy {
         /// The policy as written.
@@ -30,13 +31,17 @@ pub enum Unsupported {
         workload: &'static str,
     },
     /// A competitor that sends a file.
-    #[error("competitor `{competitor}` sends a file; competitors in the fluid engine send without end")]
+    #[error(
+        "competitor `{competitor}` sends a file; competitors in the fluid engine send without end"
+    )]
     ShortCompetitor {
         /// Name of the competitor.
         competitor: String,
     },
     /// A competitor whose controller computes its window from measurements.
-    #[error("competitor `{competitor}` has a controller without an increase per ACK; use --engine packet")]
+    #[error(
+        "competitor `{competitor}` has a controller without an increase per ACK; use --engine packet"
+    )]
     NoLaw {
         /// Name of the competitor.
         competitor: String,
@@ -91,13 +96,17 @@ pub enum Unsupported {
         path: String,
     },
     /// A connection with only backup paths.
-    #[error("connection `{connection}` has backup paths only; the fluid engine does not use backups")]
+    #[error(
+        "connection `{connection}` has backup paths only; the fluid engine does not use backups"
+    )]
     BackupsOnly {
         /// Name of the group.
         connection: String,
     },
     /// A backup path in a scenario with links that go down, which may need it.
-    #[error("path `{path}` is a backup, and links go down; the fluid engine does not switch between paths")]
+    #[error(
+        "path `{path}` is a backup, and links go down; the fluid engine does not switch between paths"
+    )]
     Backup {
         /// Name of the path.
         path: String,
@@ -110,8 +119,8 @@ pub enum RunError {
     /// The engine does not support it.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
-    /// The setup does not fit the scenario: it belongs to another scenario, or its allocator found no
-    /// solution with this seed.
+    /// The setup does not fit the scenario: it belongs to another scenario, or its allocator found
+    /// no solution with this seed.
     #[error(transparent)]
     Setup(#[from] SetupError),
     /// The equations could not be integrated.

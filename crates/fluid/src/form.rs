@@ -1,7 +1,7 @@
 //! The fluid form of each controller: its definition ([`Law`]) as a mean field.
 //!
-//! Most definitions are their own fluid form, ψ = δ τ² X²/w (002, eq. 3). A controller that acts per round,
-//! on thresholds, or on the time since a loss has another form:
+//! Most definitions are their own fluid form, ψ = δ τ² X²/w (002, eq. 3). A controller that acts
+//! per round, on thresholds, or on the time since a loss has another form:
 //!
 //! | controller | form |
 //! |---|---|
@@ -56,7 +56,12 @@ impl Form {
     /// The forces on the window of `paths[r]`.
     pub fn forces(&self, paths: &[Path], r: usize) -> Forces {
         let path = &paths[r];
-        let plain = |growth, decrease| Forces { growth, decrease, drain: 0.0, yielding: 0.0 };
+        let plain = |growth, decrease| Forces {
+            growth,
+            decrease,
+            drain: 0.0,
+            yielding: 0.0,
+        };
         match self.law.acting(paths, r) {
             Law::Cubic => plain(cubic(path), CUBIC_DECREASE),
             Law::Wvegas { total_alpha } => plain(wvegas(paths, r, total_alpha), 0.5),
@@ -65,7 +70,10 @@ impl Form {
                 let congested = ((backlog(path) - beta) / RAMP + 0.5).clamp(0.0, 1.0);
                 let increase = linked(paths).min(1.0 / path.w);
                 let random = 1.0 - random_keep;
-                plain(increase * (1.0 - 0.5 * congested), random + (0.5 - random) * congested)
+                plain(
+                    increase * (1.0 - 0.5 * congested),
+                    random + (0.5 - random) * congested,
+                )
             }
             law => Forces {
                 growth: law.growth(paths, r),
@@ -83,9 +91,21 @@ impl Form {
 
     /// Share of its window that the slowest path gives up per second (004, Algorithm 1).
     fn yielding(&self, paths: &[Path], r: usize) -> f64 {
-        let Law::Cwa { theta_min, theta_max, beyond, m, period } = self.law else { return 0.0 };
+        let Law::Cwa {
+            theta_min,
+            theta_max,
+            beyond,
+            m,
+            period,
+        } = self.law
+        else {
+            return 0.0;
+        };
         let delays = || paths.iter().map(|path| path.tau);
-        let (least, most) = (delays().fold(f64::INFINITY, f64::min), delays().fold(0.0, f64::max));
+        let (least, most) = (
+            delays().fold(f64::INFINITY, f64::min),
+            delays().fold(0.0, f64::max),
+        );
         let theta = most / least;
         let divisor = match theta {
             _ if theta < theta_min => 1.0,
@@ -94,7 +114,11 @@ impl Form {
             _ => 1.0,
         };
         let is_slowest = delays().position(|tau| tau == most) == Some(r);
-        if is_slowest { libm::log(divisor) * m / ((m + 1.0) * period) } else { 0.0 }
+        if is_slowest {
+            libm::log(divisor) * m / ((m + 1.0) * period)
+        } else {
+            0.0
+        }
     }
 }
 
@@ -109,8 +133,8 @@ fn cubic(path: &Path) -> f64 {
     (CUBIC_DECREASE * CUBIC_RESPONSE * path.tau / libm::cbrt(path.w)).max(friendly)
 }
 
-/// The window at which [`cubic`] balances losses, packets: `R τ/∛w = p w`, or `F/w = β p w` if that is
-/// larger.
+/// The window at which [`cubic`] balances losses, packets: `R τ/∛w = p w`, or `F/w = β p w` if that
+/// is larger.
 pub(crate) fn cubic_window(path: &Path) -> f64 {
     let response = (CUBIC_RESPONSE * path.tau / path.p).sqrt();
     let friendly = (CUBIC_FRIENDLY / (CUBIC_DECREASE * path.p)).sqrt();

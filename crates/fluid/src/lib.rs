@@ -66,9 +66,9 @@ pub fn check(scenario: &Scenario, setup: &Setup) -> Result<(), Unsupported> {
 /// Runs `scenario` under one policy. Only a genetic allocator uses the seed.
 ///
 /// # Errors
-/// [`RunError::Unsupported`] as [`check`] returns it, [`RunError::Setup`] if the setup belongs to another
-/// scenario, [`RunError::Stuck`] if the equations cannot be integrated, [`RunError::Cancelled`] if
-/// `options.cancel` was set before the end.
+/// [`RunError::Unsupported`] as [`check`] returns it, [`RunError::Setup`] if the setup belongs to
+/// another scenario, [`RunError::Stuck`] if the equations cannot be integrated,
+/// [`RunError::Cancelled`] if `options.cancel` was set before the end.
 pub fn run(
     scenario: &Scenario,
     setup: &Setup,

@@ -1,5 +1,5 @@
-//! The network of 002, section IV, as data: links, routes, users. Rates are in packets/s, windows and queues
-//! in packets.
+//! The network of 002, section IV, as data: links, routes, users. Rates are in packets/s, windows
+//! and queues in packets.
 
 use joulepath_model::network::LossSpec;
 use joulepath_model::units::{JoulesPerBit, Watts};
@@ -35,8 +35,8 @@ pub enum Price {
         /// Loss probability.
         loss: f64,
     },
-    /// Mean of DropTail over its sawtooth: no loss up to `knee` packets; above it, enough loss to keep the
-    /// queue near the knee.
+    /// Mean of DropTail over its sawtooth: no loss up to `knee` packets; above it, enough loss to
+    /// keep the queue near the knee.
     DropTail {
         /// Mean queue of the saturated link, packets.
         knee: f64,
@@ -156,7 +156,10 @@ impl Route {
 
     /// A route over `links`.
     pub fn over(links: &[LinkIndex], rtt_s: f64) -> Self {
-        Route { links: links.to_vec(), ..Self::fixed(0.0, rtt_s) }
+        Route {
+            links: links.to_vec(),
+            ..Self::fixed(0.0, rtt_s)
+        }
     }
 }
 
@@ -164,7 +167,13 @@ impl User {
     /// One connection over `routes`, limited by congestion only. The minimum of its windows is
     /// [`LEAST_WINDOW`].
     pub fn new(form: impl Into<Form>, routes: Vec<Route>) -> Self {
-        User { form: form.into(), count: 1.0, routes, buffer: f64::INFINITY, least_window: LEAST_WINDOW }
+        User {
+            form: form.into(),
+            count: 1.0,
+            routes,
+            buffer: f64::INFINITY,
+            least_window: LEAST_WINDOW,
+        }
     }
 }
 
@@ -174,7 +183,10 @@ pub const LEAST_WINDOW: f64 = 1e-3;
 impl Network {
     /// One user on routes of fixed loss and RTT.
     pub fn of_one(form: impl Into<Form>, routes: Vec<Route>) -> Self {
-        Network { links: vec![], users: vec![User::new(form, routes)] }
+        Network {
+            links: vec![],
+            users: vec![User::new(form, routes)],
+        }
     }
 
     /// Total number of routes.

@@ -1,4 +1,5 @@
-//! One run: the trajectory of a scenario, period by period, until its end or until all files have arrived.
+//! One run: the trajectory of a scenario, period by period, until its end or until all files have
+//! arrived.
 
 use joulepath_control::Setup;
 use joulepath_model::scenario::Scenario;
@@ -29,7 +30,8 @@ pub(crate) struct History<'a> {
     pub(crate) completed_s: Vec<Option<f64>>,
     /// Number of steps of the solver.
     pub(crate) steps: usize,
-    /// Measured time for which the scheduler decides how each user splits its data, and all measured time, s.
+    /// Measured time for which the scheduler decides how each user splits its data, and all
+    /// measured time, s.
     split_s: Vec<[f64; 2]>,
 }
 
@@ -90,18 +92,26 @@ pub(crate) fn history<'a>(
 impl History<'_> {
     /// True if all connections under test carried files and all files have arrived.
     fn is_over(&self) -> bool {
-        let mut tested = self.what.members.iter().zip(&self.completed_s).filter(|(m, _)| m.group.is_some());
+        let mut tested = self
+            .what
+            .members
+            .iter()
+            .zip(&self.completed_s)
+            .filter(|(m, _)| m.group.is_some());
         tested.all(|(_, completed)| completed.is_some())
     }
 
-    /// Refuses a connection whose packet scheduler decides the split for more than [`MOST_SPLIT`] of the
-    /// time.
+    /// Refuses a connection whose packet scheduler decides the split for more than [`MOST_SPLIT`]
+    /// of the time.
     fn refuse_split(&self) -> Result<(), Unsupported> {
         for (member, [split_s, all_s]) in self.what.members.iter().zip(&self.split_s) {
             if let Some(group) = member.group.filter(|_| *split_s > MOST_SPLIT * all_s) {
                 let buffer = group.receive_buffer.min(group.send_buffer).0;
                 let packets = buffer / self.what.scenario.transport.mss.0;
-                return Err(Unsupported::Split { connection: group.name.clone(), packets });
+                return Err(Unsupported::Split {
+                    connection: group.name.clone(),
+                    packets,
+                });
             }
         }
         Ok(())
@@ -112,7 +122,11 @@ impl History<'_> {
         if time_s <= self.what.scenario.warm_up.as_secs_f64() {
             return;
         }
-        let users = network.users.iter().zip(self.what.ranges()).zip(&mut self.split_s);
+        let users = network
+            .users
+            .iter()
+            .zip(self.what.ranges())
+            .zip(&mut self.split_s);
         for ((user, own), [split_s, all_s]) in users {
             *all_s += seconds;
             if is_the_schedulers(network, user, &flows[own]) {
@@ -121,8 +135,8 @@ impl History<'_> {
         }
     }
 
-    /// Continues from `from_s` to `until_s`, or until a file is sent or its last packet leaves a link.
-    /// Returns the time reached, s.
+    /// Continues from `from_s` to `until_s`, or until a file is sent or its last packet leaves a
+    /// link. Returns the time reached, s.
     fn advance(
         &mut self,
         progress: &mut Progress,
@@ -144,20 +158,33 @@ impl History<'_> {
         }
         let instants = self.instants(from_s, until_s);
         let ends = |state: &[f64]| {
-            let route = |r: usize| progress.carried_at(r, state[sent.start + r], state[losses.start + r]);
+            let route =
+                |r: usize| progress.carried_at(r, state[sent.start + r], state[losses.start + r]);
             self.file_is_sent(progress, route) || progress.a_packet_moves(&state[served.clone()])
         };
-        let trajectory =
-            dynamics.trajectory_until(&ends, options.settles, &options.cancel, &start, &instants)?;
+        let trajectory = dynamics.trajectory_until(
+            &ends,
+            options.settles,
+            &options.cancel,
+            &start,
+            &instants,
+        )?;
         let trajectory = trajectory.ok_or(RunError::Cancelled)?;
         self.steps += trajectory.steps;
         let mut before_s = from_s;
         for (state, &time_s) in trajectory.states.iter().zip(&trajectory.times_s) {
-            progress.windows = state[dynamics.windows()].iter().map(|log| libm::exp(*log)).collect();
-            progress.queues = state[queues.clone()].iter().map(|queue| queue.max(0.0)).collect();
+            progress.windows = state[dynamics.windows()]
+                .iter()
+                .map(|log| libm::exp(*log))
+                .collect();
+            progress.queues = state[queues.clone()]
+                .iter()
+                .map(|queue| queue.max(0.0))
+                .collect();
             progress.losses = state[losses.clone()].to_vec();
             progress.served = state[served.clone()].to_vec();
-            let route = |r: usize| progress.carried_at(r, state[sent.start + r], state[losses.start + r]);
+            let route =
+                |r: usize| progress.carried_at(r, state[sent.start + r], state[losses.start + r]);
             progress.carried = (0..progress.carried.len()).map(route).collect();
             let flows = dynamics.flows_at(state).to_vec();
             self.count_split(&network, &flows, (time_s, time_s - before_s));
@@ -169,10 +196,16 @@ impl History<'_> {
         Ok(reached_s)
     }
 
-    /// Drops the packets that wait for a link that is down, and resets the windows of its routes as after a
-    /// timeout.
+    /// Drops the packets that wait for a link that is down, and resets the windows of its routes as
+    /// after a timeout.
     fn strand(&self, progress: &mut Progress, from_s: f64) {
-        for (r, _) in self.what.broken(from_s).iter().enumerate().filter(|(_, broken)| **broken) {
+        for (r, _) in self
+            .what
+            .broken(from_s)
+            .iter()
+            .enumerate()
+            .filter(|(_, broken)| **broken)
+        {
             let carried = &mut progress.carried[r];
             if carried.sent == 0.0 {
                 continue;
@@ -187,7 +220,9 @@ impl History<'_> {
             }
         }
         for (u, own) in self.what.ranges().into_iter().enumerate() {
-            let Some(size) = self.what.members[u].file_packets else { continue };
+            let Some(size) = self.what.members[u].file_packets else {
+                continue;
+            };
             let kept: f64 = progress.carried[own].iter().map(Carried::kept).sum();
             if self.completed_s[u].is_none() && kept + WHOLE < size {
                 progress.done[u] = false;
@@ -198,21 +233,42 @@ impl History<'_> {
 
     /// True if an active user has sent its file; `route` returns what a route has carried.
     fn file_is_sent(&self, progress: &Progress, route: impl Fn(usize) -> Carried) -> bool {
-        let mut users = self.what.members.iter().zip(self.what.ranges()).zip(&progress.done);
+        let mut users = self
+            .what
+            .members
+            .iter()
+            .zip(self.what.ranges())
+            .zip(&progress.done);
         users.any(|((member, own), done)| {
             let size = member.file_packets.filter(|_| !done);
             size.is_some_and(|size| own.map(|r| route(r).kept()).sum::<f64>() >= size)
         })
     }
 
-    fn record(&mut self, progress: &mut Progress, network: &Network, time_s: f64, flows: Vec<Flow>) {
+    fn record(
+        &mut self,
+        progress: &mut Progress,
+        network: &Network,
+        time_s: f64,
+        flows: Vec<Flow>,
+    ) {
         let (queues, served) = (progress.queues.clone(), progress.served.clone());
-        self.samples.push(Sample { time_s, flows, queues, served, carried: progress.carried.clone() });
+        self.samples.push(Sample {
+            time_s,
+            flows,
+            queues,
+            served,
+            carried: progress.carried.clone(),
+        });
         let routes = network.users.iter().flat_map(|user| &user.routes);
         for (r, route) in routes.enumerate() {
             progress.carried[r].delivered = delivered(&self.samples, r, &route.links);
         }
-        self.samples.last_mut().expect("just pushed").carried.clone_from(&progress.carried);
+        self.samples
+            .last_mut()
+            .expect("just pushed")
+            .carried
+            .clone_from(&progress.carried);
     }
 
     /// Stops users that have sent their files, and tracks the last packets of those files.
@@ -220,17 +276,24 @@ impl History<'_> {
         let Progress { queues, served, .. } = &*progress;
         let (queues, served) = (queues.clone(), served.clone());
         for (u, own) in self.what.ranges().into_iter().enumerate() {
-            let Some(size) = self.what.members[u].file_packets else { continue };
+            let Some(size) = self.what.members[u].file_packets else {
+                continue;
+            };
             let carried = &progress.carried[own];
             if !progress.done[u] && carried.iter().map(Carried::kept).sum::<f64>() + WHOLE >= size {
                 progress.done[u] = true;
                 let waits = |carried: &Carried| carried.kept() - carried.delivered > WHOLE;
-                let routes = network.users[u].routes.iter().zip(carried).filter(|(_, c)| waits(c));
+                let routes = network.users[u]
+                    .routes
+                    .iter()
+                    .zip(carried)
+                    .filter(|(_, c)| waits(c));
                 let last = routes.map(|(route, _)| LastPacket::new(&route.links, &served, &queues));
                 progress.under_way[u] = last.collect();
             }
             progress.under_way[u].retain_mut(|packet| !packet.follow(&served, &queues));
-            if progress.done[u] && progress.under_way[u].is_empty() && self.completed_s[u].is_none() {
+            if progress.done[u] && progress.under_way[u].is_empty() && self.completed_s[u].is_none()
+            {
                 self.completed_s[u] = Some(now_s);
             }
         }
@@ -246,14 +309,21 @@ impl History<'_> {
 }
 
 impl Progress {
-    /// Packets that route `r` has carried after sending `sent` and losing `losses` packets since its slow
-    /// start.
+    /// Packets that route `r` has carried after sending `sent` and losing `losses` packets since
+    /// its slow start.
     fn carried_at(&self, r: usize, sent: f64, losses: f64) -> Carried {
-        Carried { sent, lost: self.lost_before[r] + losses, ..self.carried[r] }
+        Carried {
+            sent,
+            lost: self.lost_before[r] + losses,
+            ..self.carried[r]
+        }
     }
 
     /// True if the last packet of a file has left a link.
     fn a_packet_moves(&self, served: &[f64]) -> bool {
-        self.under_way.iter().flatten().any(|packet| packet.moves(served))
+        self.under_way
+            .iter()
+            .flatten()
+            .any(|packet| packet.moves(served))
     }
 }

@@ -18,10 +18,12 @@ pub struct Stability {
 }
 
 impl Stability {
-    /// Largest real part of an eigenvalue, 1/s. If it is positive, small deviations grow. −∞ if all windows
-    /// and queues are on a bound.
+    /// Largest real part of an eigenvalue, 1/s. If it is positive, small deviations grow. −∞ if all
+    /// windows and queues are on a bound.
     pub fn abscissa(&self) -> f64 {
-        self.eigenvalues.first().map_or(f64::NEG_INFINITY, |value| value.re)
+        self.eigenvalues
+            .first()
+            .map_or(f64::NEG_INFINITY, |value| value.re)
     }
 
     /// True if small deviations vanish.
@@ -31,7 +33,11 @@ impl Stability {
 
     /// Time in which a small deviation eventually falls to 1/e, s; infinite if it does not.
     pub fn time_constant_s(&self) -> f64 {
-        if self.is_stable() { -1.0 / self.abscissa() } else { f64::INFINITY }
+        if self.is_stable() {
+            -1.0 / self.abscissa()
+        } else {
+            f64::INFINITY
+        }
     }
 }
 
@@ -47,9 +53,9 @@ impl Network {
         Stability { eigenvalues }
     }
 
-    /// Responsiveness: the time after which every rate stays within `tolerance` times the total rate of its
-    /// equilibrium, for windows that start at `windows` and empty queues, s. `None` if it exceeds
-    /// `patience_s`.
+    /// Responsiveness: the time after which every rate stays within `tolerance` times the total
+    /// rate of its equilibrium, for windows that start at `windows` and empty queues, s. `None` if
+    /// it exceeds `patience_s`.
     ///
     /// # Errors
     /// [`Stuck`] if the equations cannot be integrated.
@@ -61,13 +67,17 @@ impl Network {
         patience_s: f64,
     ) -> Result<Option<f64>, Stuck> {
         let mut dynamics = Dynamics::new(self);
-        let times_s: Vec<f64> = (0..=LOOKS).map(|i| patience_s * f64::from(i) / f64::from(LOOKS)).collect();
+        let times_s: Vec<f64> = (0..=LOOKS)
+            .map(|i| patience_s * f64::from(i) / f64::from(LOOKS))
+            .collect();
         let start = dynamics.state(windows);
         let trajectory = dynamics.trajectory(&start, &times_s)?;
         let margin_pps = tolerance * equilibrium.total_pps();
         let mut is_near = |state: &Vec<f64>| {
             let pairs = dynamics.flows_at(state).iter().zip(&equilibrium.flows);
-            pairs.into_iter().all(|(now, then)| (now.rate_pps - then.rate_pps).abs() <= margin_pps)
+            pairs
+                .into_iter()
+                .all(|(now, then)| (now.rate_pps - then.rate_pps).abs() <= margin_pps)
         };
         let near: Vec<bool> = trajectory.states.iter().map(&mut is_near).collect();
         let last_away = near.iter().rposition(|near| !near);

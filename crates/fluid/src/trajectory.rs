@@ -1,11 +1,11 @@
 //! Trajectories: integration of the dynamics from a given state.
 //!
-//! The method is Dormand and Prince's of 5th order with adaptive steps. Equations that it finds too stiff
-//! are an error, because the implicit methods of the library need states of constant length.
+//! The method is Dormand and Prince's of 5th order with adaptive steps. Equations that it finds too
+//! stiff are an error, because the implicit methods of the library need states of constant length.
 //!
 //! Full queues are stiff, so constant windows cost as many steps as changing ones. With
-//! [`RunOptions::settles`](crate::RunOptions::settles) the integration stops where windows and queues have
-//! settled, and counters continue at their rates.
+//! [`RunOptions::settles`](crate::RunOptions::settles) the integration stops where windows and
+//! queues have settled, and counters continue at their rates.
 
 use std::cell::RefCell;
 
@@ -24,8 +24,8 @@ use crate::dynamics::{Dynamics, Flow};
 const RELATIVE: f64 = 1e-7;
 /// Absolute error tolerance of a step: e-folds of windows, packets.
 const ABSOLUTE: f64 = 1e-7;
-/// Windows and queues have settled if they would change by less than this until the end, at the rate of the
-/// last [`WATCHED_S`]: e-folds, packets per packet.
+/// Windows and queues have settled if they would change by less than this until the end, at the
+/// rate of the last [`WATCHED_S`]: e-folds, packets per packet.
 const SETTLED: f64 = 3e-3;
 /// Time over which windows and queues are watched, s.
 const WATCHED_S: f64 = 2.0;
@@ -45,7 +45,9 @@ pub struct Trajectory {
 
 /// The solver gave up.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("the equations could not be integrated beyond {reached_s:.6} s: {why}. Use --engine packet")]
+#[error(
+    "the equations could not be integrated beyond {reached_s:.6} s: {why}. Use --engine packet"
+)]
 pub struct Stuck {
     /// Time reached, s.
     pub reached_s: f64,
@@ -76,8 +78,8 @@ struct Settling {
 }
 
 impl Settling {
-    /// Takes `state` at `t`. True once the states of the last [`WATCHED_S`] show that windows and queues have
-    /// settled.
+    /// Takes `state` at `t`. True once the states of the last [`WATCHED_S`] show that windows and
+    /// queues have settled.
     fn is_reached(&mut self, t: f64, state: &[f64]) -> bool {
         let bound = SETTLED * WATCHED_S / (self.until_s - t).max(WATCHED_S);
         let mut moves = false;
@@ -87,14 +89,17 @@ impl Settling {
         }
         if moves {
             self.since_s = t;
-            self.ranges.iter_mut().zip(state).for_each(|(range, &value)| *range = (value, value));
+            self.ranges
+                .iter_mut()
+                .zip(state)
+                .for_each(|(range, &value)| *range = (value, value));
         }
         t - self.since_s >= WATCHED_S && t < self.until_s
     }
 }
 
-/// Keeps the states at the wanted times. Ends the integration at the first state for which `ends` is true,
-/// which it also keeps, where windows and queues have settled, or once the token is set.
+/// Keeps the states at the wanted times. Ends the integration at the first state for which `ends`
+/// is true, which it also keeps, where windows and queues have settled, or once the token is set.
 struct Wanted<'a> {
     instants: TEvalSolout<f64>,
     ends: Ends<'a>,
@@ -122,8 +127,14 @@ impl Solout<f64, Vec<f64>> for Wanted<'_> {
             return ControlFlag::Terminate;
         }
         if t_curr == t_prev || !(self.ends)(y_curr) {
-            let flag = self.instants.solout(t_curr, t_prev, y_curr, y_prev, interpolator, solution);
-            if self.settling.as_mut().is_some_and(|settling| settling.is_reached(t_curr, y_curr)) {
+            let flag = self
+                .instants
+                .solout(t_curr, t_prev, y_curr, y_prev, interpolator, solution);
+            if self
+                .settling
+                .as_mut()
+                .is_some_and(|settling| settling.is_reached(t_curr, y_curr))
+            {
                 self.settled = Some((t_curr, y_curr.clone()));
                 return ControlFlag::Terminate;
             }
@@ -131,7 +142,8 @@ impl Solout<f64, Vec<f64>> for Wanted<'_> {
         }
         let at = |t| interpolator.interpolate(t).ok();
         let (t_end, y_end) = first_end(self.ends, t_prev, (t_curr, y_curr.clone()), at);
-        self.instants.solout(t_end, t_prev, &y_end, y_prev, interpolator, solution);
+        self.instants
+            .solout(t_end, t_prev, &y_end, y_prev, interpolator, solution);
         if solution.t.last().is_none_or(|&last| last < t_end) {
             solution.push(t_end, y_end);
         }
@@ -139,8 +151,8 @@ impl Solout<f64, Vec<f64>> for Wanted<'_> {
     }
 }
 
-/// The first time after `before` at which the integration ends, to the last bit, and its state. It has ended
-/// at `end`; `at` returns the state at a time before.
+/// The first time after `before` at which the integration ends, to the last bit, and its state. It
+/// has ended at `end`; `at` returns the state at a time before.
 fn first_end(
     ends: Ends<'_>,
     mut before: f64,
@@ -169,8 +181,9 @@ impl Dynamics<'_> {
         Ok(whole.expect("the default token is never set"))
     }
 
-    /// Like [`Dynamics::trajectory`], but only up to the first state for which `ends` is true; `None` if
-    /// `cancel` was set before the end. If `settles`, windows and queues are constant once they have settled.
+    /// Like [`Dynamics::trajectory`], but only up to the first state for which `ends` is true;
+    /// `None` if `cancel` was set before the end. If `settles`, windows and queues are constant
+    /// once they have settled.
     pub(crate) fn trajectory_until(
         &mut self,
         ends: Ends<'_>,
@@ -185,7 +198,11 @@ impl Dynamics<'_> {
         let mut start = start.to_vec();
         self.project(&mut start);
         if until_s <= from_s {
-            return Ok(Some(Trajectory { times_s: vec![from_s], states: vec![start], steps: 0 }));
+            return Ok(Some(Trajectory {
+                times_s: vec![from_s],
+                states: vec![start],
+                steps: 0,
+            }));
         }
         let watched = &start[..self.queues().end];
         let settling = || Settling {
@@ -201,7 +218,10 @@ impl Dynamics<'_> {
             cancel,
         };
         let system = System(RefCell::new(&mut *self));
-        let mut method = ExplicitRungeKutta::dopri5().rtol(RELATIVE).atol(ABSOLUTE).max_steps(MOST_STEPS);
+        let mut method = ExplicitRungeKutta::dopri5()
+            .rtol(RELATIVE)
+            .atol(ABSOLUTE)
+            .max_steps(MOST_STEPS);
         let solved = solve_ode(&mut method, &system, from_s, until_s, &start, &mut outcome);
         if cancel.is_set() {
             return Ok(None);
@@ -213,7 +233,8 @@ impl Dynamics<'_> {
         Ok(Some(trajectory))
     }
 
-    /// Continues a trajectory from the state in which windows and queues `settled`: only counters change.
+    /// Continues a trajectory from the state in which windows and queues `settled`: only counters
+    /// change.
     fn continue_settled(
         &mut self,
         trajectory: &mut Trajectory,
@@ -226,7 +247,11 @@ impl Dynamics<'_> {
         self.evaluate(&start, &mut rates);
         rates[..self.queues().end].fill(0.0);
         let at = |t: f64| -> Vec<f64> {
-            start.iter().zip(&rates).map(|(value, rate)| value + (t - from_s) * rate).collect()
+            start
+                .iter()
+                .zip(&rates)
+                .map(|(value, rate)| value + (t - from_s) * rate)
+                .collect()
         };
         let mut before = from_s;
         for &time_s in times_s.iter().filter(|&&time_s| time_s > from_s) {
@@ -254,17 +279,36 @@ impl Dynamics<'_> {
 
 impl From<Solution<f64, Vec<f64>>> for Trajectory {
     fn from(solution: Solution<f64, Vec<f64>>) -> Self {
-        Trajectory { times_s: solution.t, states: solution.y, steps: solution.steps.total() }
+        Trajectory {
+            times_s: solution.t,
+            states: solution.y,
+            steps: solution.steps.total(),
+        }
     }
 }
 
 fn stuck(error: &Error<f64, Vec<f64>>) -> Stuck {
     match error {
-        Error::MaxSteps { t, .. } => Stuck { reached_s: *t, why: "too many steps" },
-        Error::StepSize { t, .. } => Stuck { reached_s: *t, why: "the step became too small" },
-        Error::Stiffness { t, .. } => Stuck { reached_s: *t, why: "too stiff" },
-        Error::LinearAlgebra { t, .. } => Stuck { reached_s: *t, why: "a singular matrix" },
-        _ => Stuck { reached_s: 0.0, why: "bad input" },
+        Error::MaxSteps { t, .. } => Stuck {
+            reached_s: *t,
+            why: "too many steps",
+        },
+        Error::StepSize { t, .. } => Stuck {
+            reached_s: *t,
+            why: "the step became too small",
+        },
+        Error::Stiffness { t, .. } => Stuck {
+            reached_s: *t,
+            why: "too stiff",
+        },
+        Error::LinearAlgebra { t, .. } => Stuck {
+            reached_s: *t,
+            why: "a singular matrix",
+        },
+        _ => Stuck {
+            reached_s: 0.0,
+            why: "bad input",
+        },
     }
 }
 
@@ -280,13 +324,25 @@ mod tests {
             (Error::StepSize { t, y }, "the step became too small"),
         ];
         for (error, why) in errors {
-            assert_eq!(stuck(&error), Stuck { reached_s: 3.0, why });
+            assert_eq!(
+                stuck(&error),
+                Stuck {
+                    reached_s: 3.0,
+                    why
+                }
+            );
         }
     }
 
     fn settles_at(state: impl Fn(f64) -> f64) -> Option<f64> {
-        let mut settling = Settling { until_s: 100.0, since_s: 0.0, ranges: vec![(state(0.0), state(0.0))] };
-        (1..1000).map(|step| f64::from(step) / 10.0).find(|&t| settling.is_reached(t, &[state(t)]))
+        let mut settling = Settling {
+            until_s: 100.0,
+            since_s: 0.0,
+            ranges: vec![(state(0.0), state(0.0))],
+        };
+        (1..1000)
+            .map(|step| f64::from(step) / 10.0)
+            .find(|&t| settling.is_reached(t, &[state(t)]))
     }
 
     /// 0.3 % in 100 s are 6e-5 in 2 s.
@@ -299,6 +355,9 @@ mod tests {
         assert!(settles_at(|t| 1.0 + 5e-6 * t).is_some_and(|t| t < 3.0));
         assert!(settles_at(|t| 1.0 + 5e-4 * t).is_none_or(|t| t > 90.0));
         // An oscillation passes the same value once per second.
-        assert!(settles_at(|t| 1.0 + 1e-3 * libm::sin(std::f64::consts::TAU * t)).is_none_or(|t| t > 90.0));
+        assert!(
+            settles_at(|t| 1.0 + 1e-3 * libm::sin(std::f64::consts::TAU * t))
+                .is_none_or(|t| t > 90.0)
+        );
     }
 }

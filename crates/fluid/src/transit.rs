@@ -1,9 +1,10 @@
-//! Arrivals. A sent packet waits in the queues of its route, and each queue serves packets in order of
-//! arrival.
+//! Arrivals. A sent packet waits in the queues of its route, and each queue serves packets in order
+//! of arrival.
 //!
-//! Link l has received E_l = V_l + q_l packets and served V_l of them. A packet that leaves it at t arrived
-//! at a_l(t), E_l(a_l(t)) = V_l(t). A route over the links 1, 2, … n that has sent K_r packets, without lost
-//! ones, has delivered K_r(a₁(a₂(… a_n(t)))). So every link has carried all delivered packets.
+//! Link l has received E_l = V_l + q_l packets and served V_l of them. A packet that leaves it at t
+//! arrived at a_l(t), E_l(a_l(t)) = V_l(t). A route over the links 1, 2, … n that has sent K_r
+//! packets, without lost ones, has delivered K_r(a₁(a₂(… a_n(t)))). So every link has carried all
+//! delivered packets.
 
 use crate::dynamics::Flow;
 use crate::network::LinkIndex;
@@ -71,22 +72,41 @@ impl Place {
 fn entered(samples: &[Sample], link: LinkIndex, served: f64) -> Place {
     let taken_in = |sample: &Sample| sample.served[link] + sample.queues[link];
     let next = samples.partition_point(|sample| taken_in(sample) <= served);
-    let Some(after) = next.checked_sub(1) else { return Place { after: 0, part: 0.0 } };
-    let Some(later) = samples.get(next) else { return Place { after, part: 0.0 } };
+    let Some(after) = next.checked_sub(1) else {
+        return Place {
+            after: 0,
+            part: 0.0,
+        };
+    };
+    let Some(later) = samples.get(next) else {
+        return Place { after, part: 0.0 };
+    };
     let before = taken_in(&samples[after]);
-    Place { after, part: (served - before) / (taken_in(later) - before) }
+    Place {
+        after,
+        part: (served - before) / (taken_in(later) - before),
+    }
 }
 
 /// Packets delivered by route `r` over `links` at the last of `samples`.
 pub(crate) fn delivered(samples: &[Sample], r: usize, links: &[LinkIndex]) -> f64 {
-    let Some((last, earlier)) = samples.split_last() else { return 0.0 };
-    let mut place = Place { after: earlier.len(), part: 0.0 };
+    let Some((last, earlier)) = samples.split_last() else {
+        return 0.0;
+    };
+    let mut place = Place {
+        after: earlier.len(),
+        part: 0.0,
+    };
     for &link in links.iter().rev() {
         let served = place.value(samples, |sample| sample.served[link]);
         place = entered(samples, link, served);
     }
-    let left = place.value(samples, |sample| sample.carried[r].sent - sample.carried[r].lost);
-    let before = earlier.last().map_or(0.0, |sample| sample.carried[r].delivered);
+    let left = place.value(samples, |sample| {
+        sample.carried[r].sent - sample.carried[r].lost
+    });
+    let before = earlier
+        .last()
+        .map_or(0.0, |sample| sample.carried[r].delivered);
     // Packets that waited in another link when one went down do not arrive.
     before.max(left - last.carried[r].stranded)
 }
@@ -107,7 +127,11 @@ const ROUNDING: f64 = 1e-6;
 impl LastPacket {
     /// A packet at the entrance of the first of `links`.
     pub(crate) fn new(links: &[LinkIndex], served: &[f64], queues: &[f64]) -> Self {
-        let mut this = LastPacket { links: links.to_vec(), passed: 0, behind: 0.0 };
+        let mut this = LastPacket {
+            links: links.to_vec(),
+            passed: 0,
+            behind: 0.0,
+        };
         this.enter(served, queues);
         this
     }
@@ -120,7 +144,9 @@ impl LastPacket {
 
     /// True if it has left its current link.
     pub(crate) fn moves(&self, served: &[f64]) -> bool {
-        self.links.get(self.passed).is_some_and(|&link| served[link] + ROUNDING >= self.behind)
+        self.links
+            .get(self.passed)
+            .is_some_and(|&link| served[link] + ROUNDING >= self.behind)
     }
 
     /// Moves it as far as possible. Returns true if it has arrived.

@@ -45,9 +45,16 @@ pub(crate) fn advise(options: &AdviseOptions) -> Result<Exit, Failure> {
         files::write(file, &text)?;
         terminal::tell(&format!("scenario: joulepath compare {}", file.display()));
     }
-    let Some(place) = &options.report else { return Ok(exit) };
+    let Some(place) = &options.report else {
+        return Ok(exit);
+    };
     let file = outputs::page(place, "advice");
     files::prepare(&file)?;
-    outputs::write_page(&file, &html(&question, &advice, waiting, &provenance())?, options.json, false)?;
+    outputs::write_page(
+        &file,
+        &html(&question, &advice, waiting, &provenance())?,
+        options.json,
+        false,
+    )?;
     Ok(exit)
 }

@@ -3,8 +3,12 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use joulepath_report::benchmark::{Benchmark, Kind, front, html, markdown, marks, short_markdown, table};
-use joulepath_study::benchmark::{Plan, Request, SealedLog, benchmark as run, day_and_time, scenario_files};
+use joulepath_report::benchmark::{
+    Benchmark, Kind, front, html, markdown, marks, short_markdown, table,
+};
+use joulepath_study::benchmark::{
+    Plan, Request, SealedLog, benchmark as run, day_and_time, scenario_files,
+};
 use joulepath_study::stored::StoredRuns;
 use joulepath_study::{files, marks as pages, policies};
 
@@ -27,7 +31,11 @@ const STEM: &str = "benchmark";
 pub(crate) fn benchmark(options: &BenchmarkOptions) -> Result<Exit, Failure> {
     let listed = |list: &Option<String>| list.as_deref().map_or(Ok(vec![]), policies::parse);
     let plan = Plan::of(Request {
-        families: options.family.iter().map(|name| name.parse()).collect::<Result<_, _>>()?,
+        families: options
+            .family
+            .iter()
+            .map(|name| name.parse())
+            .collect::<Result<_, _>>()?,
         set: options.random.as_deref().map(str::parse).transpose()?,
         scenario_seed: options.seed,
         first: options.first,
@@ -46,24 +54,43 @@ pub(crate) fn benchmark(options: &BenchmarkOptions) -> Result<Exit, Failure> {
     check(options, &plan)?;
     let engine = engine::open(Engine::Packet, None)?;
     let by = provenance();
-    let mut stored = options.runs.as_deref().map(|path| StoredRuns::open(path, &by.commit)).transpose()?;
+    let mut stored = options
+        .runs
+        .as_deref()
+        .map(|path| StoredRuns::open(path, &by.commit))
+        .transpose()?;
     let now = || day_and_time(SystemTime::now());
     let begin = |path| SealedLog::begin(path, &plan, &by.commit, &now(), options.again.as_deref());
     let log = options.sealed_log.as_deref().map(begin).transpose()?;
     let cancel = interrupt::token();
     let mut watcher = Watcher::new(options.quiet);
-    if let Some(note) = stored.as_ref().and_then(StoredRuns::note).filter(|_| !options.quiet) {
+    if let Some(note) = stored
+        .as_ref()
+        .and_then(StoredRuns::note)
+        .filter(|_| !options.quiet)
+    {
         terminal::tell(&format!("note: {note}"));
     }
     let sealed = log.as_ref().map(SealedLog::sealed);
-    let found =
-        run(&plan, sealed, &*engine, stored.as_mut(), &by, &mut |event| watcher.hear(event), &cancel)?;
+    let found = run(
+        &plan,
+        sealed,
+        &*engine,
+        stored.as_mut(),
+        &by,
+        &mut |event| watcher.hear(event),
+        &cancel,
+    )?;
     watcher.finish();
     if let Some(log) = log.filter(|_| !found.extent.partial) {
         log.end(&found.json()?, &now())?;
     }
     tell(options, &found)?;
-    Ok(if found.extent.partial { Exit::Partial } else { Exit::Ok })
+    Ok(if found.extent.partial {
+        Exit::Partial
+    } else {
+        Exit::Ok
+    })
 }
 
 /// Writes the random scenarios, and prints the names of their files.
@@ -73,7 +100,10 @@ fn write(plan: &Plan, folder: &Path) -> Result<Exit, Failure> {
         let file = folder.join(name);
         files::prepare(&file)?;
         files::write(&file, &text)?;
-        if file.extension().is_some_and(|extension| extension == "toml") {
+        if file
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+        {
             said += &format!("{}\n", file.display());
         }
     }
@@ -103,7 +133,10 @@ fn check(options: &BenchmarkOptions, plan: &Plan) -> Result<(), Failure> {
     for page in &options.markdown {
         pages::check(page, &names)?;
     }
-    let page = options.report.as_deref().map(|place| outputs::page(place, STEM));
+    let page = options
+        .report
+        .as_deref()
+        .map(|place| outputs::page(place, STEM));
     outputs::check_csv(options.csv.as_deref(), options.json)?;
     let csv = options.csv.as_deref().filter(|file| !is_stdout(file));
     let written = [options.front.as_deref(), csv, page.as_deref()];
@@ -114,30 +147,47 @@ fn tell(options: &BenchmarkOptions, found: &Benchmark) -> Result<(), Failure> {
     let [short, full] = marks(found.extent.random_set.as_deref());
     let (short_text, full_text) = (short_markdown(found), markdown(found));
     let tables = [(short, &short_text), (full, &full_text)];
-    let tables: Vec<(&str, &str)> =
-        tables.iter().filter_map(|(name, text)| Some((name.as_deref()?, text.as_str()))).collect();
+    let tables: Vec<(&str, &str)> = tables
+        .iter()
+        .filter_map(|(name, text)| Some((name.as_deref()?, text.as_str())))
+        .collect();
     for page in &options.markdown {
         pages::write_known(page, &tables)?;
     }
     if let Some(file) = &options.front {
         let svg = front(found).ok_or_else(|| {
-            Failure::usage("no policy has run where goodput depends on it, so that there is no front to draw")
-                .help("leave --front out, or take another family, such as bulk")
+            Failure::usage(
+                "no policy has run where goodput depends on it, so that there is no front to draw",
+            )
+            .help("leave --front out, or take another family, such as bulk")
         })?;
         files::write(file, &svg)?;
     }
-    let width = if options.wide { usize::MAX } else { terminal::stdout().0 };
+    let width = if options.wide {
+        usize::MAX
+    } else {
+        terminal::stdout().0
+    };
     let for_programs = options.json || options.csv.as_deref().is_some_and(is_stdout);
     match options.json {
         true => drop(terminal::data(&found.json()?)?),
         false if for_programs => {}
-        false => drop(terminal::print(&table(found, width, "`--wide` shows them."))?),
+        false => drop(terminal::print(&table(
+            found,
+            width,
+            "`--wide` shows them.",
+        ))?),
     }
     if let Some(file) = &options.csv {
         outputs::write_csv(file, &found.csv()?, for_programs, options.quiet)?;
     }
     if let Some(place) = &options.report {
-        outputs::write_page(&outputs::page(place, STEM), &html(found)?, for_programs, options.quiet)?;
+        outputs::write_page(
+            &outputs::page(place, STEM),
+            &html(found)?,
+            for_programs,
+            options.quiet,
+        )?;
     }
     Ok(())
 }

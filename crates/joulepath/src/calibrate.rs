@@ -39,7 +39,8 @@ pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, Failure> {
     if let Some(address) = &options.serve {
         return serve(address);
     }
-    let (Some(path), Some(to), Some(out)) = (&options.interface, &options.to, &options.profile) else {
+    let (Some(path), Some(to), Some(out)) = (&options.interface, &options.to, &options.profile)
+    else {
         return Err(Failure::usage("--interface, --to and --profile are needed"));
     };
     let settings = settings(options)?;
@@ -51,16 +52,24 @@ pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, Failure> {
     meter.read()?;
     let mut links: Vec<(String, Box<dyn Link>)> = Vec::new();
     for interface in std::iter::once(path).chain(&options.second) {
-        links.push((interface.clone(), Box::new(UdpLink::connect(interface, to)?)));
+        links.push((
+            interface.clone(),
+            Box::new(UdpLink::connect(interface, to)?),
+        ));
     }
-    let switch = options.off.clone().zip(options.on.clone()).map(|(off, on)| Switch { off, on });
+    let switch = options
+        .off
+        .clone()
+        .zip(options.on.clone())
+        .map(|(off, on)| Switch { off, on });
     let stop = interrupt::token();
     let [device, radio] = [options.device.clone(), options.radio.clone()];
     let device = device.or_else(|| device_name(&options.sysfs));
     let radio = radio.or_else(|| driver(&options.sysfs, path));
     let mut rig = LiveRig::new(meter, links, switch, tree, Path::new("/proc"), stop)
         .with_signal(signal_of(path, options.signal.as_deref()));
-    let found = joulepath_meter::calibrate::calibrate(&mut rig, &settings, &mut tell).map_err(failure)?;
+    let found =
+        joulepath_meter::calibrate::calibrate(&mut rig, &settings, &mut tell).map_err(failure)?;
     let circumstances = Circumstances {
         meter: name,
         interface: path.clone(),
@@ -70,27 +79,39 @@ pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, Failure> {
         firmware: options.firmware.clone(),
         notes: notes(options.second.as_deref()),
     };
-    let file = out.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let file = out
+        .file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     files::write(out, &write_profile(&found.profile(&circumstances), &file))?;
     match options.json {
-        true => print_json(&Json { schema: SCHEMA, profile: out, calibration: &found }),
+        true => print_json(&Json {
+            schema: SCHEMA,
+            profile: out,
+            calibration: &found,
+        }),
         false => terminal::print(&text(&found, out, &file)),
     }
 }
 
 fn settings(options: &CalibrateOptions) -> Result<Settings, Failure> {
     let rate = |text: &str| -> Result<BitRate, Failure> {
-        let rate: BitRate = text.parse().map_err(|error| Failure::usage(format!("{error}")))?;
+        let rate: BitRate = text
+            .parse()
+            .map_err(|error| Failure::usage(format!("{error}")))?;
         match rate.bps() {
             100_000..=1_000_000_000 => Ok(rate),
-            _ => Err(Failure::usage(format!("a highest rate of {rate} cannot be made here"))
-                .help("write 100 kbit/s to 1 Gbit/s")),
+            _ => Err(
+                Failure::usage(format!("a highest rate of {rate} cannot be made here"))
+                    .help("write 100 kbit/s to 1 Gbit/s"),
+            ),
         }
     };
     Ok(Settings {
         down: rate(&options.down)?,
         up: rate(&options.up)?,
-        limit: options.minutes.map(|minutes| Nanos::from_secs(60 * minutes)),
+        limit: options
+            .minutes
+            .map(|minutes| Nanos::from_secs(60 * minutes)),
         seed: options.seed,
     })
 }
@@ -106,8 +127,10 @@ fn open_meter(options: &CalibrateOptions, tree: &Tree) -> Result<Box<dyn Meter>,
 fn failure(stop: Stop) -> Failure {
     match stop {
         Stop::Error(error) => error.into(),
-        Stop::Refused(refusal) => Failure::message(Exit::Failed, format!("there is no profile: {refusal}"))
-            .help(Refusal::help(&refusal)),
+        Stop::Refused(refusal) => {
+            Failure::message(Exit::Failed, format!("there is no profile: {refusal}"))
+                .help(Refusal::help(&refusal))
+        }
     }
 }
 
@@ -117,7 +140,11 @@ fn tell(progress: Progress) {
         Progress::Meter => terminal::say("watching the meter at rest: 20 s"),
         Progress::Tail => terminal::say("looking for the tail: one to five minutes"),
         Progress::Blocks { done, all, left_s } if done.is_multiple_of(TOLD_BLOCKS) => {
-            terminal::say(&format!("block {} of {all}, {:.0} min left", done + 1, (left_s / 60.0).ceil()));
+            terminal::say(&format!(
+                "block {} of {all}, {:.0} min left",
+                done + 1,
+                (left_s / 60.0).ceil()
+            ));
         }
         Progress::Blocks { .. } => {}
     }
@@ -133,7 +160,9 @@ fn text(found: &Calibration, out: &Path, file: &str) -> String {
         100.0 * found.hold_out_error
     )];
     if let Some([low, high]) = found.signal_dbm {
-        notes.push(format!("It holds at signals of about {low:.0} to {high:.0} dBm."));
+        notes.push(format!(
+            "It holds at signals of about {low:.0} to {high:.0} dBm."
+        ));
     }
     let untold = found.untold();
     if !untold.is_empty() {
@@ -143,7 +172,10 @@ fn text(found: &Calibration, out: &Path, file: &str) -> String {
         "{} is written; a scenario beside it names it: energy = \"file:{file}\".",
         out.display()
     ));
-    let notes: String = notes.iter().map(|note| terminal::wrapped(note, "  ") + "\n").collect();
+    let notes: String = notes
+        .iter()
+        .map(|note| terminal::wrapped(note, "  ") + "\n")
+        .collect();
     format!("{text}\n{notes}")
 }
 
@@ -151,7 +183,10 @@ fn text(found: &Calibration, out: &Path, file: &str) -> String {
 fn serve(address: &str) -> Result<Exit, Failure> {
     let far_end = FarEnd::open(address)?;
     let stop = interrupt::token();
-    terminal::say(&format!("listening at {}, TCP and UDP; Ctrl-C ends it", far_end.address()?));
+    terminal::say(&format!(
+        "listening at {}, TCP and UDP; Ctrl-C ends it",
+        far_end.address()?
+    ));
     far_end.serve(&stop)?;
     Ok(Exit::Ok)
 }

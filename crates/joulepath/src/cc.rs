@@ -7,7 +7,9 @@ use joulepath_console::controllers::{self, unseen};
 use joulepath_console::words::{count, plain};
 use joulepath_controllers::Controller;
 use joulepath_kernel::Result as KernelResult;
-use joulepath_kernel::cc::{self, Change, Healed, Loading, Manager, Moves, PREFIX, Unloading, kernel_name};
+use joulepath_kernel::cc::{
+    self, Change, Healed, Loading, Manager, Moves, PREFIX, Unloading, kernel_name,
+};
 use joulepath_live::daemon;
 use serde_json::json;
 
@@ -44,8 +46,8 @@ fn status(options: &CcJson) -> Result<Exit, Failure> {
     }
 }
 
-/// A controller by its own name or by the kernel's, `lia`, `jp_lia`; or one of the user by its header, which
-/// is compiled.
+/// A controller by its own name or by the kernel's, `lia`, `jp_lia`; or one of the user by its
+/// header, which is compiled.
 fn find(name: &str) -> Result<Controller, Failure> {
     if own::is_header(name) {
         return own::load_for_kernel(Path::new(name));
@@ -69,7 +71,11 @@ fn find_name(name: &str) -> Result<String, Failure> {
     let ours = format!("{PREFIX}{}", name.strip_prefix(PREFIX).unwrap_or(name));
     // A user who may not read the pins gets that error when they are removed.
     let is_pinned = || cc::loaded().is_ok_and(|loaded| loaded.contains(&ours));
-    if cc::available()?.contains(&ours) || is_pinned() { Ok(ours) } else { find(name).map(kernel_name) }
+    if cc::available()?.contains(&ours) || is_pinned() {
+        Ok(ours)
+    } else {
+        find(name).map(kernel_name)
+    }
 }
 
 fn list(options: &CcJson) -> Result<Exit, Failure> {
@@ -97,7 +103,11 @@ fn list(options: &CcJson) -> Result<Exit, Failure> {
             json!({"name": &name[PREFIX.len()..], "kernel_name": name, "loaded": true, "built_in": false,
                 "default": **name == default, "summary": OF_USER, "paper": null})
         };
-        let all: Vec<_> = rows.iter().map(entry).chain(of_users.iter().map(of_user)).collect();
+        let all: Vec<_> = rows
+            .iter()
+            .map(entry)
+            .chain(of_users.iter().map(of_user))
+            .collect();
         return print_json(&all);
     }
     let mut table = plain(["name", "in the kernel", "state", "what it does"]);
@@ -107,10 +117,17 @@ fn list(options: &CcJson) -> Result<Exit, Failure> {
         table.add_row([controller.name(), name, state, &summary]);
     }
     for name in of_users {
-        let state = if *name == default { "default" } else { "loaded" };
+        let state = if *name == default {
+            "default"
+        } else {
+            "loaded"
+        };
         table.add_row([&name[PREFIX.len()..], name, state, OF_USER]);
     }
-    terminal::print(&format!("{table}\n\nThe kernel also has: {}. Default: {default}.\n", others(&available)))
+    terminal::print(&format!(
+        "{table}\n\nThe kernel also has: {}. Default: {default}.\n",
+        others(&available)
+    ))
 }
 
 /// A controller that was loaded from a header.
@@ -119,16 +136,25 @@ const OF_USER: &str = "a controller of your own";
 /// Controllers in the kernel that were loaded from users' headers.
 fn of_users(available: &[String]) -> Vec<&String> {
     let ours: BTreeSet<_> = Controller::all().map(kernel_name).collect();
-    available.iter().filter(|name| name.starts_with(PREFIX) && !ours.contains(*name)).collect()
+    available
+        .iter()
+        .filter(|name| name.starts_with(PREFIX) && !ours.contains(*name))
+        .collect()
 }
 
 fn others(available: &[String]) -> String {
-    available.iter().filter(|name| !name.starts_with(PREFIX)).cloned().collect::<Vec<_>>().join(", ")
+    available
+        .iter()
+        .filter(|name| !name.starts_with(PREFIX))
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Ours would only repeat what the kernel's own does better: it has been there for years.
 fn replaced_by_kernel(controller: Controller, available: &[String]) -> bool {
-    matches!(controller.name(), "cubic" | "dctcp") && available.iter().any(|name| name == controller.name())
+    matches!(controller.name(), "cubic" | "dctcp")
+        && available.iter().any(|name| name == controller.name())
 }
 
 /// Locks, and reports what an earlier process left behind.
@@ -137,8 +163,12 @@ fn manager() -> Result<Manager, Failure> {
     for healed in manager.healed() {
         terminal::tell(&match healed {
             Healed::Load(name) => format!("ended what an interrupted `cc load {name}` had begun"),
-            Healed::Replace(name) => format!("ended what an interrupted `cc load {name}` had begun"),
-            Healed::Unload(name, _) => format!("ended what an interrupted `cc unload {name}` had begun"),
+            Healed::Replace(name) => {
+                format!("ended what an interrupted `cc load {name}` had begun")
+            }
+            Healed::Unload(name, _) => {
+                format!("ended what an interrupted `cc unload {name}` had begun")
+            }
             Healed::Pins(count) => format!("removed {} that belonged to nothing", pins(*count)),
         });
     }
@@ -146,15 +176,24 @@ fn manager() -> Result<Manager, Failure> {
 }
 
 fn pins(count: usize) -> String {
-    if count == 1 { "a folder of pins".into() } else { format!("{count} folders of pins") }
+    if count == 1 {
+        "a folder of pins".into()
+    } else {
+        format!("{count} folders of pins")
+    }
 }
 
 /// Applies `work` to each. A failure does not stop the others.
 fn each<T>(all: Vec<T>, mut work: impl FnMut(T) -> KernelResult<()>) -> Result<Exit, Failure> {
     let many = all.len();
-    let mut failures: Vec<Failure> =
-        all.into_iter().filter_map(|one| work(one).err()).map(Failure::from).collect();
-    let Some(last) = failures.pop() else { return Ok(Exit::Ok) };
+    let mut failures: Vec<Failure> = all
+        .into_iter()
+        .filter_map(|one| work(one).err())
+        .map(Failure::from)
+        .collect();
+    let Some(last) = failures.pop() else {
+        return Ok(Exit::Ok);
+    };
     failures.iter().for_each(diagnose::tell);
     if failures.len() + 1 == many {
         return Err(last);
@@ -166,8 +205,11 @@ fn each<T>(all: Vec<T>, mut work: impl FnMut(T) -> KernelResult<()>) -> Result<E
 /// The controllers of ours that the daemon's configuration names.
 fn configured(config: &Path) -> Result<Vec<Controller>, Failure> {
     let config = daemon::load(config)?;
-    let names: BTreeSet<&String> =
-        config.controllers.values().filter(|name| name.starts_with(PREFIX)).collect();
+    let names: BTreeSet<&String> = config
+        .controllers
+        .values()
+        .filter(|name| name.starts_with(PREFIX))
+        .collect();
     names.into_iter().map(|name| find(name)).collect()
 }
 
@@ -175,19 +217,32 @@ fn load(names: &CcNames) -> Result<Exit, Failure> {
     let available = cc::available()?;
     let controllers = match &names.config {
         Some(config) => configured(config)?,
-        None if names.all => {
-            Controller::all().filter(|&controller| !replaced_by_kernel(controller, &available)).collect()
-        }
-        None => names.names.iter().map(|name| find(name)).collect::<Result<Vec<_>, _>>()?,
+        None if names.all => Controller::all()
+            .filter(|&controller| !replaced_by_kernel(controller, &available))
+            .collect(),
+        None => names
+            .names
+            .iter()
+            .map(|name| find(name))
+            .collect::<Result<Vec<_>, _>>()?,
     };
     if let (Some(config), true) = (&names.config, controllers.is_empty()) {
-        terminal::tell(&format!("{} names none of ours in [controllers]: nothing to load", config.display()));
+        terminal::tell(&format!(
+            "{} names none of ours in [controllers]: nothing to load",
+            config.display()
+        ));
         return Ok(Exit::Ok);
     }
-    if let Some(theirs) = controllers.iter().find(|&&controller| replaced_by_kernel(controller, &available)) {
+    if let Some(theirs) = controllers
+        .iter()
+        .find(|&&controller| replaced_by_kernel(controller, &available))
+    {
         let name = theirs.name();
-        return Err(Failure::message(Exit::Unsupported, format!("the kernel has its own {name}"))
-            .help(format!("choose it by its name, {name}: nothing needs to be loaded")));
+        return Err(
+            Failure::message(Exit::Unsupported, format!("the kernel has its own {name}")).help(
+                format!("choose it by its name, {name}: nothing needs to be loaded"),
+            ),
+        );
     }
     let mut manager = manager()?;
     each(controllers, |controller| load_one(&mut manager, controller))
@@ -195,18 +250,32 @@ fn load(names: &CcNames) -> Result<Exit, Failure> {
 
 fn load_one(manager: &mut Manager, controller: Controller) -> KernelResult<()> {
     let loading = manager.load(controller)?;
-    terminal::tell(&format!("{}: {}", kernel_name(controller), told_of_loading(&loading)));
+    terminal::tell(&format!(
+        "{}: {}",
+        kernel_name(controller),
+        told_of_loading(&loading)
+    ));
     Ok(())
 }
 
 fn told_of_loading(loading: &Loading) -> String {
-    let Moves { moved, stayed, hidden } = loading.sockets;
+    let Moves {
+        moved,
+        stayed,
+        hidden,
+    } = loading.sockets;
     let mut text = match (loading.change, moved) {
         (Change::Loaded, 0) => "loaded".to_owned(),
         (Change::Loaded, _) => {
-            format!("loaded; {} of an earlier load went over to it", count(moved, "socket"))
+            format!(
+                "loaded; {} of an earlier load went over to it",
+                count(moved, "socket")
+            )
         }
-        (Change::Replaced, _) => format!("replaced; {} in use went over to it", count(moved, "socket")),
+        (Change::Replaced, _) => format!(
+            "replaced; {} in use went over to it",
+            count(moved, "socket")
+        ),
     };
     if stayed > 0 {
         text += &format!("; {} with the earlier load until closed", stay(stayed));
@@ -219,7 +288,11 @@ fn told_of_loading(loading: &Loading) -> String {
 
 /// `one socket stays`, `7 sockets stay`.
 fn stay(sockets: usize) -> String {
-    if sockets == 1 { "one socket stays".into() } else { format!("{sockets} sockets stay") }
+    if sockets == 1 {
+        "one socket stays".into()
+    } else {
+        format!("{sockets} sockets stay")
+    }
 }
 
 fn unload(names: &CcNames) -> Result<Exit, Failure> {
@@ -232,16 +305,26 @@ fn unload(names: &CcNames) -> Result<Exit, Failure> {
         let ours = configured(config)?.into_iter().map(kernel_name);
         named.extend(ours.filter(|name| available.contains(name)));
         if named.is_empty() {
-            terminal::tell(&format!("nothing is loaded that {} names in [controllers]", config.display()));
+            terminal::tell(&format!(
+                "nothing is loaded that {} names in [controllers]",
+                config.display()
+            ));
             return Ok(Exit::Ok);
         }
     }
     let mut manager = manager()?;
     let controllers = if names.all { manager.loaded()? } else { named };
     each(controllers, |name| {
-        let Unloading { restored, kept, hidden } = manager.unload(&name)?;
+        let Unloading {
+            restored,
+            kept,
+            hidden,
+        } = manager.unload(&name)?;
         for restored in restored {
-            terminal::tell(&format!("default of {}: {} again", restored.place, restored.default));
+            terminal::tell(&format!(
+                "default of {}: {} again",
+                restored.place, restored.default
+            ));
         }
         let mut text = format!("{name}: unloaded");
         match kept {
@@ -250,7 +333,10 @@ fn unload(names: &CcNames) -> Result<Exit, Failure> {
             _ => text += &format!(", {kept} sockets keep it until they close"),
         }
         if hidden > 0 {
-            text += &format!("; {}: a namespace of its own would keep it as default", unseen(hidden));
+            text += &format!(
+                "; {}: a namespace of its own would keep it as default",
+                unseen(hidden)
+            );
         }
         terminal::tell(&text);
         Ok(())
@@ -306,13 +392,23 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("live.toml");
         let of = |controllers: &str| {
-            fs::write(&file, format!("intent = \"frugal\"\n[controllers]\n{controllers}")).unwrap();
+            fs::write(
+                &file,
+                format!("intent = \"frugal\"\n[controllers]\n{controllers}"),
+            )
+            .unwrap();
             let names = |all: Vec<Controller>| all.into_iter().map(kernel_name).collect::<Vec<_>>();
-            configured(&file).map(names).map_err(|failure| format!("{failure:?}"))
+            configured(&file)
+                .map(names)
+                .map_err(|failure| format!("{failure:?}"))
         };
         let all = "frugal = \"jp_olia\"\nhandover = \"bbr\"\naggregate = \"jp_lia\"\noverflow = \"jp_olia\"";
         assert_eq!(of(all).unwrap(), ["jp_lia", "jp_olia"]);
         assert_eq!(of("frugal = \"reno\"").unwrap(), Vec::<String>::new());
-        assert!(of("frugal = \"jp_nothing\"").unwrap_err().contains("nothing"));
+        assert!(
+            of("frugal = \"jp_nothing\"")
+                .unwrap_err()
+                .contains("nothing")
+        );
     }
 }

@@ -53,7 +53,12 @@ pub(crate) use why::WhyOptions;
 use crate::complete;
 
 /// Version, and the commit that it was built from.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("JOULEPATH_COMMIT"), ")");
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (commit ",
+    env!("JOULEPATH_COMMIT"),
+    ")"
+);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -263,7 +268,8 @@ pub(crate) struct DoctorOptions {
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print the udev rule that lets the group `joulepath` read RAPL's energy counters, and nothing else.
+    /// Print the udev rule that lets the group `joulepath` read RAPL's energy counters, and nothing
+    /// else.
     #[arg(long, conflicts_with = "json")]
     pub(crate) udev_rule: bool,
 }
@@ -283,7 +289,10 @@ mod tests {
     #[test]
     fn examples_fit_narrow_terminals() {
         fn check(command: &clap::Command) {
-            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let help = command
+                .get_after_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
             for line in help.lines().filter(|line| line.starts_with(' ')) {
                 assert!(line.chars().count() <= 71, "{}: {line}", command.get_name());
             }

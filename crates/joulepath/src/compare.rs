@@ -45,8 +45,18 @@ pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
     outputs.prepare()?;
     let mut recorder = recorder(&options, &plan)?;
     let cancel = interrupt::token();
-    let mut journal = outputs.files().next().map(Journal::beside).transpose()?.flatten();
-    let mut session = Session { options: &options, outputs: &outputs, worst: Exit::Ok, done: vec![] };
+    let mut journal = outputs
+        .files()
+        .next()
+        .map(Journal::beside)
+        .transpose()?
+        .flatten();
+    let mut session = Session {
+        options: &options,
+        outputs: &outputs,
+        worst: Exit::Ok,
+        done: vec![],
+    };
     for case in plan.cases() {
         let mut watcher = Watcher::silent_on_failures(options.quiet);
         let mut hear = |event: Event<'_>| {
@@ -65,58 +75,88 @@ pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
     if let (Some(recorder), Some(file)) = (recorder, &options.record) {
         let runs = recorder.finish(seconds_since_1970())?;
         if !options.quiet {
-            terminal::say(&format!("history: {} ({runs} runs recorded)", file.display()));
+            terminal::say(&format!(
+                "history: {} ({runs} runs recorded)",
+                file.display()
+            ));
         }
     }
     session.finish(plan.cases().len(), cancel.is_set(), journal.as_ref())
 }
 
 /// Sets what the file of `--history` knows of the networks. `--set` takes precedence.
-fn remember(options: &CompareOptions, source: &Source, request: &mut Request) -> Result<(), Failure> {
-    let Some(file) = &options.history else { return Ok(()) };
+fn remember(
+    options: &CompareOptions,
+    source: &Source,
+    request: &mut Request,
+) -> Result<(), Failure> {
+    let Some(file) = &options.history else {
+        return Ok(());
+    };
     let history = history::read(file)?;
     let set = source.overrides(options.changes.variant.as_deref(), &request.set)?;
     let (known, unknown) = history.overrides(&source.load(&set)?);
     if !options.quiet && !unknown.is_empty() {
-        terminal::say(&format!("{} knows nothing of {}", file.display(), unknown.join(", ")));
+        terminal::say(&format!(
+            "{} knows nothing of {}",
+            file.display(),
+            unknown.join(", ")
+        ));
     }
     request.set.splice(0..0, known);
     Ok(())
 }
 
 fn recorder(options: &CompareOptions, plan: &Plan) -> Result<Option<Recorder>, Failure> {
-    let (Some(file), [case]) = (&options.record, plan.cases()) else { return Ok(None) };
-    Ok(Some(Recorder::new(file, case.scenario(), case.first_policy())?))
+    let (Some(file), [case]) = (&options.record, plan.cases()) else {
+        return Ok(None);
+    };
+    Ok(Some(Recorder::new(
+        file,
+        case.scenario(),
+        case.first_policy(),
+    )?))
 }
 
 fn seconds_since_1970() -> u32 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let since = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
     u32::try_from(since.as_secs()).unwrap_or(u32::MAX)
 }
 
-/// The options and the scenario. In `--json SCENARIO`, clap takes SCENARIO for the file to write: a name that
-/// looks like a scenario is the scenario.
+/// The options and the scenario. In `--json SCENARIO`, clap takes SCENARIO for the file to write: a
+/// name that looks like a scenario is the scenario.
 fn settle(mut options: CompareOptions) -> Result<(CompareOptions, OsString), Failure> {
     if let Some(scenario) = options.scenario.take() {
         return Ok((options, scenario));
     }
     let is_scenario = |path: &Path| path.to_str().is_some_and(looks_like_scenario);
-    let taken =
-        options.json.as_mut().filter(|file| file.as_deref().is_some_and(is_scenario)).and_then(Option::take);
+    let taken = options
+        .json
+        .as_mut()
+        .filter(|file| file.as_deref().is_some_and(is_scenario))
+        .and_then(Option::take);
     let taken = taken.or_else(|| {
         let report = options.report.as_mut().filter(|place| is_scenario(place))?;
         Some(std::mem::replace(report, "joulepath-report".into()))
     });
     match taken {
         Some(path) => Ok((options, path.into_os_string())),
-        None => Err(Failure::usage("no scenario is named")
-            .help("joulepath compare SCENARIO …; `joulepath list scenarios` names the shipped ones")),
+        None => Err(Failure::usage("no scenario is named").help(
+            "joulepath compare SCENARIO …; `joulepath list scenarios` names the shipped ones",
+        )),
     }
 }
 
 fn request(options: &CompareOptions, outputs: &Outputs) -> Result<Request, Failure> {
-    let duration = options.duration.iter().map(|duration| ("duration".to_owned(), quoted(duration)));
-    let set: Overrides = duration.chain(options.changes.set.iter().cloned()).collect();
+    let duration = options
+        .duration
+        .iter()
+        .map(|duration| ("duration".to_owned(), quoted(duration)));
+    let set: Overrides = duration
+        .chain(options.changes.set.iter().cloned())
+        .collect();
     Ok(Request {
         variants: match &options.changes.variant {
             _ if options.all_variants => Variants::All,
@@ -124,7 +164,11 @@ fn request(options: &CompareOptions, outputs: &Outputs) -> Result<Request, Failu
             None => Variants::Plain,
         },
         set,
-        policies: options.policies.as_deref().map(policies::parse).transpose()?,
+        policies: options
+            .policies
+            .as_deref()
+            .map(policies::parse)
+            .transpose()?,
         also: vec![],
         seeds: options.seeds,
         first_seed: options.seed,
@@ -149,7 +193,10 @@ struct Session<'a> {
 impl Session<'_> {
     /// Shows the table of a case, and writes its page.
     fn show(&mut self, compared: Compared, case: &Case) -> Result<(), Failure> {
-        let Compared { comparison, failures } = compared;
+        let Compared {
+            comparison,
+            failures,
+        } = compared;
         tell_failures(&failures);
         if comparison.partial {
             self.worst = Exit::Partial;
@@ -158,9 +205,15 @@ impl Session<'_> {
             let (width, color) = terminal::stdout();
             let width = if self.options.wide { usize::MAX } else { width };
             let gap = if self.done.is_empty() { "" } else { "\n" };
-            terminal::print(&format!("{gap}{}", report::table(&comparison, width, color)))?;
+            terminal::print(&format!(
+                "{gap}{}",
+                report::table(&comparison, width, color)
+            ))?;
         }
-        if let Some(page) = self.outputs.report_of(case.variant().filter(|_| self.options.all_variants)) {
+        if let Some(page) = self
+            .outputs
+            .report_of(case.variant().filter(|_| self.options.all_variants))
+        {
             let address = std::env::var("JOULEPATH_PLAYGROUND").ok();
             let playground = address.as_deref().zip(case.question());
             let html = report::html_with(
@@ -194,7 +247,12 @@ impl Session<'_> {
     }
 
     /// Writes the combined output of all cases; `cases` is how many there should be.
-    fn finish(mut self, cases: usize, interrupted: bool, journal: Option<&Journal>) -> Result<Exit, Failure> {
+    fn finish(
+        mut self,
+        cases: usize,
+        interrupted: bool,
+        journal: Option<&Journal>,
+    ) -> Result<Exit, Failure> {
         let outputs = self.outputs;
         if let Some(sink) = &outputs.json {
             let text = report::all_to_json(&self.done, self.options.all_variants)?;
@@ -211,7 +269,10 @@ impl Session<'_> {
         if let Some(journal) = journal.filter(|_| !self.options.quiet) {
             terminal::say(&format!("runs: {}", journal.path().display()));
         }
-        let nothing = self.done.iter().all(|comparison| comparison.rows.is_empty());
+        let nothing = self
+            .done
+            .iter()
+            .all(|comparison| comparison.rows.is_empty());
         Ok(match self.worst {
             Exit::Partial if nothing && !interrupted => Exit::Failed,
             Exit::Ok if self.done.len() < cases => Exit::Partial,
@@ -223,12 +284,23 @@ impl Session<'_> {
 /// Reports failed runs, one sentence for each policy.
 fn tell_failures(failures: &[FailedRun]) {
     let mut told: Vec<&str> = vec![];
-    for FailedRun { policy, seed, error, .. } in failures {
+    for FailedRun {
+        policy,
+        seed,
+        error,
+        ..
+    } in failures
+    {
         if told.contains(&policy.as_str()) {
             continue;
         }
         told.push(policy);
-        let more = match failures.iter().filter(|other| other.policy == *policy).count() - 1 {
+        let more = match failures
+            .iter()
+            .filter(|other| other.policy == *policy)
+            .count()
+            - 1
+        {
             0 => String::new(),
             more => format!(" (and {more} more runs of this policy)"),
         };

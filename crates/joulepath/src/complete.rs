@@ -3,7 +3,9 @@
 use std::ffi::OsStr;
 
 use clap_complete::Shell;
-use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
+use clap_complete::engine::{
+    ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
+};
 use clap_complete::env::{CompleteEnv, Shells};
 use joulepath_study::completion;
 
@@ -21,7 +23,8 @@ const BASH: &str = include_str!("complete.bash");
 const ZSH_FIRST_CALL: &str =
     "[[ ${funcstack[1]} != _joulepath ]] || _clap_dynamic_completer_joulepath \"$@\"\n";
 
-/// Prints the candidates for `command` and ends the process, if a shell's completion has started it.
+/// Prints the candidates for `command` and ends the process, if a shell's completion has started
+/// it.
 pub(crate) fn answer(command: fn() -> clap::Command) {
     CompleteEnv::with_factory(command).var(VARIABLE).complete();
 }
@@ -33,8 +36,9 @@ pub(crate) fn script(shell: Shell) -> Result<Exit, Failure> {
     }
     let mut script = Vec::new();
     let shells = Shells::builtins();
-    let completer =
-        shells.completer(&shell.to_string()).expect("both parts of clap_complete know its shells");
+    let completer = shells
+        .completer(&shell.to_string())
+        .expect("both parts of clap_complete know its shells");
     let written = completer.write_registration(VARIABLE, NAME, NAME, NAME, &mut script);
     written.expect("writing to memory does not fail");
     if shell == Shell::Zsh {
@@ -61,12 +65,19 @@ pub(crate) fn policies() -> ArgValueCompleter {
     })
 }
 
-/// Energy profiles after `energy=`, as in `advise --path lte:rate=…,energy=…` and `--set path.wifi.energy=…`.
+/// Energy profiles after `energy=`, as in `advise --path lte:rate=…,energy=…` and `--set
+/// path.wifi.energy=…`.
 pub(crate) fn profiles() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         let text = current.to_string_lossy();
-        let Some(at) = text.rfind("energy=") else { return vec![] };
-        candidates(current, &text[..at + "energy=".len()], completion::profiles())
+        let Some(at) = text.rfind("energy=") else {
+            return vec![];
+        };
+        candidates(
+            current,
+            &text[..at + "energy=".len()],
+            completion::profiles(),
+        )
     })
 }
 
@@ -97,7 +108,9 @@ fn names(all: fn() -> Vec<String>) -> ArgValueCompleter {
 /// The `names` that continue `current`, of which `before` is complete.
 fn candidates(current: &OsStr, before: &str, names: Vec<String>) -> Vec<CompletionCandidate> {
     let all = names.into_iter().map(|name| format!("{before}{name}"));
-    all.filter(|name| name.starts_with(&*current.to_string_lossy())).map(CompletionCandidate::new).collect()
+    all.filter(|name| name.starts_with(&*current.to_string_lossy()))
+        .map(CompletionCandidate::new)
+        .collect()
 }
 
 /// The words on the line after the command.

@@ -22,10 +22,13 @@ use crate::terminal;
 pub(crate) fn test(options: &CcTestOptions) -> Result<Exit, Failure> {
     let controller = controller(options)?;
     let suites = match options.cases.as_slice() {
-        [] => conformance::shipped().filter(|suite| suite.is_for(controller)).collect(),
-        named => {
-            named.iter().map(|name| Ok(conformance::suite(name)?)).collect::<Result<Vec<_>, Failure>>()?
-        }
+        [] => conformance::shipped()
+            .filter(|suite| suite.is_for(controller))
+            .collect(),
+        named => named
+            .iter()
+            .map(|name| Ok(conformance::suite(name)?))
+            .collect::<Result<Vec<_>, Failure>>()?,
     };
     let cancel = interrupt::token();
     let mut all: Vec<(Suite, Vec<Judged>)> = vec![];
@@ -34,7 +37,11 @@ pub(crate) fn test(options: &CcTestOptions) -> Result<Exit, Failure> {
         all.push((suite, judged));
     }
     let judged = || all.iter().flat_map(|(_, judged)| judged);
-    let exit = if judged().all(Judged::holds) { Exit::Ok } else { Exit::Failed };
+    let exit = if judged().all(Judged::holds) {
+        Exit::Ok
+    } else {
+        Exit::Failed
+    };
     if options.json {
         print_json(&json!({
             "controller": controller.name(),
@@ -43,8 +50,10 @@ pub(crate) fn test(options: &CcTestOptions) -> Result<Exit, Failure> {
         }))?;
         return Ok(exit);
     }
-    let suites: Vec<(&str, &[Judged])> =
-        all.iter().map(|(suite, judged)| (suite.title.as_str(), judged.as_slice())).collect();
+    let suites: Vec<(&str, &[Judged])> = all
+        .iter()
+        .map(|(suite, judged)| (suite.title.as_str(), judged.as_slice()))
+        .collect();
     let text = table(controller.name(), &suites);
     terminal::print(&text)?;
     Ok(exit)
@@ -55,11 +64,15 @@ fn controller(options: &CcTestOptions) -> Result<Controller, Failure> {
     let name = &options.controller;
     if !name.contains('/') && Path::new(name).extension().is_none() {
         return Controller::by_name(name).map_err(|error| {
-            Failure::new(Exit::Usage, error).help("name a controller, or a file: `mine.h`, `mine.rules`")
+            Failure::new(Exit::Usage, error)
+                .help("name a controller, or a file: `mine.h`, `mine.rules`")
         });
     }
     let policies = own::load(&[name.into()], Engine::Packet, options.json)?;
-    let policy = policies.first().map(ToString::to_string).unwrap_or_default();
+    let policy = policies
+        .first()
+        .map(ToString::to_string)
+        .unwrap_or_default();
     Controller::by_name(&policy).map_err(|error| Failure::new(Exit::Usage, error))
 }
 

@@ -11,11 +11,19 @@ use crate::terminal;
 pub(crate) fn tell(failure: &Failure) {
     match failure.of_study() {
         Some(Error::Several(errors)) => {
-            errors
-                .iter()
-                .for_each(|error| one(error.scenario(), &error.to_string(), error.help().as_deref()));
+            errors.iter().for_each(|error| {
+                one(
+                    error.scenario(),
+                    &error.to_string(),
+                    error.help().as_deref(),
+                )
+            });
         }
-        error => one(error.and_then(Error::scenario), &failure.text(), failure.next_step()),
+        error => one(
+            error.and_then(Error::scenario),
+            &failure.text(),
+            failure.next_step(),
+        ),
     }
 }
 

@@ -22,9 +22,14 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, Failure> {
         return terminal::print(RAPL_RULE);
     }
     let mut report = probe::examine(&Machine::default());
-    report.facts.push(leaks::fact(Path::new(SOCKET), report.root));
+    report
+        .facts
+        .push(leaks::fact(Path::new(SOCKET), report.root));
     match options.json {
-        true => print_json(&Json { schema: SCHEMA, report: &report })?,
+        true => print_json(&Json {
+            schema: SCHEMA,
+            report: &report,
+        })?,
         false => {
             let (width, color) = terminal::stdout();
             terminal::print(&text(&report, width, color))?

@@ -10,15 +10,27 @@ use crate::failure::Failure;
 ///
 /// # Errors
 /// If this build or machine lacks the engine, or if a simulator gets a `max_lateness`.
-pub(crate) fn open(engine: Engine, max_lateness: Option<Nanos>) -> Result<Box<dyn engine::Engine>, Failure> {
-    open_for(engine, EngineOptions { max_lateness, ..EngineOptions::default() })
+pub(crate) fn open(
+    engine: Engine,
+    max_lateness: Option<Nanos>,
+) -> Result<Box<dyn engine::Engine>, Failure> {
+    open_for(
+        engine,
+        EngineOptions {
+            max_lateness,
+            ..EngineOptions::default()
+        },
+    )
 }
 
 /// As [`open`], with all options.
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn open_for(engine: Engine, options: EngineOptions) -> Result<Box<dyn engine::Engine>, Failure> {
+pub(crate) fn open_for(
+    engine: Engine,
+    options: EngineOptions,
+) -> Result<Box<dyn engine::Engine>, Failure> {
     let name = match engine {
         Engine::Packet => EngineName::Packet,
         Engine::Fluid => EngineName::Fluid,

@@ -26,16 +26,23 @@ const MAX_STATE_BYTES: u64 = 1 << 20;
 /// # Errors
 /// An unknown controller or parameter, or a state that is malformed or out of range.
 pub(crate) fn explain(options: &ExplainOptions) -> Result<Exit, Failure> {
-    let controller = policy::controller(&options.controller).map_err(|error| Failure::policy(&error))?;
+    let controller =
+        policy::controller(&options.controller).map_err(|error| Failure::policy(&error))?;
     let state = read_state(&options.state)?;
-    let params: Vec<(&str, &str)> =
-        options.param.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let explanation = explain::explain(controller, &state, &params).map_err(|error| match error {
-        ExplainError::Param(error) => Failure::policy(&error.into()),
-        ExplainError::OwnsWindow(name) => Failure::message(Exit::Unsupported, error.to_string())
-            .help(format!("its page: docs/models/{name}.md")),
-        other => Failure::usage(format!("{}: {other}", name(&options.state))),
-    })?;
+    let params: Vec<(&str, &str)> = options
+        .param
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    let explanation =
+        explain::explain(controller, &state, &params).map_err(|error| match error {
+            ExplainError::Param(error) => Failure::policy(&error.into()),
+            ExplainError::OwnsWindow(name) => {
+                Failure::message(Exit::Unsupported, error.to_string())
+                    .help(format!("its page: docs/models/{name}.md"))
+            }
+            other => Failure::usage(format!("{}: {other}", name(&options.state))),
+        })?;
     match options.json {
         true => print_json(&Machine::of(controller, &options.param, &explanation)),
         false => terminal::print(&page(controller, &options.param, &state, &explanation)),
@@ -47,7 +54,8 @@ fn read_state(path: &Path) -> Result<State, Failure> {
         true => io::read_to_string(io::stdin().take(MAX_STATE_BYTES)),
         false => files::read_text(path, MAX_STATE_BYTES),
     };
-    let text = text.map_err(|error| Failure::io(format!("cannot read the state {}", name(path)), error))?;
+    let text =
+        text.map_err(|error| Failure::io(format!("cannot read the state {}", name(path)), error))?;
     serde_json::from_str(&text)
         .map_err(|error| Failure::usage(format!("{}: {error}", name(path))).help(EXAMPLE))
 }
@@ -57,7 +65,11 @@ fn is_stdin(path: &Path) -> bool {
 }
 
 fn name(path: &Path) -> String {
-    if is_stdin(path) { "stdin".to_owned() } else { path.display().to_string() }
+    if is_stdin(path) {
+        "stdin".to_owned()
+    } else {
+        path.display().to_string()
+    }
 }
 
 fn page(
@@ -67,9 +79,16 @@ fn page(
     explanation: &Explanation,
 ) -> String {
     let rows = table(state, explanation);
-    let params: String = params.iter().map(|(name, value)| format!(", {name} = {value}")).collect();
-    let title =
-        format!("{} ({}{params}), {}", controller.display_name(), controller.name(), controller.paper());
+    let params: String = params
+        .iter()
+        .map(|(name, value)| format!(", {name} = {value}"))
+        .collect();
+    let title = format!(
+        "{} ({}{params}), {}",
+        controller.display_name(),
+        controller.name(),
+        controller.paper()
+    );
     let legend = "Windows in packets. By code: what runs in the simulator and the kernel, in fixed point. By \
                   formula: the definition in floating point. diff.: of the increases, relative to the \
                   formula. After loss: the window after a fast retransmit, in whole packets by code.";

@@ -65,7 +65,11 @@ pub(crate) struct Failure {
 impl Failure {
     /// An error with its causes.
     pub(crate) fn new(exit: Exit, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Failure { exit, error: error.into(), help: None }
+        Failure {
+            exit,
+            error: error.into(),
+            help: None,
+        }
     }
 
     /// A sentence.
@@ -80,7 +84,10 @@ impl Failure {
 
     /// A part of a policy on the command line does not exist.
     pub(crate) fn policy(error: &PolicyError) -> Self {
-        Failure { help: error.help(), ..Self::usage(error) }
+        Failure {
+            help: error.help(),
+            ..Self::usage(error)
+        }
     }
 
     /// A file could not be read or written; `what` says which and what for.
@@ -91,8 +98,11 @@ impl Failure {
     /// This build lacks what the command needs.
     #[cfg(not(feature = "kernel"))]
     pub(crate) fn without_kernel_engine() -> Self {
-        Self::message(Exit::Unsupported, "this joulepath was built without the kernel engine")
-            .help("on Linux `make build` installs what it needs and builds it in")
+        Self::message(
+            Exit::Unsupported,
+            "this joulepath was built without the kernel engine",
+        )
+        .help("on Linux `make build` installs what it needs and builds it in")
     }
 
     /// Adds what to do next.
@@ -145,8 +155,12 @@ impl From<&study::Error> for Exit {
             (_, E::Scenario { .. } | E::Setup { .. } | E::Several(_)) => Exit::Usage,
             (_, E::Refused { .. } | E::NoRun { .. }) => Exit::Usage,
             (_, E::File { source, .. }) => match source.kind() {
-                Io::NotFound | Io::NotADirectory | Io::IsADirectory | Io::AlreadyExists => Exit::Usage,
-                Io::InvalidData | Io::InvalidInput | Io::InvalidFilename | Io::FileTooLarge => Exit::Usage,
+                Io::NotFound | Io::NotADirectory | Io::IsADirectory | Io::AlreadyExists => {
+                    Exit::Usage
+                }
+                Io::InvalidData | Io::InvalidInput | Io::InvalidFilename | Io::FileTooLarge => {
+                    Exit::Usage
+                }
                 _ => Exit::Failed,
             },
             (Kind::Failed, _) => Exit::Failed,
@@ -156,7 +170,11 @@ impl From<&study::Error> for Exit {
 
 impl From<study::Error> for Failure {
     fn from(error: study::Error) -> Self {
-        Failure { exit: (&error).into(), help: error.help(), error: error.into() }
+        Failure {
+            exit: (&error).into(),
+            help: error.help(),
+            error: error.into(),
+        }
     }
 }
 
@@ -179,7 +197,10 @@ impl From<joulepath_meter::Error> for Failure {
             Kind::Refused => Exit::Failed,
         };
         let help = error.help.clone();
-        Failure { help, ..Failure::new(exit, error) }
+        Failure {
+            help,
+            ..Failure::new(exit, error)
+        }
     }
 }
 
@@ -192,7 +213,10 @@ impl From<joulepath_relay::Error> for Failure {
             joulepath_relay::Kind::Unsupported => Exit::Unsupported,
             joulepath_relay::Kind::Permission => Exit::Permission,
         };
-        Failure { help: error.next_step().map(str::to_owned), ..Failure::new(exit, error) }
+        Failure {
+            help: error.next_step().map(str::to_owned),
+            ..Failure::new(exit, error)
+        }
     }
 }
 
@@ -211,10 +235,14 @@ impl From<joulepath_live::Error> for Failure {
     fn from(error: joulepath_live::Error) -> Self {
         match error {
             joulepath_live::Error::Kernel(error) => error.into(),
-            joulepath_live::Error::Config(errors) => {
-                study::Error::Scenario { errors, kind: Kind::Failed }.into()
+            joulepath_live::Error::Config(errors) => study::Error::Scenario {
+                errors,
+                kind: Kind::Failed,
             }
-            joulepath_live::Error::File { path, source } => Failure::io(format!("cannot use {path}"), source),
+            .into(),
+            joulepath_live::Error::File { path, source } => {
+                Failure::io(format!("cannot use {path}"), source)
+            }
             joulepath_live::Error::Refused { what, remedy } => {
                 Failure::message(Exit::Failed, what).help(remedy)
             }

@@ -1,4 +1,5 @@
-//! `joulepath gap`: how far simulator and kernel are apart, on the same scenarios under the same policies.
+//! `joulepath gap`: how far simulator and kernel are apart, on the same scenarios under the same
+//! policies.
 
 use joulepath_report::gap::{Gap, markdown, table};
 use joulepath_study::engine::EngineOptions;
@@ -26,12 +27,19 @@ const MARK: &str = "gap";
 pub(crate) fn gap(options: &GapOptions) -> Result<Exit, Failure> {
     let packet = engine::open(Engine::Packet, None)?;
     let max_lateness = options.timekeeping.max_lateness;
-    let in_real_time =
-        EngineOptions { max_lateness, at_a_time: options.kernel_jobs, ..EngineOptions::default() };
+    let in_real_time = EngineOptions {
+        max_lateness,
+        at_a_time: options.kernel_jobs,
+        ..EngineOptions::default()
+    };
     let kernel = engine::open_for(Engine::Kernel, in_real_time)?;
     let request = Request {
         scenarios: options.scenarios.clone(),
-        policies: options.policies.as_deref().map(policies::parse).transpose()?,
+        policies: options
+            .policies
+            .as_deref()
+            .map(policies::parse)
+            .transpose()?,
         seeds: options.seeds,
         first_seed: options.seed,
         max_lateness,
@@ -41,11 +49,22 @@ pub(crate) fn gap(options: &GapOptions) -> Result<Exit, Failure> {
     };
     let plan = Plan::of(&request, &*kernel)?;
     let commit = provenance().commit;
-    let mut stored = options.runs.as_deref().map(|path| StoredRuns::open(path, &commit)).transpose()?;
+    let mut stored = options
+        .runs
+        .as_deref()
+        .map(|path| StoredRuns::open(path, &commit))
+        .transpose()?;
     let cancel = interrupt::token();
     let mut watcher = Watcher::new(options.quiet);
     let mut hear = |event: joulepath_study::event::Event<'_>| watcher.hear(event);
-    let measured = run(&plan, &*packet, &*kernel, stored.as_mut(), &mut hear, &cancel);
+    let measured = run(
+        &plan,
+        &*packet,
+        &*kernel,
+        stored.as_mut(),
+        &mut hear,
+        &cancel,
+    );
     watcher.finish();
     tell(options, &measured.gap)?;
     Ok(match () {

@@ -12,7 +12,11 @@ static ASKED: AtomicBool = AtomicBool::new(false);
 
 /// Replaces [`Exit::Partial`] if a signal is the reason.
 pub(crate) fn exit(exit: Exit) -> Exit {
-    if exit == Exit::Partial && ASKED.load(Ordering::Relaxed) { Exit::Interrupted } else { exit }
+    if exit == Exit::Partial && ASKED.load(Ordering::Relaxed) {
+        Exit::Interrupted
+    } else {
+        exit
+    }
 }
 
 /// A token that the first SIGINT, SIGTERM or SIGHUP sets; the second one ends the process.
@@ -28,7 +32,9 @@ pub(crate) fn token() -> Cancel {
         terminal::say("\nstopping: what has finished is reported; Ctrl-C again stops at once");
     });
     if let Err(error) = installed {
-        terminal::say(&format!("warning: Ctrl-C will end this at once, without a report: {error}"));
+        terminal::say(&format!(
+            "warning: Ctrl-C will end this at once, without a report: {error}"
+        ));
     }
     cancel
 }

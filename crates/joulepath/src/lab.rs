@@ -42,11 +42,14 @@ pub(crate) fn lab(options: &LabOptions) -> Result<Exit, Failure> {
         return Err(Failure::usage("name a scenario and, after `--`, a command to run in it")
             .help("for example: joulepath lab home-wifi-lte --serve 8000 -- curl http://{server}:8000/"));
     };
-    let launch = programs::launch(&options.run[0]).ok_or_else(|| run::no_command(&options.run[0]))?;
+    let launch =
+        programs::launch(&options.run[0]).ok_or_else(|| run::no_command(&options.run[0]))?;
     let scenario = scenario::load(argument, &options.changes)?;
     let policies = policies::parse(&options.policy)?;
     let [policy] = policies.as_slice() else {
-        return Err(Failure::usage("a lab has one policy").help("compare several with `joulepath compare`"));
+        return Err(
+            Failure::usage("a lab has one policy").help("compare several with `joulepath compare`")
+        );
     };
     let setup = policies::setup(policy, &scenario, Kind::Usage)?;
     tell_what_is_missing(&scenario, &setup);
@@ -74,12 +77,16 @@ fn run_in(
     let command = command(&options.run, launch, lab.server_address(), options.json);
     let signals = Signals::caught()?;
     lab.start_clock()?;
-    let mut child = lab.launch(command).map_err(|error| Failure::message(run::NOT_EXECUTABLE, error))?;
+    let mut child = lab
+        .launch(command)
+        .map_err(|error| Failure::message(run::NOT_EXECUTABLE, error))?;
     let ended = until_end(&mut lab, &mut child, &mut openings, signals)?;
     let reading = lab.read(End::Tails)?;
     let bill = Bill::new(scenario, setup, options.seed, &lab, &reading, ended);
     let remains = lab.end().unwrap_or_else(|error| {
-        warn(&format!("{error}: connections of the lab may still be closing"));
+        warn(&format!(
+            "{error}: connections of the lab may still be closing"
+        ));
         Remains::default()
     });
     let bill = bill.with_remains(remains);
@@ -97,19 +104,27 @@ fn run_in(
     if ended.success() {
         return Ok(Exit::Ok);
     }
-    Err(Failure::message(exit_of(ended), format!("{} ended with {ended}", options.run[0].display())))
+    Err(Failure::message(
+        exit_of(ended),
+        format!("{} ended with {ended}", options.run[0].display()),
+    ))
 }
 
 /// As in a shell: the command's own code, or 128 + the signal that killed it.
 fn exit_of(ended: ExitStatus) -> Exit {
     use std::os::unix::process::ExitStatusExt;
     let code = ended.code().or_else(|| Some(128 + ended.signal()?));
-    code.and_then(|code| u8::try_from(code).ok()).map_or(Exit::Failed, Exit::Command)
+    code.and_then(|code| u8::try_from(code).ok())
+        .map_or(Exit::Failed, Exit::Command)
 }
 
 fn clean_up(json: bool) -> Result<Exit, Failure> {
     let found = clean()?;
-    if json { print_json(&found) } else { terminal::print(&remains::cleaned(&found)) }
+    if json {
+        print_json(&found)
+    } else {
+        terminal::print(&remains::cleaned(&found))
+    }
 }
 
 /// The policy's congestion controller, in the kernel for as long as the lab.
@@ -126,7 +141,11 @@ impl Controller {
         }
         // Named after the lab: two labs may have the same controller with other parameters.
         let name = unique_name();
-        Ok(Controller::Loaded(Box::new(Registered::new(controller, &setup.connection(1), &name)?)))
+        Ok(Controller::Loaded(Box::new(Registered::new(
+            controller,
+            &setup.connection(1),
+            &name,
+        )?)))
     }
 
     fn name(&self) -> &str {
@@ -146,7 +165,9 @@ fn tell_what_is_missing(scenario: &Scenario, setup: &Setup) {
         warn("nobody writes target shares in a lab: the controller runs without them");
     }
     if Needs::of(setup.controller()).any() {
-        warn("nobody writes energy costs and path prices in a lab: the controller runs without them");
+        warn(
+            "nobody writes energy costs and path prices in a lab: the controller runs without them",
+        );
     }
     if !scenario.competitors.is_empty() {
         warn("the scenario's competitors do not run in a lab; its cross traffic does");
@@ -159,12 +180,23 @@ fn warn(what: &str) {
 
 /// The user's command, with MPTCP enabled and the server's address filled in.
 fn command(words: &[OsString], launch: &Launch, server: IpAddr, stdout_is_ours: bool) -> Command {
-    let address = if server.is_ipv6() { format!("[{server}]") } else { server.to_string() };
-    let words: Vec<OsString> = words.iter().map(|word| with_server(word, &address)).collect();
+    let address = if server.is_ipv6() {
+        format!("[{server}]")
+    } else {
+        server.to_string()
+    };
+    let words: Vec<OsString> = words
+        .iter()
+        .map(|word| with_server(word, &address))
+        .collect();
     let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).env(SERVER_VARIABLE, server.to_string());
+    command
+        .args(&words[1..])
+        .env(SERVER_VARIABLE, server.to_string());
     if let (None, Some(note)) = (launch.means, &launch.note) {
-        warn(&format!("the command speaks MPTCP only if it asks for it: {note}"));
+        warn(&format!(
+            "the command speaks MPTCP only if it asks for it: {note}"
+        ));
     }
     command.envs(launch.environment.iter().cloned());
     if stdout_is_ours {
@@ -178,7 +210,10 @@ fn command(words: &[OsString], launch: &Launch, server: IpAddr, stdout_is_ours: 
 fn with_server(word: &OsStr, address: &str) -> OsString {
     let mut rest = word.as_bytes();
     let mut replaced = vec![];
-    while let Some(at) = rest.windows(SERVER.len()).position(|part| part == SERVER.as_bytes()) {
+    while let Some(at) = rest
+        .windows(SERVER.len())
+        .position(|part| part == SERVER.as_bytes())
+    {
         replaced.extend_from_slice(&rest[..at]);
         replaced.extend_from_slice(address.as_bytes());
         rest = &rest[at + SERVER.len()..];
@@ -194,6 +229,9 @@ mod tests {
     #[test]
     fn the_server_is_named_in_arguments_of_any_bytes() {
         let word = OsStr::from_bytes(b"\xff{server}:1,{server}{ser");
-        assert_eq!(with_server(word, "[::1]").as_bytes(), b"\xff[::1]:1,[::1]{ser");
+        assert_eq!(
+            with_server(word, "[::1]").as_bytes(),
+            b"\xff[::1]:1,[::1]{ser"
+        );
     }
 }

@@ -41,7 +41,12 @@ pub(crate) fn list(options: &ListOptions) -> Result<Exit, Failure> {
         Listed::Scenarios => scenarios()?,
     };
     if options.json {
-        return print_json(&entries.into_iter().map(|entry| entry.machine).collect::<Vec<_>>());
+        return print_json(
+            &entries
+                .into_iter()
+                .map(|entry| entry.machine)
+                .collect::<Vec<_>>(),
+        );
     }
     let mut text: String = entries.iter().map(Entry::text).collect();
     if let Some(note) = note(options.what) {
@@ -61,7 +66,9 @@ fn note(what: Listed) -> Option<&'static str> {
         Listed::Controllers => {
             Some("Use one as a policy, `olia`, or in one, `mptcp[cc=dts,shape=intended]`.")
         }
-        Listed::Schedulers => Some("Use one in a policy: `mptcp[scheduler=round-robin,num_segments=2]`."),
+        Listed::Schedulers => {
+            Some("Use one in a policy: `mptcp[scheduler=round-robin,num_segments=2]`.")
+        }
         Listed::Selectors => Some(
             "Use one in a policy: `mptcp[selector=overflow]`. Without one all paths are used (`all`), or a \
              single one (`single:PATH`).",
@@ -71,20 +78,31 @@ fn note(what: Listed) -> Option<&'static str> {
             "Use one in a scenario: `energy = \"lte-2021\"`; or in a question, those of interfaces as \
              `joulepath advise --path lte:…,energy=lte-2021`, those of devices as `--device 5g2021`.",
         ),
-        Listed::Scenarios => Some("`joulepath compare NAME` runs one; `joulepath show NAME` prints it."),
+        Listed::Scenarios => {
+            Some("`joulepath compare NAME` runs one; `joulepath show NAME` prints it.")
+        }
     }
 }
 
 impl Entry {
     fn new(name: &str, lines: Vec<String>, machine: impl Serialize) -> Self {
         let machine = serde_json::to_value(machine).expect("made of texts and numbers");
-        Entry { name: name.to_owned(), lines, machine }
+        Entry {
+            name: name.to_owned(),
+            lines,
+            machine,
+        }
     }
 
     /// The name, and below it the wrapped paragraphs.
     fn text(&self) -> String {
-        let indented = |line: &String| format!("{}\n", terminal::wrapped(&format!("    {line}"), "    "));
-        format!("{}\n{}", self.name, self.lines.iter().map(indented).collect::<String>())
+        let indented =
+            |line: &String| format!("{}\n", terminal::wrapped(&format!("    {line}"), "    "));
+        format!(
+            "{}\n{}",
+            self.name,
+            self.lines.iter().map(indented).collect::<String>()
+        )
     }
 }
 
@@ -100,8 +118,14 @@ fn confidence(controller: Controller) -> &'static str {
 fn policy(info: &PolicyInfo) -> Entry {
     // `single` is one policy per path; all have the same parts.
     let argument = (info.name == "single").then(|| "PATH".to_owned());
-    let usage = argument.as_ref().map_or(info.name.to_owned(), |path| format!("{}:{path}", info.name));
-    let written = Policy { name: info.name.to_owned(), argument, overrides: vec![] };
+    let usage = argument
+        .as_ref()
+        .map_or(info.name.to_owned(), |path| format!("{}:{path}", info.name));
+    let written = Policy {
+        name: info.name.to_owned(),
+        argument,
+        overrides: vec![],
+    };
     let parts = policy::resolve(&written).expect("bundles consist of registered parts");
     let confidence = match parts.confidence() {
         energy::Confidence::Verified => {
@@ -114,7 +138,10 @@ fn policy(info: &PolicyInfo) -> Entry {
     let summary = capitalised(info.summary);
     Entry::new(
         &usage,
-        vec![format!("{summary}."), format!("{parts} · {} · {confidence}", info.paper)],
+        vec![
+            format!("{summary}."),
+            format!("{parts} · {} · {confidence}", info.paper),
+        ],
         json!({
             "name": info.name,
             "usage": usage,
@@ -135,10 +162,20 @@ fn controller(controller: Controller) -> Entry {
     let confidence = confidence(controller);
     let mut lines = vec![
         controller.summary().to_owned(),
-        format!("{} · {} · {confidence}", controller.display_name(), controller.paper()),
+        format!(
+            "{} · {} · {confidence}",
+            controller.display_name(),
+            controller.paper()
+        ),
     ];
     lines.extend(controller.params().map(|param| {
-        format!("{} = {} ({}): {}", param.name(), param.default(), param.allowed(), param.doc())
+        format!(
+            "{} = {} ({}): {}",
+            param.name(),
+            param.default(),
+            param.allowed(),
+            param.doc()
+        )
     }));
     let params: Vec<Value> = controller
         .params()
@@ -191,16 +228,34 @@ fn allocator(name: &&str) -> Entry {
     let with = POLICIES.iter().filter(|info| info.allocator == Some(*name));
     let policies: Vec<&str> = with.clone().map(|info| info.name).collect();
     let papers: Vec<&str> = with.map(|info| info.paper).collect();
-    let lines = vec![format!("Part of {}.", policies.join(", ")), papers.join(", ")];
-    Entry::new(name, lines, json!({ "name": name, "policies": policies, "papers": papers }))
+    let lines = vec![
+        format!("Part of {}.", policies.join(", ")),
+        papers.join(", "),
+    ];
+    Entry::new(
+        name,
+        lines,
+        json!({ "name": name, "policies": policies, "papers": papers }),
+    )
 }
 
 fn energies() -> Vec<Entry> {
     let interface = |profile: &energy::Profile| {
         let constants = profile.model().to_string();
-        let mut lines = vec![format!("{}.", capitalised(profile.summary)), constants.clone()];
-        lines.extend(profile.validity.map(|validity| format!("valid for {validity}")));
-        lines.extend(profile.bounds.map(|bounds| format!("estimate with bounds: {bounds}")));
+        let mut lines = vec![
+            format!("{}.", capitalised(profile.summary)),
+            constants.clone(),
+        ];
+        lines.extend(
+            profile
+                .validity
+                .map(|validity| format!("valid for {validity}")),
+        );
+        lines.extend(
+            profile
+                .bounds
+                .map(|bounds| format!("estimate with bounds: {bounds}")),
+        );
         lines.push(format!("{} · {}", profile.source, profile.confidence));
         Entry::new(
             profile.name,
@@ -242,16 +297,28 @@ fn energies() -> Vec<Entry> {
             }),
         )
     };
-    energy::profiles().map(interface).chain(energy::device_presets().map(device)).collect()
+    energy::profiles()
+        .map(interface)
+        .chain(energy::device_presets().map(device))
+        .collect()
 }
 
 fn scenarios() -> Result<Vec<Entry>, Failure> {
     let entry = |&shipped: &(&str, &str)| {
         let (name, source) = (shipped.0, Source::shipped(shipped));
         let scenario = source.load(&[])?;
-        let variants: Vec<String> = source.variants()?.into_iter().map(|Variant { name, .. }| name).collect();
+        let variants: Vec<String> = source
+            .variants()?
+            .into_iter()
+            .map(|Variant { name, .. }| name)
+            .collect();
         let mut lines = vec![scenario.title.clone()];
-        lines.extend(scenario.source.iter().map(|origin| format!("from {origin}")));
+        lines.extend(
+            scenario
+                .source
+                .iter()
+                .map(|origin| format!("from {origin}")),
+        );
         if !variants.is_empty() {
             lines.push(format!("variants: {}", variants.join(", ")));
         }

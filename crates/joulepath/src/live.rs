@@ -37,8 +37,15 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         Some(LiveCommand::SetIntent(options)) => return set_intent(options),
         Some(LiveCommand::Pause(socket)) => return command(socket, &Request::Pause),
         Some(LiveCommand::Resume(socket)) => return command(socket, &Request::Resume),
-        Some(LiveCommand::Forget(ForgetOptions { network, socket, .. })) => {
-            return command(socket, &Request::Forget { network: network.clone() });
+        Some(LiveCommand::Forget(ForgetOptions {
+            network, socket, ..
+        })) => {
+            return command(
+                socket,
+                &Request::Forget {
+                    network: network.clone(),
+                },
+            );
         }
         #[cfg(feature = "kernel")]
         Some(LiveCommand::Judge(options)) => return judge::judge(options),
@@ -50,15 +57,28 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         return terminal::data(daemon::SAMPLE);
     }
     if !options.undo && options.replay.is_none() && !options.config.exists() {
-        return Err(Failure::usage(format!("there is no configuration {}", options.config.display()))
-            .help("`joulepath live --sample > live.toml` writes one; name it with `--config live.toml`"));
+        return Err(Failure::usage(format!(
+            "there is no configuration {}",
+            options.config.display()
+        ))
+        .help(
+            "`joulepath live --sample > live.toml` writes one; name it with `--config live.toml`",
+        ));
     }
     if let Some(record) = &options.replay {
-        return if options.simulate { simulated(record, options.json) } else { replay(record, options.json) };
+        return if options.simulate {
+            simulated(record, options.json)
+        } else {
+            replay(record, options.json)
+        };
     }
     if options.undo {
         let undone = daemon::undo(options.wait, &mut terminal::say)?;
-        return Ok(if undone.is_whole() { Exit::Ok } else { Exit::Partial });
+        return Ok(if undone.is_whole() {
+            Exit::Ok
+        } else {
+            Exit::Partial
+        });
     }
     if options.programs {
         units::run(&options.config, &mut terminal::say)?;
@@ -69,8 +89,19 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         let status = client::ask(Path::new(&config.control.socket), &Request::Status)?;
         return terminal::data(&simulate::scenario(&config, &status)?);
     }
-    let LiveOptions { pm: manager, intent, first, adopt, .. } = *options;
-    let chosen = Chosen { manager, intent, first, adopt };
+    let LiveOptions {
+        pm: manager,
+        intent,
+        first,
+        adopt,
+        ..
+    } = *options;
+    let chosen = Chosen {
+        manager,
+        intent,
+        first,
+        adopt,
+    };
     if options.dry_run {
         let (status, steps) = daemon::dry_run(&options.config, chosen)?;
         return match options.json {
@@ -80,8 +111,15 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
     }
     // Unwrapped: a journal keeps one message per line.
     let record = options.record.as_deref();
-    let manner = daemon::Manner { chosen, record, keep: options.keep };
-    let outside = daemon::Outside { open_gauge: &gauge::open, explain: &why::explain };
+    let manner = daemon::Manner {
+        chosen,
+        record,
+        keep: options.keep,
+    };
+    let outside = daemon::Outside {
+        open_gauge: &gauge::open,
+        explain: &why::explain,
+    };
     daemon::run(&options.config, manner, outside, &mut terminal::say)?;
     Ok(Exit::Ok)
 }
@@ -89,7 +127,11 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
 /// Repeats a daemon's recorded decisions; fails if one differs.
 fn replay(path: &Path, json: bool) -> Result<Exit, Failure> {
     let replayed = record::replay(path)?;
-    let exit = if replayed.differ == 0 { Exit::Ok } else { Exit::Failed };
+    let exit = if replayed.differ == 0 {
+        Exit::Ok
+    } else {
+        Exit::Failed
+    };
     match json {
         true => print_json(&replayed)?,
         false => terminal::print(&page::replayed(&replayed))?,
@@ -100,7 +142,11 @@ fn replay(path: &Path, json: bool) -> Result<Exit, Failure> {
 /// Repeats a daemon's recorded decisions on simulated paths.
 fn simulated(path: &Path, json: bool) -> Result<Exit, Failure> {
     let simulated = deployed::replay(path, SEED)?;
-    if json { print_json(&simulated) } else { terminal::print(&page::simulated(&simulated)) }
+    if json {
+        print_json(&simulated)
+    } else {
+        terminal::print(&page::simulated(&simulated))
+    }
 }
 
 fn set_intent(options: &SetIntentOptions) -> Result<Exit, Failure> {

@@ -99,12 +99,24 @@ fn main() -> ExitCode {
 /// Prints help on stdout, or a mistake in the command line on stderr.
 fn explain_usage(error: &clap::Error) -> ExitCode {
     let text = error.render();
-    let (_, color) = if error.use_stderr() { terminal::stderr() } else { terminal::stdout() };
-    let text = if color { text.ansi().to_string() } else { text.to_string() };
+    let (_, color) = if error.use_stderr() {
+        terminal::stderr()
+    } else {
+        terminal::stdout()
+    };
+    let text = if color {
+        text.ansi().to_string()
+    } else {
+        text.to_string()
+    };
     match error.use_stderr() {
         // An argument can be as long as 128 kB.
         true => {
-            let lines: Vec<_> = text.trim_end().lines().map(|line| brief::message(line)).collect();
+            let lines: Vec<_> = text
+                .trim_end()
+                .lines()
+                .map(|line| brief::message(line))
+                .collect();
             terminal::say(&lines.join("\n"));
         }
         // If stdout is closed, there is nothing to report it to.

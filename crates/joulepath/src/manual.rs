@@ -1,4 +1,5 @@
-//! The pages of `man`, made from the command line's own definition: `joulepath(1)`, `joulepath-live(1)`, ….
+//! The pages of `man`, made from the command line's own definition: `joulepath(1)`,
+//! `joulepath-live(1)`, ….
 
 use std::fs;
 use std::io;
@@ -15,7 +16,12 @@ use crate::failure::{Exit, Failure};
 /// # Errors
 /// If the folder cannot be made or a page cannot be written.
 pub(crate) fn write(folder: &Path) -> Result<Exit, Failure> {
-    let failure = |error| Failure::io(format!("cannot write manual pages into {}", folder.display()), error);
+    let failure = |error| {
+        Failure::io(
+            format!("cannot write manual pages into {}", folder.display()),
+            error,
+        )
+    };
     fs::create_dir_all(folder).map_err(failure)?;
     let mut command = Cli::command();
     // Gives subcommands their full names.
@@ -32,7 +38,10 @@ fn pages(command: &Command, folder: &Path) -> io::Result<()> {
     }
     let source = concat!("Joulepath ", env!("CARGO_PKG_VERSION"));
     // No date, so that the page is reproducible. An empty string would drop the field.
-    let page = Man::new(command.clone()).date(" ").manual("Joulepath's manual").source(source);
+    let page = Man::new(command.clone())
+        .date(" ")
+        .manual("Joulepath's manual")
+        .source(source);
     let mut text = vec![];
     page.render(&mut text)?;
     let text = String::from_utf8_lossy(&text).replace("\n.SH EXTRA\n", "\n.SH NOTES\n");

@@ -20,12 +20,14 @@ use crate::terminal;
 /// Runs the command.
 ///
 /// # Errors
-/// If an option is wrong, or the engine cannot run a scenario of the plane. A run that fails later is
-/// reported and left out.
+/// If an option is wrong, or the engine cannot run a scenario of the plane. A run that fails later
+/// is reported and left out.
 pub(crate) fn map(options: &MapOptions) -> Result<Exit, Failure> {
     if !matches!(options.engine, Engine::Fluid | Engine::Packet) {
-        return Err(Failure::usage("a map has hundreds of points: they are simulated")
-            .help("use `--engine fluid`, or `--engine packet` with few points"));
+        return Err(
+            Failure::usage("a map has hundreds of points: they are simulated")
+                .help("use `--engine fluid`, or `--engine packet` with few points"),
+        );
     }
     let engine = engine::open(options.engine, None)?;
     let packet = engine::open(Engine::Packet, None)?;
@@ -38,7 +40,11 @@ pub(crate) fn map(options: &MapOptions) -> Result<Exit, Failure> {
         axes,
         variant: options.changes.variant.clone(),
         set: options.changes.set.clone(),
-        policies: options.policies.as_deref().map(policies::parse).transpose()?,
+        policies: options
+            .policies
+            .as_deref()
+            .map(policies::parse)
+            .transpose()?,
         metric: options.metric,
         spot_check: options.spot_check,
         seeds: options.seeds,
@@ -46,10 +52,16 @@ pub(crate) fn map(options: &MapOptions) -> Result<Exit, Failure> {
     };
     let plan = Plan::of(&source, &request, &*engine, &*packet)?;
     let stem = format!("{}-map", source.stem());
-    let page = options.report.as_deref().map(|place| outputs::page(place, &stem));
+    let page = options
+        .report
+        .as_deref()
+        .map(|place| outputs::page(place, &stem));
     outputs::check_csv(options.csv.as_deref(), options.json)?;
     let csv = options.csv.as_deref().filter(|file| !is_stdout(file));
-    page.as_deref().into_iter().chain(csv).try_for_each(files::prepare)?;
+    page.as_deref()
+        .into_iter()
+        .chain(csv)
+        .try_for_each(files::prepare)?;
     let cancel = interrupt::token();
     let mut watcher = Watcher::silent_on_failures(options.quiet);
     let mut failures: Vec<FailedRun> = vec![];
@@ -68,12 +80,23 @@ pub(crate) fn map(options: &MapOptions) -> Result<Exit, Failure> {
 
 /// Reports how many runs failed, and why the first did.
 fn tell_failures(failures: &[FailedRun]) {
-    let Some(FailedRun { scenario, policy, engine, error, .. }) = failures.first() else { return };
+    let Some(FailedRun {
+        scenario,
+        policy,
+        engine,
+        error,
+        ..
+    }) = failures.first()
+    else {
+        return;
+    };
     let more = match failures.len() - 1 {
         0 => String::new(),
         more => format!(" (and {more} more runs)"),
     };
-    terminal::tell(&format!("error: `{policy}` at {scenario}, {engine} engine: {error}{more}"));
+    terminal::tell(&format!(
+        "error: `{policy}` at {scenario}, {engine} engine: {error}{more}"
+    ));
 }
 
 fn tell(options: &MapOptions, map: &Map, stem: &str) -> Result<(), Failure> {
@@ -87,6 +110,13 @@ fn tell(options: &MapOptions, map: &Map, stem: &str) -> Result<(), Failure> {
     if let Some(file) = &options.csv {
         outputs::write_csv(file, &csv(map), for_programs, options.quiet)?;
     }
-    let Some(place) = &options.report else { return Ok(()) };
-    outputs::write_page(&outputs::page(place, stem), &html(map)?, for_programs, options.quiet)
+    let Some(place) = &options.report else {
+        return Ok(());
+    };
+    outputs::write_page(
+        &outputs::page(place, stem),
+        &html(map)?,
+        for_programs,
+        options.quiet,
+    )
 }

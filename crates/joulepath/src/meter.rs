@@ -35,11 +35,19 @@ pub(crate) fn meter(options: &MeterOptions) -> Result<Exit, Failure> {
         return watch(meters, options.json);
     }
     let lasts = Duration::from_secs_f64(options.seconds);
-    let readers: Vec<_> = meters.into_iter().map(|meter| thread::spawn(move || look(meter, lasts))).collect();
-    let found: Vec<Found> =
-        readers.into_iter().map(|reader| reader.join().expect("a reader ends with what it found")).collect();
+    let readers: Vec<_> = meters
+        .into_iter()
+        .map(|meter| thread::spawn(move || look(meter, lasts)))
+        .collect();
+    let found: Vec<Found> = readers
+        .into_iter()
+        .map(|reader| reader.join().expect("a reader ends with what it found"))
+        .collect();
     match options.json {
-        true => print_json(&Json { schema: SCHEMA, meters: &found })?,
+        true => print_json(&Json {
+            schema: SCHEMA,
+            meters: &found,
+        })?,
         false => terminal::print(&meters::text(&found, options.seconds, terminal::stdout().0))?,
     };
     Ok(exit(&found))
@@ -55,11 +63,16 @@ fn open(options: &MeterOptions) -> Result<Vec<Opened>, Failure> {
 }
 
 fn exit(found: &[Found]) -> Exit {
-    if found.iter().any(|found| matches!(found, Found::Read { .. })) {
+    if found
+        .iter()
+        .any(|found| matches!(found, Found::Read { .. }))
+    {
         return Exit::Ok;
     }
     let of = |wanted: Kind| {
-        found.iter().any(|found| matches!(found, Found::Unusable { kind, .. } if *kind == wanted))
+        found
+            .iter()
+            .any(|found| matches!(found, Found::Unusable { kind, .. } if *kind == wanted))
     };
     match () {
         () if of(Kind::Permission) => Exit::Permission,
@@ -79,8 +92,10 @@ fn watch(meters: Vec<Opened>, json: bool) -> Result<Exit, Failure> {
         }
     }
     if usable.is_empty() {
-        return Err(Failure::message(Exit::Unsupported, "there is no meter to watch")
-            .help("`joulepath meter --command \"…\"` reads any program that prints watts"));
+        return Err(
+            Failure::message(Exit::Unsupported, "there is no meter to watch")
+                .help("`joulepath meter --command \"…\"` reads any program that prints watts"),
+        );
     }
     let begin = Instant::now();
     let mut last: Vec<Option<(f64, f64)>> = vec![None; usable.len()];
@@ -114,15 +129,21 @@ fn counted(readings: &Readings) -> Option<f64> {
 }
 
 fn json_line(at_s: f64, powers: &[(String, Option<f64>)]) -> Result<String, Failure> {
-    let powers: serde_json::Map<String, serde_json::Value> =
-        powers.iter().map(|(name, power)| (name.clone(), (*power).into())).collect();
+    let powers: serde_json::Map<String, serde_json::Value> = powers
+        .iter()
+        .map(|(name, power)| (name.clone(), (*power).into()))
+        .collect();
     let line = serde_json::json!({ "seconds": at_s, "power_w": powers });
-    serde_json::to_string(&line).map(|line| line + "\n").map_err(|error| Failure::new(Exit::Failed, error))
+    serde_json::to_string(&line)
+        .map(|line| line + "\n")
+        .map_err(|error| Failure::new(Exit::Failed, error))
 }
 
 fn pause(lasts: Duration, stop: &Cancel) {
     let until = Instant::now() + lasts;
     while !stop.is_set() && Instant::now() < until {
-        thread::sleep(Duration::from_millis(20).min(until.saturating_duration_since(Instant::now())));
+        thread::sleep(
+            Duration::from_millis(20).min(until.saturating_duration_since(Instant::now())),
+        );
     }
 }

@@ -50,12 +50,21 @@ impl Outputs {
         check_csv(csv, self.json == Some(Sink::Stdout))?;
         let files: Vec<&Path> = self.files().collect();
         for (index, file) in files.iter().enumerate() {
-            if file.extension().is_some_and(|extension| extension == "toml") {
-                return Err(Failure::usage(format!("{} would be replaced by results", file.display()))
-                    .help("results do not go to a .toml file; name the scenario before the options"));
+            if file
+                .extension()
+                .is_some_and(|extension| extension == "toml")
+            {
+                return Err(Failure::usage(format!(
+                    "{} would be replaced by results",
+                    file.display()
+                ))
+                .help("results do not go to a .toml file; name the scenario before the options"));
             }
             if files[..index].contains(file) {
-                return Err(Failure::usage(format!("two results would go to {}", file.display())));
+                return Err(Failure::usage(format!(
+                    "two results would go to {}",
+                    file.display()
+                )));
             }
         }
         Ok(())
@@ -67,7 +76,11 @@ impl Outputs {
             Some(Sink::File(path)) => Some(path.as_path()),
             _ => None,
         });
-        [self.report.as_deref()].into_iter().chain(of_sinks).chain([self.runs_csv.as_deref()]).flatten()
+        [self.report.as_deref()]
+            .into_iter()
+            .chain(of_sinks)
+            .chain([self.runs_csv.as_deref()])
+            .flatten()
     }
 
     /// Whether stdout is free for the table.
@@ -78,8 +91,12 @@ impl Outputs {
     /// The page of one variant.
     pub(crate) fn report_of(&self, variant: Option<&str>) -> Option<PathBuf> {
         let page = self.report.clone()?;
-        let Some(variant) = variant else { return Some(page) };
-        let part = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+        let Some(variant) = variant else {
+            return Some(page);
+        };
+        let part = |part: Option<&std::ffi::OsStr>| {
+            part.unwrap_or_default().to_string_lossy().into_owned()
+        };
         let (stem, extension) = (part(page.file_stem()), part(page.extension()));
         Some(page.with_file_name(format!("{stem}-{variant}.{extension}")))
     }
@@ -115,19 +132,29 @@ pub(crate) fn check_csv(csv: Option<&Path>, json: bool) -> Result<(), Failure> {
 }
 
 /// Writes CSV to stdout, or into a file whose name it prints.
-pub(crate) fn write_csv(file: &Path, text: &str, for_programs: bool, quiet: bool) -> Result<(), Failure> {
+pub(crate) fn write_csv(
+    file: &Path,
+    text: &str,
+    for_programs: bool,
+    quiet: bool,
+) -> Result<(), Failure> {
     match is_stdout(file) {
         true => terminal::data(text).map(drop),
         false => write_named("csv", file, text, for_programs, quiet),
     }
 }
 
-/// Writes a page and prints its name: on stdout below the table, or, if stdout is `for_programs`, on stderr
-/// unless `quiet`.
+/// Writes a page and prints its name: on stdout below the table, or, if stdout is `for_programs`,
+/// on stderr unless `quiet`.
 ///
 /// # Errors
 /// If the page cannot be written, or stdout is closed.
-pub(crate) fn write_page(file: &Path, html: &str, for_programs: bool, quiet: bool) -> Result<(), Failure> {
+pub(crate) fn write_page(
+    file: &Path,
+    html: &str,
+    for_programs: bool,
+    quiet: bool,
+) -> Result<(), Failure> {
     write_named("report", file, html, for_programs, quiet)
 }
 

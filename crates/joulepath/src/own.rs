@@ -24,7 +24,11 @@ const VERIFIER: &str = "the kernel's verifier takes it";
 ///
 /// # Errors
 /// If one does not compile or breaks the contract.
-pub(crate) fn load(headers: &[PathBuf], engine: Engine, quiet: bool) -> Result<Vec<Policy>, Failure> {
+pub(crate) fn load(
+    headers: &[PathBuf],
+    engine: Engine,
+    quiet: bool,
+) -> Result<Vec<Policy>, Failure> {
     // The kernel engine needs root and runs none of their native code.
     if !headers.is_empty() && engine != Engine::Kernel && own::acts_for_another()? {
         own::give_up_root()?;
@@ -33,9 +37,15 @@ pub(crate) fn load(headers: &[PathBuf], engine: Engine, quiet: bool) -> Result<V
     for header in headers {
         let own = own::load(header)?;
         if !quiet {
-            own.warnings.iter().for_each(|warning| terminal::say(warning));
+            own.warnings
+                .iter()
+                .for_each(|warning| terminal::say(warning));
         }
-        let policy = own.controller.name().parse().expect("the name of a controller is a policy");
+        let policy = own
+            .controller
+            .name()
+            .parse()
+            .expect("the name of a controller is a policy");
         if !policies.contains(&policy) {
             policies.push(policy);
         }
@@ -65,7 +75,9 @@ pub(crate) fn name_of(header: &Path) -> Result<String, Failure> {
 #[cfg(feature = "kernel")]
 pub(crate) fn load_for_kernel(header: &Path) -> Result<Controller, Failure> {
     let own = own::kernel::load(header)?;
-    own.warnings.iter().for_each(|warning| terminal::say(warning));
+    own.warnings
+        .iter()
+        .for_each(|warning| terminal::say(warning));
     Ok(own.controller)
 }
 
@@ -129,8 +141,15 @@ pub(crate) fn check(options: &CcCheckOptions) -> Result<Exit, Failure> {
         Verdict::Refused(why) => format!("WRONG {VERIFIER}\n      {why}\n"),
         Verdict::NotAsked(why) => format!("–     {VERIFIER}: not asked\n      {why}\n"),
     };
-    let warnings: String = checked.warnings.iter().map(|warning| format!("{warning}\n")).collect();
-    terminal::print(&format!("{}\n{lines}{verdict}{warnings}", name(&options.header)))?;
+    let warnings: String = checked
+        .warnings
+        .iter()
+        .map(|warning| format!("{warning}\n"))
+        .collect();
+    terminal::print(&format!(
+        "{}\n{lines}{verdict}{warnings}",
+        name(&options.header)
+    ))?;
     Ok(exit)
 }
 

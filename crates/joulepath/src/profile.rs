@@ -44,10 +44,19 @@ fn check(ProfileCheckOptions { file, json }: &ProfileCheckOptions) -> Result<Exi
     let findings = judge(&profile);
     let problems = findings.iter().filter(|finding| finding.is_problem).count();
     match json {
-        true => print_json(&Json { schema: SCHEMA, file, problems, findings: &findings })?,
-        false => {
-            terminal::print(&judgement(&name, &profile, &findings, &|text| terminal::wrapped(text, "  ")))?
-        }
+        true => print_json(&Json {
+            schema: SCHEMA,
+            file,
+            problems,
+            findings: &findings,
+        })?,
+        false => terminal::print(&judgement(&name, &profile, &findings, &|text| {
+            terminal::wrapped(text, "  ")
+        }))?,
     };
-    Ok(if problems == 0 { Exit::Ok } else { Exit::Failed })
+    Ok(if problems == 0 {
+        Exit::Ok
+    } else {
+        Exit::Failed
+    })
 }

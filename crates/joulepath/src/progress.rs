@@ -24,17 +24,28 @@ pub(crate) struct Watcher {
 impl Watcher {
     /// No bar if `quiet`.
     pub(crate) fn new(quiet: bool) -> Self {
-        Watcher { quiet, tells_failures: true, tells_rate: false, bar: None }
+        Watcher {
+            quiet,
+            tells_failures: true,
+            tells_rate: false,
+            bar: None,
+        }
     }
 
     /// For commands that report failed runs with their results.
     pub(crate) fn silent_on_failures(quiet: bool) -> Self {
-        Watcher { tells_failures: false, ..Watcher::new(quiet) }
+        Watcher {
+            tells_failures: false,
+            ..Watcher::new(quiet)
+        }
     }
 
     /// For studies: long, and some points may fail.
     pub(crate) fn of_study(quiet: bool) -> Self {
-        Watcher { tells_rate: true, ..Watcher::silent_on_failures(quiet) }
+        Watcher {
+            tells_rate: true,
+            ..Watcher::silent_on_failures(quiet)
+        }
     }
 
     /// Handles an event.
@@ -45,7 +56,9 @@ impl Watcher {
                 self.bar = Some(Bar::new(runs, takes, self.quiet, self.tells_rate));
             }
             Event::Finished(_) | Event::Step => self.advance(),
-            Event::Again(failed) => self.tell(&format!("note: {}; it is tried again", in_words(failed))),
+            Event::Again(failed) => {
+                self.tell(&format!("note: {}; it is tried again", in_words(failed)))
+            }
             Event::Failed(failed) => {
                 self.advance();
                 if self.tells_failures {
@@ -79,7 +92,13 @@ impl Watcher {
 }
 
 fn in_words(failed: &FailedRun) -> String {
-    let FailedRun { scenario, policy, engine, seed, error } = failed;
+    let FailedRun {
+        scenario,
+        policy,
+        engine,
+        seed,
+        error,
+    } = failed;
     format!("{scenario}, `{policy}`, {engine} engine, seed {seed}: {error}")
 }
 
@@ -98,11 +117,16 @@ impl Bar {
             None if rate => "{per_sec}, {eta} left",
             None => "{eta} left",
         };
-        let style = ProgressStyle::with_template(&format!("{{bar:30}} {{pos}}/{{len}} runs, {left}"))
-            .expect("the template is well-formed");
-        let bar =
-            ProgressBar::with_draw_target(Some(runs as u64), ProgressDrawTarget::hidden()).with_style(style);
-        let mut progress = Bar { bar, since: Instant::now(), may_show: !quiet && io::stderr().is_terminal() };
+        let style =
+            ProgressStyle::with_template(&format!("{{bar:30}} {{pos}}/{{len}} runs, {left}"))
+                .expect("the template is well-formed");
+        let bar = ProgressBar::with_draw_target(Some(runs as u64), ProgressDrawTarget::hidden())
+            .with_style(style);
+        let mut progress = Bar {
+            bar,
+            since: Instant::now(),
+            may_show: !quiet && io::stderr().is_terminal(),
+        };
         if let Some(takes) = takes {
             let all = takes.saturating_mul(u32::try_from(runs).unwrap_or(u32::MAX));
             progress.bar.set_message(HumanDuration(all).to_string());

@@ -17,9 +17,17 @@ pub(crate) fn relay(command: &RelayCommand) -> Result<Exit, Failure> {
     match command {
         RelayCommand::New { server, folder } => terminal::tell(&new::write_for(folder, server)?),
         RelayCommand::Serve { file } => joulepath_relay::serve(file, say)?,
-        RelayCommand::Connect { file, print_rules: true, .. } => _ = terminal::data(&rules::text_for(file)?)?,
-        RelayCommand::Connect { undo_rules: true, .. } => terminal::say(rules::undo_and_say()?),
-        RelayCommand::Connect { file, set_rules, .. } => joulepath_relay::connect(file, *set_rules, say)?,
+        RelayCommand::Connect {
+            file,
+            print_rules: true,
+            ..
+        } => _ = terminal::data(&rules::text_for(file)?)?,
+        RelayCommand::Connect {
+            undo_rules: true, ..
+        } => terminal::say(rules::undo_and_say()?),
+        RelayCommand::Connect {
+            file, set_rules, ..
+        } => joulepath_relay::connect(file, *set_rules, say)?,
     }
     Ok(Exit::Ok)
 }

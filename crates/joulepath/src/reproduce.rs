@@ -44,8 +44,16 @@ pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
     if !options.at.is_empty() {
         return claims::at(options);
     }
-    let extent = if options.full { Extent::Full } else { Extent::Quick };
-    let request = Request { ids: options.ids.clone(), extent, jobs: options.jobs };
+    let extent = if options.full {
+        Extent::Full
+    } else {
+        Extent::Quick
+    };
+    let request = Request {
+        ids: options.ids.clone(),
+        extent,
+        jobs: options.jobs,
+    };
     let packet = engine::open(Engine::Packet, None)?;
     let (kernel, unavailable) = match options.no_kernel || extent == Extent::Quick {
         true => (None, None),
@@ -59,14 +67,19 @@ pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
     let place = |name: &str| options.out.join(name);
     files::prepare(&place(&format!("{}.json", extent.name())))?;
     files::prepare(&pages::of(options, extent.name()))?;
-    let mut stored = StoredRuns::open(&place(&format!("{}.runs.jsonl", extent.name())), &by.commit)?;
+    let mut stored =
+        StoredRuns::open(&place(&format!("{}.runs.jsonl", extent.name())), &by.commit)?;
     if let Some(failure) = refused.map(Failure::from).or(unavailable) {
         diagnose::tell(&failure);
         terminal::tell("note: the second measurement, in the kernel's own stack, is left out");
     }
     let cancel = interrupt::token();
     if !options.quiet {
-        terminal::say(&format!("{} runs for {} experiments", plan.runs(), plan.experiments()));
+        terminal::say(&format!(
+            "{} runs for {} experiments",
+            plan.runs(),
+            plan.experiments()
+        ));
     }
     let mut watcher = Watcher::new(options.quiet);
     let mut hear = |event: Event<'_>| watcher.hear(event);
@@ -74,7 +87,10 @@ pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
     watcher.finish();
     let file = place(&format!("{}.json", extent.name()));
     if options.merge && !merge_experiments(&mut reproduction, &file)? {
-        terminal::tell(&format!("{} is left as it is until all has run", file.display()));
+        terminal::tell(&format!(
+            "{} is left as it is until all has run",
+            file.display()
+        ));
         return Ok(Exit::Partial);
     }
     write(options, &reproduction, &place)?;
@@ -85,15 +101,29 @@ pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
         Some(folder) => fill(folder, &reproduction, plan.is_whole())?,
         None => {}
     }
-    Ok(if cancel.is_set() || reproduction.partial { Exit::Partial } else { Exit::Ok })
+    Ok(if cancel.is_set() || reproduction.partial {
+        Exit::Partial
+    } else {
+        Exit::Ok
+    })
 }
 
-/// Writes the results and the set-ups' values between the marks of the papers' pages, the summary too if
-/// `is_whole`.
+/// Writes the results and the set-ups' values between the marks of the papers' pages, the summary
+/// too if `is_whole`.
 fn fill(folder: &Path, found: &Reproduction, is_whole: bool) -> Result<(), Failure> {
-    pages::fill(folder, "values", |paper| values_markdown(found, paper), None)?;
+    pages::fill(
+        folder,
+        "values",
+        |paper| values_markdown(found, paper),
+        None,
+    )?;
     let tables = |paper: &str| reproduction_markdown(found, paper);
-    pages::fill(folder, "results", tables, is_whole.then(|| reproduction_summary(found)))
+    pages::fill(
+        folder,
+        "results",
+        tables,
+        is_whole.then(|| reproduction_summary(found)),
+    )
 }
 
 /// Writes the pages of stored results.
@@ -105,7 +135,9 @@ fn page(file: &Path, options: &ReproduceOptions) -> Result<Exit, Failure> {
             let text = format!("{} has no claims for --markdown", file.display());
             return Err(Failure::usage(text).help("name a claims.json, or leave --markdown out"));
         }
-        (StoredResults::Reproduction(found), Some(folder), None) => fill(folder, found, has_summary(folder))?,
+        (StoredResults::Reproduction(found), Some(folder), None) => {
+            fill(folder, found, has_summary(folder))?
+        }
         (StoredResults::Search(found), folder, _) => {
             claims::write_pages(options, found, folder.as_deref().is_some_and(has_summary))?;
         }
@@ -129,10 +161,17 @@ fn list(experiments: &[Description], json: bool) -> Result<Exit, Failure> {
     if json {
         return print_json(&List { experiments });
     }
-    let widest = experiments.iter().map(|experiment| experiment.id.len()).max().unwrap_or(0);
+    let widest = experiments
+        .iter()
+        .map(|experiment| experiment.id.len())
+        .max()
+        .unwrap_or(0);
     let indent = " ".repeat(widest + 2);
     let line = |experiment: &Description| {
-        let text = format!("{:widest$}  {} ({})", experiment.id, experiment.claim, experiment.source);
+        let text = format!(
+            "{:widest$}  {} ({})",
+            experiment.id, experiment.claim, experiment.source
+        );
         terminal::wrapped(&text, &indent) + "\n"
     };
     terminal::print(&experiments.iter().map(line).collect::<String>())
@@ -153,6 +192,10 @@ fn write(
     }
     let (width, color) = terminal::stdout();
     terminal::print(&reproduction_table(reproduction, width, color))?;
-    terminal::print(&format!("report: {}\n{papers}results: {}\n", page_at.display(), json_at.display()))?;
+    terminal::print(&format!(
+        "report: {}\n{papers}results: {}\n",
+        page_at.display(),
+        json_at.display()
+    ))?;
     Ok(())
 }

@@ -26,7 +26,8 @@ pub(crate) const NOT_EXECUTABLE: Exit = Exit::Command(126);
 pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
     if let Some(file) = &options.write_library {
         let written = fs::write(file, programs::LIBRARY).map(|()| Exit::Ok);
-        return written.map_err(|error| Failure::io(format!("cannot write {}", file.display()), error));
+        return written
+            .map_err(|error| Failure::io(format!("cannot write {}", file.display()), error));
     }
     if let Some(group) = &options.keep_group {
         programs::keep(group.clone())?;
@@ -43,29 +44,46 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
             false => terminal::print(&launch::page(&launch, terminal::stdout().0)),
         };
     }
-    if let Some(mut again) = options.intent.and_then(|intent| scope(intent, &options.socket)) {
+    if let Some(mut again) = options
+        .intent
+        .and_then(|intent| scope(intent, &options.socket))
+    {
         let error = again.args(&options.run).exec();
-        return Err(Failure::io(format!("cannot execute {}", again.get_program().display()), error));
+        return Err(Failure::io(
+            format!("cannot execute {}", again.get_program().display()),
+            error,
+        ));
     }
     let launch = launch.by_bpf(programs::join);
     if let Some(warning) = launch::warning(&launch) {
         terminal::tell(&format!("joulepath: {warning}"));
     }
-    let error = Command::new(program).args(&options.run[1..]).envs(launch.environment).exec();
+    let error = Command::new(program)
+        .args(&options.run[1..])
+        .envs(launch.environment)
+        .exec();
     let what = format!("cannot start {}: {error}", launch.program.display());
     Err(Failure::message(NOT_EXECUTABLE, what).help(launch::remedy(&launch.program, &error)))
 }
 
 /// There is no such command.
 pub(crate) fn no_command(word: &OsStr) -> Failure {
-    Failure::message(NOT_FOUND, format!("there is no command `{}`", word.display()))
-        .help("name a program in PATH, or a file by its path: ./NAME")
+    Failure::message(
+        NOT_FOUND,
+        format!("there is no command `{}`", word.display()),
+    )
+    .help("name a program in PATH, or a file by its path: ./NAME")
 }
 
 /// `joulepath run --` with the intent; without it the command has the machine's.
 fn scope(intent: Intent, socket: &Path) -> Option<Command> {
     let tell = |why: &String| {
-        terminal::tell(&format!("joulepath: the command runs without the intent {}: {why}", intent.word()));
+        terminal::tell(&format!(
+            "joulepath: the command runs without the intent {}: {why}",
+            intent.word()
+        ));
     };
-    programs::scope(intent, client::ask(socket, &Request::Status)).inspect_err(tell).ok()
+    programs::scope(intent, client::ask(socket, &Request::Status))
+        .inspect_err(tell)
+        .ok()
 }

@@ -33,6 +33,7 @@ pub(crate) fn schema(options: &SchemaOptions) -> Result<Exit, Failure> {
 /// # Errors
 /// If it is no JSON, or stdout cannot take it.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<Exit, Failure> {
-    let text = serde_json::to_string_pretty(value).map_err(|error| Failure::new(Exit::Failed, error))?;
+    let text =
+        serde_json::to_string_pretty(value).map_err(|error| Failure::new(Exit::Failed, error))?;
     terminal::data(&(text + "\n"))
 }

@@ -28,10 +28,18 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, Failure> {
     if let Some(StudyCommand::Report(options)) = &options.command {
         return report(options);
     }
-    let file = options.file.as_deref().ok_or_else(|| Failure::usage("there is no file of a study"))?;
+    let file = options
+        .file
+        .as_deref()
+        .ok_or_else(|| Failure::usage("there is no file of a study"))?;
     let sweep = Sweep::open(file)?;
-    let shard: Shard = options.shard.as_deref().map_or(Ok(Shard::default()), str::parse)?;
-    let stem = file.file_stem().map_or_else(|| PathBuf::from("study"), PathBuf::from);
+    let shard: Shard = options
+        .shard
+        .as_deref()
+        .map_or(Ok(Shard::default()), str::parse)?;
+    let stem = file
+        .file_stem()
+        .map_or_else(|| PathBuf::from("study"), PathBuf::from);
     let folder = options.out.clone().unwrap_or(stem);
     let by = provenance();
     let mut writer = Writer::open(&sweep, &folder, shard, &by)?;
@@ -42,27 +50,49 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, Failure> {
         log.hear(&event);
         watcher.hear(event);
     };
-    let outcome = Runner::new(&sweep, options.jobs, &by.commit).run(&mut writer, shard, &mut hear, &cancel);
+    let outcome =
+        Runner::new(&sweep, options.jobs, &by.commit).run(&mut writer, shard, &mut hear, &cancel);
     watcher.finish();
     let outcome = outcome?;
     tell_failures(&outcome);
-    let Outcome { runs, before, done, .. } = outcome;
-    let of_part = if shard == Shard::default() { String::new() } else { format!(" of part {shard}") };
-    let stopped = if outcome.partial { "; the same command goes on" } else { "" };
+    let Outcome {
+        runs, before, done, ..
+    } = outcome;
+    let of_part = if shard == Shard::default() {
+        String::new()
+    } else {
+        format!(" of part {shard}")
+    };
+    let stopped = if outcome.partial {
+        "; the same command goes on"
+    } else {
+        ""
+    };
     terminal::print(&format!(
         "{}: {} of {runs} runs{of_part}, {done} of them now{stopped}\n",
         folder.display(),
         before + done
     ))?;
-    Ok(if outcome.partial || outcome.failed > 0 { Exit::Partial } else { Exit::Ok })
+    Ok(if outcome.partial || outcome.failed > 0 {
+        Exit::Partial
+    } else {
+        Exit::Ok
+    })
 }
 
 /// Writes the page of a dataset.
 fn report(options: &StudyReportOptions) -> Result<Exit, Failure> {
     let dataset = Dataset::open(&options.folder)?;
     let name = options.folder.canonicalize().ok();
-    let name = name.as_deref().and_then(|folder| folder.file_name()).unwrap_or_default();
-    let stem = if name.is_empty() { "study".to_owned() } else { name.to_string_lossy().into_owned() };
+    let name = name
+        .as_deref()
+        .and_then(|folder| folder.file_name())
+        .unwrap_or_default();
+    let stem = if name.is_empty() {
+        "study".to_owned()
+    } else {
+        name.to_string_lossy().into_owned()
+    };
     let place = options.report.clone().unwrap_or_default();
     let file = outputs::page(&place, &stem);
     files::prepare(&file)?;
@@ -77,7 +107,9 @@ fn report(options: &StudyReportOptions) -> Result<Exit, Failure> {
 
 /// Reports how many runs failed, and why the first did.
 fn tell_failures(outcome: &Outcome) {
-    let Some(first) = &outcome.first_failure else { return };
+    let Some(first) = &outcome.first_failure else {
+        return;
+    };
     terminal::tell(&format!(
         "error: {} runs failed, the first: {}, `{}`, {} engine, seed {}: {}; their rows have it in `error`",
         outcome.failed, first.scenario, first.policy, first.engine, first.seed, first.error
@@ -96,7 +128,13 @@ struct Log {
 impl Log {
     fn new(is_on: bool) -> Self {
         let now = Instant::now();
-        Log { is_on, began: now, told: now, runs: 0, done: 0 }
+        Log {
+            is_on,
+            began: now,
+            told: now,
+            runs: 0,
+            done: 0,
+        }
     }
 
     fn hear(&mut self, event: &Event<'_>) {
@@ -130,7 +168,13 @@ mod tests {
     /// 600 runs in 60 s are 10/s; the other 5400 take 9 min.
     #[test]
     fn a_line_has_the_rate_and_the_time_left() {
-        assert_eq!(line(600, 6000, Duration::from_secs(60)), "600 of 6000 runs, 10.0/s, 9 min left");
-        assert_eq!(line(0, 6000, Duration::from_secs(60)), "0 of 6000 runs, 0.0/s");
+        assert_eq!(
+            line(600, 6000, Duration::from_secs(60)),
+            "600 of 6000 runs, 10.0/s, 9 min left"
+        );
+        assert_eq!(
+            line(0, 6000, Duration::from_secs(60)),
+            "0 of 6000 runs, 0.0/s"
+        );
     }
 }

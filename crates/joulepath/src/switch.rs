@@ -10,7 +10,8 @@ use crate::terminal;
 /// Switches on.
 ///
 /// # Errors
-/// If rights or kernel features are missing, the configuration is wrong, or systemd cannot start the daemon.
+/// If rights or kernel features are missing, the configuration is wrong, or systemd cannot start
+/// the daemon.
 pub(crate) fn on(options: &OnOptions) -> Result<Exit, Failure> {
     if options.dry_run {
         let (status, steps) = switch::dry_run(options.intent, options.adopt)?;
@@ -26,5 +27,9 @@ pub(crate) fn on(options: &OnOptions) -> Result<Exit, Failure> {
 pub(crate) fn off() -> Result<Exit, Failure> {
     let undone = switch::off(&mut terminal::say)?;
     terminal::print("Joulepath is off. Running programs keep their connections.\n")?;
-    Ok(if undone.is_whole() { Exit::Ok } else { Exit::Partial })
+    Ok(if undone.is_whole() {
+        Exit::Ok
+    } else {
+        Exit::Partial
+    })
 }

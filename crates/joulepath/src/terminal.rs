@@ -16,9 +16,13 @@ const DEFAULT_WIDTH: usize = 80;
 /// Narrowest width that texts are wrapped to, characters.
 const LEAST_WIDTH: usize = 40;
 
-/// Width of stdout in characters, and whether it takes colours (NO_COLOR, CLICOLOR_FORCE, terminal).
+/// Width of stdout in characters, and whether it takes colours (NO_COLOR, CLICOLOR_FORCE,
+/// terminal).
 pub(crate) fn stdout() -> (usize, bool) {
-    (width(terminal_size_of(io::stdout())), colored(AutoStream::choice(&io::stdout())))
+    (
+        width(terminal_size_of(io::stdout())),
+        colored(AutoStream::choice(&io::stdout())),
+    )
 }
 
 /// The same for tables.
@@ -30,18 +34,24 @@ pub(crate) fn view() -> View {
 
 /// Width of stderr in characters, and whether it takes colours.
 pub(crate) fn stderr() -> (usize, bool) {
-    (width(terminal_size_of(io::stderr())), colored(AutoStream::choice(&io::stderr())))
+    (
+        width(terminal_size_of(io::stderr())),
+        colored(AutoStream::choice(&io::stderr())),
+    )
 }
 
 fn width(size: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {
-    size.map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0).max(LEAST_WIDTH))
+    size.map_or(DEFAULT_WIDTH, |(width, _)| {
+        usize::from(width.0).max(LEAST_WIDTH)
+    })
 }
 
 fn colored(choice: ColorChoice) -> bool {
     choice != ColorChoice::Never
 }
 
-/// Writes text to stdout, with [control characters](visible) shown. A closed pipe (`| head`) is no error.
+/// Writes text to stdout, with [control characters](visible) shown. A closed pipe (`| head`) is no
+/// error.
 pub(crate) fn print(text: &str) -> Result<Exit, Failure> {
     write(&visible(text, colors(stdout().1)))
 }
@@ -55,7 +65,11 @@ pub(crate) fn data(text: &str) -> Result<Exit, Failure> {
 }
 
 fn colors(are_used: bool) -> Colors {
-    if are_used { Colors::Stay } else { Colors::Shown }
+    if are_used {
+        Colors::Stay
+    } else {
+        Colors::Shown
+    }
 }
 
 fn write(text: &str) -> Result<Exit, Failure> {
@@ -68,18 +82,21 @@ fn write(text: &str) -> Result<Exit, Failure> {
     }
 }
 
-/// Writes a line to stderr, with [control characters](visible) shown. An error is ignored: there is no other
-/// place to report it.
+/// Writes a line to stderr, with [control characters](visible) shown. An error is ignored: there is
+/// no other place to report it.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", visible(line, colors(stderr().1)));
 }
 
-/// Writes a sentence to stderr: wrapped on a terminal, else on one line, which programs can search. The
-/// middle of a very long one is left out.
+/// Writes a sentence to stderr: wrapped on a terminal, else on one line, which programs can search.
+/// The middle of a very long one is left out.
 pub(crate) fn tell(sentence: &str) {
     let sentence = &*brief::message(sentence);
     match io::stderr().is_terminal() {
-        true => say(&textwrap::fill(sentence, textwrap::Options::new(stderr().0).subsequent_indent("  "))),
+        true => say(&textwrap::fill(
+            sentence,
+            textwrap::Options::new(stderr().0).subsequent_indent("  "),
+        )),
         false => say(sentence),
     }
 }

@@ -41,7 +41,11 @@ pub(crate) fn why(options: &WhyOptions) -> Result<Exit, Failure> {
         let report = examine(&seen, |subject| wanted.has(subject), &mut remedy::predict);
         print(&report, options)?;
         if !options.watch {
-            return Ok(if report.has_found() { Exit::Found } else { Exit::Ok });
+            return Ok(if report.has_found() {
+                Exit::Found
+            } else {
+                Exit::Ok
+            });
         }
     }
 }
@@ -62,22 +66,36 @@ fn line(value: &impl Serialize) -> Result<String, Failure> {
 
 fn read(file: &Path) -> Result<Observation<'static>, Failure> {
     let text = files::read_text(file, MOST_BYTES);
-    let text = text.map_err(|error| Failure::io(format!("cannot read {}", file.display()), error))?;
+    let text =
+        text.map_err(|error| Failure::io(format!("cannot read {}", file.display()), error))?;
     let wrong = |why: String| {
-        Failure::usage(format!("{} is not what `joulepath why --record` writes: {why}", file.display()))
-            .help(format!("write it anew: sudo joulepath why --record {}", file.display()))
+        Failure::usage(format!(
+            "{} is not what `joulepath why --record` writes: {why}",
+            file.display()
+        ))
+        .help(format!(
+            "write it anew: sudo joulepath why --record {}",
+            file.display()
+        ))
     };
-    let seen: Observation<'_> = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let seen: Observation<'_> =
+        serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     match (seen.schema, seen.samples.len()) {
         (SCHEMA, 2..) => Ok(seen),
         (SCHEMA, _) => Err(wrong("it has fewer than two samples".into())),
-        (other, _) => Err(wrong(format!("its schema is {other}, this version reads {SCHEMA}"))),
+        (other, _) => Err(wrong(format!(
+            "its schema is {other}, this version reads {SCHEMA}"
+        ))),
     }
 }
 
 fn wanted(options: &WhyOptions) -> Result<Wanted, Failure> {
     let Some(what) = &options.what else {
-        return Ok(if options.all { Wanted::All } else { Wanted::Busy });
+        return Ok(if options.all {
+            Wanted::All
+        } else {
+            Wanted::Busy
+        });
     };
     Wanted::of(what).map_err(|why_not| match why_not {
         NotWanted::Malformed => Failure::usage(format!("`{what}` is neither a process id nor an address"))

@@ -1,5 +1,5 @@
-//! A client of a D-Bus message bus that waits for its replies: calls of methods, and the properties of
-//! objects. `zbus` encodes and decodes; connections and messages follow the D-Bus specification.
+//! A client of a D-Bus message bus that waits for its replies: calls of methods, and the properties
+//! of objects. `zbus` encodes and decodes; connections and messages follow the D-Bus specification.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,11 @@ use zbus::wire::{BE, DynamicType, LE, to_bytes};
 use zbus::{ObjectPath, OwnedVariant, Type, Variant};
 
 /// The name, path and interface of the bus itself.
-const BUS: [&str; 3] = ["org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus"];
+const BUS: [&str; 3] = [
+    "org.freedesktop.DBus",
+    "/org/freedesktop/DBus",
+    "org.freedesktop.DBus",
+];
 /// Interface of the properties of objects.
 const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
 /// Longest time until the reply to a call.
@@ -83,11 +87,19 @@ impl Message {
         fields: &[(u8, Variant<'_>)],
         arguments: &T,
     ) -> io::Result<Self> {
-        let owned = |(code, value): &(u8, Variant<'_>)| Ok((*code, value.try_to_owned().map_err(broken)?));
-        let fields: BTreeMap<u8, OwnedVariant> = fields.iter().map(owned).collect::<io::Result<_>>()?;
+        let owned =
+            |(code, value): &(u8, Variant<'_>)| Ok((*code, value.try_to_owned().map_err(broken)?));
+        let fields: BTreeMap<u8, OwnedVariant> =
+            fields.iter().map(owned).collect::<io::Result<_>>()?;
         let signature = arguments.signature().to_string_no_parens();
         let body = to_bytes(Context::new(LE, 0), arguments).map_err(broken)?;
-        Ok(Message { kind, fields, body: body.bytes().to_vec(), signature, is_little_endian: true })
+        Ok(Message {
+            kind,
+            fields,
+            body: body.bytes().to_vec(),
+            signature,
+            is_little_endian: true,
+        })
     }
 
     /// A field that is a text.
@@ -115,20 +127,39 @@ impl Message {
     pub fn arguments<T: for<'d> Deserialize<'d> + Type>(&self) -> io::Result<T> {
         let wanted = T::SIGNATURE.to_string_no_parens();
         if self.signature != wanted {
-            return Err(broken(format!("it has the types `{}`, not `{wanted}`", self.signature)));
+            return Err(broken(format!(
+                "it has the types `{}`, not `{wanted}`",
+                self.signature
+            )));
         }
         let endian = if self.is_little_endian { LE } else { BE };
         let body = Data::new(self.body.as_slice(), Context::new(endian, 0));
-        body.deserialize().map(|(arguments, _)| arguments).map_err(broken)
+        body.deserialize()
+            .map(|(arguments, _)| arguments)
+            .map_err(broken)
     }
 
     /// The bytes of the message with this serial number.
     fn bytes(&self, serial: u32) -> io::Result<Vec<u8>> {
         let length = u32::try_from(self.body.len()).map_err(broken)?;
-        let fields: Vec<(u8, &Variant<'_>)> =
-            self.fields.iter().map(|(code, value)| (*code, &**value)).collect();
-        let header = (b'l', self.kind as u8, STARTS_NOTHING, 1u8, length, serial, fields);
-        let mut bytes = to_bytes(Context::new(LE, 0), &header).map_err(broken)?.bytes().to_vec();
+        let fields: Vec<(u8, &Variant<'_>)> = self
+            .fields
+            .iter()
+            .map(|(code, value)| (*code, &**value))
+            .collect();
+        let header = (
+            b'l',
+            self.kind as u8,
+            STARTS_NOTHING,
+            1u8,
+            length,
+            serial,
+            fields,
+        );
+        let mut bytes = to_bytes(Context::new(LE, 0), &header)
+            .map_err(broken)?
+            .bytes()
+            .to_vec();
         if !self.signature.is_empty() {
             // A `Signature` of several types would be that of a structure, with brackets.
             bytes.resize(bytes.len().next_multiple_of(8), 0);
@@ -147,11 +178,14 @@ impl Message {
 
 /// The error of a message that is not as expected.
 fn broken(why: impl fmt::Display) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("a D-Bus message cannot be read: {why}"))
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("a D-Bus message cannot be read: {why}"),
+    )
 }
 
-/// A connection to a bus. After an error other than [`io::ErrorKind::Other`], which is the called program's
-/// answer, replies may be out of order: open another one.
+/// A connection to a bus. After an error other than [`io::ErrorKind::Other`], which is the called
+/// program's answer, replies may be out of order: open another one.
 #[derive(Debug)]
 pub struct Bus {
     stream: UnixStream,
@@ -167,7 +201,10 @@ impl Bus {
         let stream = match UnixStream::connect(socket) {
             Ok(stream) => stream,
             Err(error)
-                if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) =>
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
+                ) =>
             {
                 return Ok(None);
             }
@@ -196,7 +233,10 @@ impl Bus {
             }
         }
         if !line.starts_with(b"OK ") {
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the bus refuses this user"));
+            return Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "the bus refuses this user",
+            ));
         }
         self.stream.write_all(b"BEGIN\r\n")
     }
@@ -207,14 +247,25 @@ impl Bus {
         while filled < bytes.len() {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "the bus does not answer within 2 s"));
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "the bus does not answer within 2 s",
+                ));
             }
             self.stream.set_read_timeout(Some(left))?;
             match self.stream.read(&mut bytes[filled..]) {
-                Ok(0) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the bus is gone")),
+                Ok(0) => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::UnexpectedEof,
+                        "the bus is gone",
+                    ));
+                }
                 Ok(count) => filled += count,
                 Err(error)
-                    if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+                    ) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -246,7 +297,11 @@ impl Bus {
         };
         let number = |at: usize| {
             let bytes = fixed[at..at + 4].try_into().expect("four bytes");
-            if is_little_endian { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) }
+            if is_little_endian {
+                u32::from_le_bytes(bytes)
+            } else {
+                u32::from_be_bytes(bytes)
+            }
         };
         let [body, serial, fields] = [4, 8, 12].map(number);
         let padded = (FIXED + fields as usize).next_multiple_of(8);
@@ -273,14 +328,24 @@ impl Bus {
             Some(Variant::Signature(signature)) => signature.to_string_no_parens(),
             _ => String::new(),
         };
-        Ok((serial, Message { kind, fields, body: arguments, signature, is_little_endian }))
+        Ok((
+            serial,
+            Message {
+                kind,
+                fields,
+                body: arguments,
+                signature,
+                is_little_endian,
+            },
+        ))
     }
 
-    /// Calls a method of an object: `[name of the program, path, interface]`. Does not start the program.
+    /// Calls a method of an object: `[name of the program, path, interface]`. Does not start the
+    /// program.
     ///
     /// # Errors
-    /// [`io::ErrorKind::Other`] with the name and text of the error that the call returns; others if the bus
-    /// does not answer within 2 s, or the reply has other types.
+    /// [`io::ErrorKind::Other`] with the name and text of the error that the call returns; others
+    /// if the bus does not answer within 2 s, or the reply has other types.
     pub fn call<T, R>(&mut self, object: [&str; 3], method: &str, arguments: &T) -> io::Result<R>
     where
         T: Serialize + DynamicType,
@@ -301,9 +366,12 @@ impl Bus {
             match message.kind {
                 Kind::Return if message.reply_to() == Some(serial) => return message.arguments(),
                 Kind::Failure if message.reply_to() == Some(serial) => {
-                    let name = message.text(Message::ERROR).unwrap_or("an error without a name");
-                    let text =
-                        message.arguments::<(String,)>().map_or(String::new(), |(text,)| format!(": {text}"));
+                    let name = message
+                        .text(Message::ERROR)
+                        .unwrap_or("an error without a name");
+                    let text = message
+                        .arguments::<(String,)>()
+                        .map_or(String::new(), |(text,)| format!(": {text}"));
                     return Err(io::Error::other(format!("{name}{text}")));
                 }
                 _ => {}
@@ -324,7 +392,8 @@ impl Bus {
     /// # Errors
     /// As [`Self::call`].
     pub fn has(&mut self, name: &str) -> io::Result<bool> {
-        self.call_bus::<_, (bool,)>("NameHasOwner", &(name,)).map(|(owned,)| owned)
+        self.call_bus::<_, (bool,)>("NameHasOwner", &(name,))
+            .map(|(owned,)| owned)
     }
 
     /// Gives this connection a name. Returns false if another connection has it.
@@ -333,16 +402,23 @@ impl Bus {
     /// As [`Self::call`].
     pub fn own(&mut self, name: &str) -> io::Result<bool> {
         // 4: do not queue. 1: this connection owns the name.
-        self.call_bus::<_, (u32,)>("RequestName", &(name, 4u32)).map(|(owner,)| owner == 1)
+        self.call_bus::<_, (u32,)>("RequestName", &(name, 4u32))
+            .map(|(owner,)| owner == 1)
     }
 
     /// All properties of an interface of an object.
     ///
     /// # Errors
     /// As [`Self::call`].
-    pub fn properties(&mut self, program: &str, path: &str, interface: &str) -> io::Result<Properties> {
+    pub fn properties(
+        &mut self,
+        program: &str,
+        path: &str,
+        interface: &str,
+    ) -> io::Result<Properties> {
         let object = [program, path, PROPERTIES];
-        self.call::<_, (Properties,)>(object, "GetAll", &(interface,)).map(|(properties,)| properties)
+        self.call::<_, (Properties,)>(object, "GetAll", &(interface,))
+            .map(|(properties,)| properties)
     }
 }
 
@@ -366,7 +442,10 @@ mod tests {
     #[test]
     fn a_call_has_the_bytes_of_the_specification() {
         let path = Variant::ObjectPath(ObjectPath::try_from("/a").unwrap());
-        let fields = [(Message::PATH, path), (Message::MEMBER, Variant::from("Ping"))];
+        let fields = [
+            (Message::PATH, path),
+            (Message::MEMBER, Variant::from("Ping")),
+        ];
         let message = Message::new(Kind::Call, &fields, &(7u32, 8u32)).unwrap();
         let mut expected = vec![b'l', 1, 2, 1, 8, 0, 0, 0, 9, 0, 0, 0, 40, 0, 0, 0];
         expected.extend(b"\x01\x01o\0\x02\0\0\0/a\0\0\0\0\0\0");
@@ -394,7 +473,10 @@ mod tests {
 
     #[test]
     fn a_bus_that_refuses_hangs_or_floods_is_an_error() {
-        assert_eq!(opened(b"REJECTED EXTERNAL\r\n").kind(), io::ErrorKind::PermissionDenied);
+        assert_eq!(
+            opened(b"REJECTED EXTERNAL\r\n").kind(),
+            io::ErrorKind::PermissionDenied
+        );
         assert_eq!(opened(b"OK 1234\r\n").kind(), io::ErrorKind::TimedOut);
         assert!(opened(&[b'x'; 2000]).to_string().contains("no D-Bus line"));
         let long = b"OK 1234\r\nl\x02\0\x01\0\0\0\x7f\x01\0\0\0\0\0\0\0";
@@ -406,7 +488,10 @@ mod tests {
     #[test]
     fn no_message_causes_a_panic() {
         let path = Variant::ObjectPath(ObjectPath::try_from("/a").unwrap());
-        let fields = [(Message::PATH, path), (Message::MEMBER, Variant::from("Ping"))];
+        let fields = [
+            (Message::PATH, path),
+            (Message::MEMBER, Variant::from("Ping")),
+        ];
         let message = Message::new(Kind::Call, &fields, &("text", vec![7u32, 8])).unwrap();
         joulepath_testbed::fuzz([message.bytes(9).unwrap()], |bytes| {
             let (stream, mut other) = UnixStream::pair().unwrap();
@@ -414,7 +499,9 @@ mod tests {
             drop(other);
             if let Ok((_, message)) = (Bus { stream, serial: 0 }).receive(Instant::now() + LIMIT) {
                 let _ = message.arguments::<(String, Vec<u32>)>().is_ok();
-                let _ = message.arguments::<(BTreeMap<String, OwnedVariant>,)>().is_ok();
+                let _ = message
+                    .arguments::<(BTreeMap<String, OwnedVariant>,)>()
+                    .is_ok();
             }
         });
     }

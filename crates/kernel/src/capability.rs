@@ -1,8 +1,9 @@
 //! Linux capabilities of this process, and the capabilities that each task needs.
 //!
-//! Only the effective capabilities of the calling thread count, not its user id: root in a container may lack
-//! some, and an ordinary user may have some. Capabilities of a user namespace apply to what belongs to that
-//! namespace (for example its network namespaces), but not to eBPF, which belongs to the machine.
+//! Only the effective capabilities of the calling thread count, not its user id: root in a
+//! container may lack some, and an ordinary user may have some. Capabilities of a user namespace
+//! apply to what belongs to that namespace (for example its network namespaces), but not to eBPF,
+//! which belongs to the machine.
 
 use std::fmt;
 use std::fs;
@@ -54,7 +55,10 @@ impl Capabilities {
 
     /// Their names, such as `CAP_BPF`.
     pub fn names(self) -> Vec<String> {
-        self.0.iter_names().map(|(name, _)| format!("CAP_{name}")).collect()
+        self.0
+            .iter_names()
+            .map(|(name, _)| format!("CAP_{name}"))
+            .collect()
     }
 }
 
@@ -143,7 +147,11 @@ impl Task {
     /// True if capabilities of a user namespace suffice.
     pub fn is_namespaced(self) -> bool {
         match self {
-            Task::Network | Task::Tun | Task::Namespaces | Task::Inspection | Task::DefaultController => true,
+            Task::Network
+            | Task::Tun
+            | Task::Namespaces
+            | Task::Inspection
+            | Task::DefaultController => true,
             Task::Controllers | Task::MountBpffs | Task::RunTimes => false,
         }
     }
@@ -198,14 +206,17 @@ impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Denial::Lacks(lacking) => write!(f, "needs {lacking}"),
-            Denial::UserNamespace => f.write_str("capabilities of a user namespace do not count for it"),
+            Denial::UserNamespace => {
+                f.write_str("capabilities of a user namespace do not count for it")
+            }
             Denial::Forbidden => f.write_str("although no capability is missing"),
             Denial::File => f.write_str("the file's owner and mode forbid it"),
         }
     }
 }
 
-/// True if this process is in the machine's first user namespace, where capabilities apply to everything.
+/// True if this process is in the machine's first user namespace, where capabilities apply to
+/// everything.
 pub fn in_initial_user_namespace() -> bool {
     // Without /proc the answer is unknown. Then the kernel refuses later if necessary.
     fs::metadata("/proc/self/ns/user").map_or(true, |file| file.ino() == INITIAL_USER_NAMESPACE)
@@ -215,23 +226,34 @@ pub fn in_initial_user_namespace() -> bool {
 mod tests {
     use super::*;
 
-    /// CapEff of root without CAP_BPF (39) and CAP_PERFMON (38): (1 << 41) − 1 − (1 << 39) − (1 << 38).
+    /// CapEff of root without CAP_BPF (39) and CAP_PERFMON (38): (1 << 41) − 1 − (1 << 39) − (1 <<
+    /// 38).
     const ROOT_WITHOUT_BPF: u64 = 0x13f_ffff_ffff;
 
     #[test]
     fn capabilities_have_the_names_of_the_manual_page() {
-        let lacking = Task::Controllers.needs().without(Capabilities::from_mask(ROOT_WITHOUT_BPF));
+        let lacking = Task::Controllers
+            .needs()
+            .without(Capabilities::from_mask(ROOT_WITHOUT_BPF));
         assert_eq!(lacking.names(), ["CAP_PERFMON", "CAP_BPF"]);
         assert_eq!(lacking.to_string(), "CAP_PERFMON and CAP_BPF");
         assert_eq!(Task::Network.needs().to_string(), "CAP_NET_ADMIN");
-        assert!(Task::Network.needs().without(Capabilities::from_mask(ROOT_WITHOUT_BPF)).is_empty());
+        assert!(
+            Task::Network
+                .needs()
+                .without(Capabilities::from_mask(ROOT_WITHOUT_BPF))
+                .is_empty()
+        );
     }
 
     #[test]
     fn a_set_is_unchanged_after_json() {
         for task in Task::ALL {
             let text = serde_json::to_string(&Denial::Lacks(task.needs())).unwrap();
-            assert_eq!(serde_json::from_str::<Denial>(&text).unwrap(), Denial::Lacks(task.needs()));
+            assert_eq!(
+                serde_json::from_str::<Denial>(&text).unwrap(),
+                Denial::Lacks(task.needs())
+            );
         }
     }
 

@@ -14,12 +14,14 @@ use crate::error::{Doing, Error, Result};
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
-/// The controllers that sockets on this machine can choose (`net.ipv4.tcp_available_congestion_control`).
+/// The controllers that sockets on this machine can choose
+/// (`net.ipv4.tcp_available_congestion_control`).
 ///
 /// # Errors
 /// [`Error::Io`] without `/proc`.
 pub fn available() -> Result<Vec<String>> {
-    let text = fs::read_to_string(AVAILABLE).doing("reading net.ipv4.tcp_available_congestion_control")?;
+    let text =
+        fs::read_to_string(AVAILABLE).doing("reading net.ipv4.tcp_available_congestion_control")?;
     Ok(text.split_whitespace().map(str::to_owned).collect())
 }
 
@@ -40,8 +42,9 @@ pub fn default() -> Result<String> {
     Ok(text.trim().to_owned())
 }
 
-/// Sets the default controller for new sockets of the calling thread's namespace. The kernel looks the name
-/// up again even if it is the default already: another controller may have taken over the name.
+/// Sets the default controller for new sockets of the calling thread's namespace. The kernel looks
+/// the name up again even if it is the default already: another controller may have taken over the
+/// name.
 ///
 /// # Errors
 /// [`Error::Unsupported`] if there is no such controller or this namespace may not choose it;
@@ -56,23 +59,32 @@ pub fn set_default(name: &str) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => Err(Error::Unsupported {
             what: format!("the default {name}"),
             why: "this kernel has no such congestion controller".into(),
-            remedy: "joulepath cc list shows the available ones; joulepath cc load NAME adds one".into(),
+            remedy: "joulepath cc list shows the available ones; joulepath cc load NAME adds one"
+                .into(),
         }),
         // The kernel's error if a namespace chooses a controller that is not allowed for all.
         Err(error)
-            if error.kind() == ErrorKind::PermissionDenied && Task::DefaultController.denial().is_none() =>
+            if error.kind() == ErrorKind::PermissionDenied
+                && Task::DefaultController.denial().is_none() =>
         {
             Err(Error::Unsupported {
                 what: format!("the default {name}"),
                 why: "only the machine's first network namespace may choose it".into(),
-                remedy: format!("allow it for all namespaces, in the first one: {}", allow(name)),
+                remedy: format!(
+                    "allow it for all namespaces, in the first one: {}",
+                    allow(name)
+                ),
             })
         }
-        written => written.doing_task(Task::DefaultController, format!("making {name} the default")),
+        written => written.doing_task(
+            Task::DefaultController,
+            format!("making {name} the default"),
+        ),
     }
 }
 
-/// Chooses the controller of a socket. An MPTCP socket takes any name until it has its first subflow.
+/// Chooses the controller of a socket. An MPTCP socket takes any name until it has its first
+/// subflow.
 ///
 /// # Errors
 /// [`Error::Unsupported`] if it is not loaded, [`Error::Permission`] if only root may choose it.
@@ -149,6 +161,9 @@ mod tests {
         );
         let command = "sysctl -w net.ipv4.tcp_allowed_congestion_control=\"$(sysctl -n \
                        net.ipv4.tcp_allowed_congestion_control) vegas\"";
-        assert_eq!(error.remedy(), Some(format!("allow it to all users: {command}").as_str()));
+        assert_eq!(
+            error.remedy(),
+            Some(format!("allow it to all users: {command}").as_str())
+        );
     }
 }

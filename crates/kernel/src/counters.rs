@@ -8,8 +8,8 @@ use crate::error::{Doing, Result};
 /// Of the calling thread's namespace: `/proc/net` is that of the process.
 const FILE: &str = "/proc/thread-self/net/netstat";
 
-/// The extended counters of TCP, IP and MPTCP in the calling thread's namespace since its creation, by name:
-/// `TcpExtTCPTimeouts`, `MPTcpExtMPJoinSynTx`.
+/// The extended counters of TCP, IP and MPTCP in the calling thread's namespace since its creation,
+/// by name: `TcpExtTCPTimeouts`, `MPTcpExtMPJoinSynTx`.
 ///
 /// # Errors
 /// [`Error::Io`](crate::Error::Io) without `/proc`.
@@ -24,13 +24,17 @@ fn parse(text: &str) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
     for pair in lines.chunks_exact(2) {
         let (mut names, mut values) = (pair[0].split_whitespace(), pair[1].split_whitespace());
-        let (Some(group), Some(same)) = (names.next(), values.next()) else { continue };
+        let (Some(group), Some(same)) = (names.next(), values.next()) else {
+            continue;
+        };
         if group != same {
             continue;
         }
         let group = group.trim_end_matches(':');
         // Some counters are gauges, and may be negative.
-        let known = names.zip(values).filter_map(|(name, value)| Some((name, value.parse().ok()?)));
+        let known = names
+            .zip(values)
+            .filter_map(|(name, value)| Some((name, value.parse().ok()?)));
         all.extend(known.map(|(name, value)| (format!("{group}{name}"), value)));
     }
     all
@@ -42,9 +46,15 @@ mod tests {
 
     #[test]
     fn counters_have_the_name_of_their_group() {
-        let text = "TcpExt: TCPTimeouts TCPDelivered\nTcpExt: 3 -1\nMPTcpExt: MPJoinSynTx\nMPTcpExt: 2\n";
+        let text =
+            "TcpExt: TCPTimeouts TCPDelivered\nTcpExt: 3 -1\nMPTcpExt: MPJoinSynTx\nMPTcpExt: 2\n";
         let expected = [("TcpExtTCPTimeouts", 3), ("MPTcpExtMPJoinSynTx", 2)];
-        assert_eq!(parse(text), expected.map(|(name, value)| (name.to_owned(), value)).into());
+        assert_eq!(
+            parse(text),
+            expected
+                .map(|(name, value)| (name.to_owned(), value))
+                .into()
+        );
     }
 
     #[test]

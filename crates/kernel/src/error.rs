@@ -27,8 +27,8 @@ pub enum Error {
         /// What to do: a command if there is one.
         remedy: String,
     },
-    /// A user's controller that cannot be compiled for the kernel, or that the kernel's verifier refuses:
-    /// exit code 1.
+    /// A user's controller that cannot be compiled for the kernel, or that the kernel's verifier
+    /// refuses: exit code 1.
     #[error("{what}: {why}")]
     Refused {
         /// What was requested.
@@ -38,7 +38,8 @@ pub enum Error {
         /// What to do.
         remedy: String,
     },
-    /// Another process is at the same work or holds what should be removed. A later attempt may succeed.
+    /// Another process is at the same work or holds what should be removed. A later attempt may
+    /// succeed.
     #[error("{what}: {why}")]
     Busy {
         /// What was requested.
@@ -48,8 +49,8 @@ pub enum Error {
         /// What to do: a command if there is one.
         remedy: String,
     },
-    /// The kernel has dropped notifications because they were not read in time. Their subject must be listed
-    /// again.
+    /// The kernel has dropped notifications because they were not read in time. Their subject must
+    /// be listed again.
     #[error("{what} were lost: they arrived faster than they were read")]
     Overrun {
         /// The kind of notification.
@@ -87,13 +88,16 @@ impl Error {
             | Error::Unsupported { remedy, .. }
             | Error::Refused { remedy, .. }
             | Error::Busy { remedy, .. } => Some(remedy),
-            Error::Overrun { .. } | Error::Malformed { .. } | Error::Io { .. } | Error::Run(_) => None,
+            Error::Overrun { .. } | Error::Malformed { .. } | Error::Io { .. } | Error::Run(_) => {
+                None
+            }
         }
     }
 
     /// The message with the remedy in brackets, in one line.
     pub fn with_remedy(&self) -> String {
-        self.remedy().map_or_else(|| self.to_string(), |remedy| format!("{self} ({remedy})"))
+        self.remedy()
+            .map_or_else(|| self.to_string(), |remedy| format!("{self} ({remedy})"))
     }
 
     /// Wraps the system's error about a file; EPERM and EACCES become [`Error::Permission`].
@@ -104,13 +108,19 @@ impl Error {
     /// Wraps the kernel's error about a task that needs capabilities; EPERM and EACCES become
     /// [`Error::Permission`], which names the missing capabilities.
     pub fn task(task: Task, doing: impl Into<String>, source: impl Into<io::Error>) -> Self {
-        Self::refused(doing.into(), source.into(), || task.denial().unwrap_or(Denial::Forbidden))
+        Self::refused(doing.into(), source.into(), || {
+            task.denial().unwrap_or(Denial::Forbidden)
+        })
     }
 
     /// The permission error for a denial.
     pub fn denied(doing: impl Into<String>, denial: Denial) -> Self {
         let remedy = denial.remedy();
-        Error::Permission { doing: doing.into(), denial, remedy }
+        Error::Permission {
+            doing: doing.into(),
+            denial,
+            remedy,
+        }
     }
 
     fn refused(doing: String, source: io::Error, denial: impl FnOnce() -> Denial) -> Self {
@@ -131,7 +141,11 @@ pub fn require(tasks: &[Task], doing: impl Into<String>) -> Result<()> {
         Denial::Lacks(lacking) => Some(lacking),
         _ => None,
     });
-    match lacking.reduce(|all, more| all.and(more)).map(Denial::Lacks).or_else(|| denials().next()) {
+    match lacking
+        .reduce(|all, more| all.and(more))
+        .map(Denial::Lacks)
+        .or_else(|| denials().next())
+    {
         Some(denial) => Err(Error::denied(doing, denial)),
         None => Ok(()),
     }
@@ -165,8 +179,17 @@ mod tests {
     fn a_refusal_names_the_missing_capability() {
         let lacking = Denial::Lacks(Capabilities::from_mask(1 << 39));
         let error = Error::denied("loading the controller lia", lacking);
-        assert_eq!(error.to_string(), "loading the controller lia: not permitted (needs CAP_BPF)");
-        assert!(error.remedy().unwrap().ends_with("or give this process CAP_BPF"), "{error:?}");
+        assert_eq!(
+            error.to_string(),
+            "loading the controller lia: not permitted (needs CAP_BPF)"
+        );
+        assert!(
+            error
+                .remedy()
+                .unwrap()
+                .ends_with("or give this process CAP_BPF"),
+            "{error:?}"
+        );
     }
 
     #[test]
@@ -178,6 +201,9 @@ mod tests {
             require(&[Task::Network, Task::Namespaces], "making a lab")
         });
         let error = required.join().unwrap().unwrap_err();
-        assert_eq!(error.to_string(), "making a lab: not permitted (needs CAP_NET_ADMIN and CAP_SYS_ADMIN)");
+        assert_eq!(
+            error.to_string(),
+            "making a lab: not permitted (needs CAP_NET_ADMIN and CAP_SYS_ADMIN)"
+        );
     }
 }

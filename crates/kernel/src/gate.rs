@@ -8,14 +8,16 @@
 //!   chain closed                        drops MPTCP, or everything except ARP, ICMPv6 and DHCP, so that the
 //!                                       device keeps its addresses; TCP resets pass
 //! ```
-//! What arrives is delivered: its bytes have been spent. Without acknowledgements a sender stops after what
-//! is in flight. Requires Linux 5.16.
+//! What arrives is delivered: its bytes have been spent. Without acknowledgements a sender stops
+//! after what is in flight. Requires Linux 5.16.
 
 use rustix::io::Errno;
 use rustix::net::netlink;
 
 use crate::error::{Doing, Result};
-use crate::netlink::{Attributes, Bytes, Failure, Known, Malformed, NLM_F_ACK, Netlink, put, put_nested};
+use crate::netlink::{
+    Attributes, Bytes, Failure, Known, Malformed, NLM_F_ACK, Netlink, put, put_nested,
+};
 
 const SUBSYSTEM: u16 = 10;
 const BATCH_BEGIN: u16 = 0x10;
@@ -78,8 +80,19 @@ impl Stops {
     fn rules(self) -> Vec<Vec<u8>> {
         let transport = |number| [meta(TRANSPORT), compare(EQUAL, &[number])].concat();
         let passes = |what: &[Vec<u8>]| [what.concat(), verdict(ACCEPT, None)].concat();
-        let resets = passes(&[transport(TCP), field(FLAGS), reset(), compare(NOT_EQUAL, &[0])]);
-        let dhcp = |port: u16| passes(&[transport(UDP), field(PORT), compare(EQUAL, &port.to_be_bytes())]);
+        let resets = passes(&[
+            transport(TCP),
+            field(FLAGS),
+            reset(),
+            compare(NOT_EQUAL, &[0]),
+        ]);
+        let dhcp = |port: u16| {
+            passes(&[
+                transport(UDP),
+                field(PORT),
+                compare(EQUAL, &port.to_be_bytes()),
+            ])
+        };
         match self {
             Stops::All => vec![
                 resets,
@@ -89,7 +102,10 @@ impl Stops {
                 dhcp(DHCP[1]),
                 verdict(DROP, None),
             ],
-            Stops::Mptcp => vec![resets, [transport(TCP), has_option(MPTCP), verdict(DROP, None)].concat()],
+            Stops::Mptcp => vec![
+                resets,
+                [transport(TCP), has_option(MPTCP), verdict(DROP, None)].concat(),
+            ],
         }
     }
 }
@@ -97,7 +113,8 @@ impl Stops {
 /// One request of a batch.
 type Request = (u16, u16, Vec<u8>);
 
-/// The gates of this process in the network namespace in which it was opened. They end with this value.
+/// The gates of this process in the network namespace in which it was opened. They end with this
+/// value.
 #[derive(Debug)]
 pub struct Gates {
     netlink: Netlink,
@@ -109,26 +126,38 @@ impl Gates {
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) if this kernel has no nftables.
     pub fn open() -> Result<Self> {
-        Ok(Gates { netlink: Netlink::open(Some(netlink::NETFILTER)).doing("opening nftables")? })
+        Ok(Gates {
+            netlink: Netlink::open(Some(netlink::NETFILTER)).doing("opening nftables")?,
+        })
     }
 
     /// Limits the bytes that these devices carry together, in both directions, from now on.
     ///
     /// # Errors
-    /// [`Error::Permission`](crate::Error::Permission) without `CAP_NET_ADMIN`, another error if a device or
-    /// this feature of the kernel is missing.
+    /// [`Error::Permission`](crate::Error::Permission) without `CAP_NET_ADMIN`, another error if a
+    /// device or this feature of the kernel is missing.
     pub fn add(&mut self, name: &str, devices: &[&str], bytes: u64, stops: Stops) -> Result<()> {
         let mut requests = vec![table(name), quota(name, bytes), chain(name, CLOSED, None)];
-        requests.extend(stops.rules().iter().map(|expressions| rule(name, CLOSED, expressions)));
+        requests.extend(
+            stops
+                .rules()
+                .iter()
+                .map(|expressions| rule(name, CLOSED, expressions)),
+        );
         for device in devices {
             for (hook, end) in [(0, "in"), (1, "out")] {
                 let own = format!("{device}-{end}");
                 requests.push(chain(name, &own, Some((hook, device))));
-                let closes = if hook == 1 { verdict(JUMP, Some(CLOSED)) } else { vec![] };
+                let closes = if hook == 1 {
+                    verdict(JUMP, Some(CLOSED))
+                } else {
+                    vec![]
+                };
                 requests.push(rule(name, &own, &[counts(), closes].concat()));
             }
         }
-        self.change(requests).map_err(|failure| failure.doing("limiting the bytes of devices"))
+        self.change(requests)
+            .map_err(|failure| failure.doing("limiting the bytes of devices"))
     }
 
     /// Changes a limit: bytes since [`Self::add`].
@@ -143,7 +172,8 @@ impl Gates {
     /// Bytes since [`Self::add`], at most the limit.
     ///
     /// # Errors
-    /// As [`Self::add`]; [`Error::Malformed`](crate::Error::Malformed) if the answer cannot be parsed.
+    /// As [`Self::add`]; [`Error::Malformed`](crate::Error::Malformed) if the answer cannot be
+    /// parsed.
     pub fn passed(&mut self, name: &str) -> Result<u64> {
         let mut payload = of_object(name);
         put(&mut payload, 3, &QUOTA_TYPE.to_be_bytes());
@@ -186,7 +216,10 @@ impl Gates {
 fn consumed(payload: &[u8]) -> Result<Option<u64>, Malformed> {
     let (_, attributes) = Bytes::split(HEADER, payload, HEADER_LEN)?;
     let data = attributes.nested(OBJECT_DATA)?;
-    let bytes = data.map(|data: Attributes<'_>| data.array(CONSUMED)).transpose()?.flatten();
+    let bytes = data
+        .map(|data: Attributes<'_>| data.array(CONSUMED))
+        .transpose()?
+        .flatten();
     Ok(bytes.map(u64::from_be_bytes))
 }
 
@@ -300,7 +333,11 @@ fn field((at, length): (u32, u32)) -> Vec<u8> {
 
 /// Keeps only the reset flag.
 fn reset() -> Vec<u8> {
-    expression("bitwise", &[(1, 1), (2, 1), (3, 1)], &[(4, value(&[RESET])), (5, value(&[0]))])
+    expression(
+        "bitwise",
+        &[(1, 1), (2, 1), (3, 1)],
+        &[(4, value(&[RESET])), (5, value(&[0]))],
+    )
 }
 
 /// Goes on if TCP's header has an option of this kind.

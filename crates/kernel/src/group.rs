@@ -29,7 +29,9 @@ impl Group {
         };
         let root = hierarchy(&mounts).ok_or_else(|| unsupported("cgroup v2 is not mounted"))?;
         let own = groups.lines().find_map(|line| line.strip_prefix("0::/"));
-        Self::at(root.join(own.ok_or_else(|| unsupported("this process has no group of cgroup v2"))?))
+        Self::at(
+            root.join(own.ok_or_else(|| unsupported("this process has no group of cgroup v2"))?),
+        )
     }
 
     /// The group of a folder.
@@ -37,7 +39,8 @@ impl Group {
     /// # Errors
     /// [`Error::Io`] if the folder is no control group.
     pub fn at(path: PathBuf) -> Result<Self> {
-        fs::metadata(path.join(PROCESSES)).doing(format!("finding the control group {}", path.display()))?;
+        fs::metadata(path.join(PROCESSES))
+            .doing(format!("finding the control group {}", path.display()))?;
         Ok(Group(path))
     }
 
@@ -74,7 +77,9 @@ impl Group {
     /// # Errors
     /// [`Error::Io`] if it has been removed.
     pub fn children(&self) -> Result<Vec<Self>> {
-        let entries = fs::read_dir(&self.0).doing(self.doing("reading"))?.flatten();
+        let entries = fs::read_dir(&self.0)
+            .doing(self.doing("reading"))?
+            .flatten();
         let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         Ok(folders.map(|entry| Group(entry.path())).collect())
     }
@@ -114,7 +119,9 @@ impl Group {
                 // The file has more lines: `frozen 0`.
                 Ok(length) if !text[..length].starts_with(b"populated 0") => {}
                 Ok(_) => return Ok(()),
-                Err(error) if error.raw_os_error() == Some(Errno::NODEV.raw_os_error()) => return Ok(()),
+                Err(error) if error.raw_os_error() == Some(Errno::NODEV.raw_os_error()) => {
+                    return Ok(());
+                }
                 Err(error) => return Err(error).doing(doing),
             }
             match poll(&mut [PollFd::new(&file, PollFlags::PRI)], None) {
@@ -134,8 +141,12 @@ const PROCESSES: &str = "cgroup.procs";
 
 /// Mount point of cgroup v2 in the format of `/proc/mounts`: `DEVICE PLACE TYPE …`.
 pub fn hierarchy(mounts: &str) -> Option<PathBuf> {
-    let mut lines = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-    lines.find(|fields| fields.get(2) == Some(&"cgroup2")).map(|fields| PathBuf::from(fields[1]))
+    let mut lines = mounts
+        .lines()
+        .map(|line| line.split(' ').collect::<Vec<_>>());
+    lines
+        .find(|fields| fields.get(2) == Some(&"cgroup2"))
+        .map(|fields| PathBuf::from(fields[1]))
 }
 
 #[cfg(test)]

@@ -26,12 +26,15 @@ pub enum Waiting {
     Ordinary,
 }
 
-/// Sleeps 300 times until the next millisecond. Returns the lateness that one timer in a hundred exceeds.
-/// Takes 0.3 s.
+/// Sleeps 300 times until the next millisecond. Returns the lateness that one timer in a hundred
+/// exceeds. Takes 0.3 s.
 pub fn timer_lateness(waiting: Waiting) -> Nanos {
     // Priority and timer slack belong to the thread and end with it.
     let late = thread::scope(|scope| {
-        scope.spawn(|| measure(waiting)).join().unwrap_or_else(|panic| resume_unwind(panic))
+        scope
+            .spawn(|| measure(waiting))
+            .join()
+            .unwrap_or_else(|panic| resume_unwind(panic))
     });
     percentile_99(late)
 }
@@ -56,11 +59,21 @@ pub fn prefer_current_thread() -> bool {
     // The kernel's `sched_param`. musl's library call always fails, so this makes the system call.
     let parameters = PRIORITY;
     // SAFETY: the call reads one `c_int`, which outlives it. 0 is the calling thread.
-    unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_FIFO, &raw const parameters) == 0 }
+    unsafe {
+        libc::syscall(
+            libc::SYS_sched_setscheduler,
+            0,
+            libc::SCHED_FIFO,
+            &raw const parameters,
+        ) == 0
+    }
 }
 
 fn sleep_until(at_ns: u64) {
-    let at = Timespec { tv_sec: (at_ns / NS_PER_S) as i64, tv_nsec: (at_ns % NS_PER_S) as i64 };
+    let at = Timespec {
+        tv_sec: (at_ns / NS_PER_S) as i64,
+        tv_nsec: (at_ns % NS_PER_S) as i64,
+    };
     // A signal ends the sleep early, so sleep again. A valid time allows no other error.
     while clock_nanosleep_absolute(ClockId::Monotonic, &at).is_err() {}
 }
@@ -103,7 +116,10 @@ mod tests {
     fn timers_fire_late() {
         for waiting in [Waiting::Preferred, Waiting::Ordinary] {
             let late = timer_lateness(waiting);
-            assert!(late > Nanos::ZERO && late < Nanos::from_secs(10), "{waiting:?}: {late}");
+            assert!(
+                late > Nanos::ZERO && late < Nanos::from_secs(10),
+                "{waiting:?}: {late}"
+            );
         }
     }
 

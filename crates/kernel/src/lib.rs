@@ -1,5 +1,5 @@
-//! Joulepath's interface to the Linux kernel: namespaces, routes, MPTCP, controllers as eBPF, and what a
-//! machine supports.
+//! Joulepath's interface to the Linux kernel: namespaces, routes, MPTCP, controllers as eBPF, and
+//! what a machine supports.
 //!
 //! | module | what |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Signals of modems, from ModemManager over the system's D-Bus. ModemManager is never started; without it
-//! there is no modem.
+//! Signals of modems, from ModemManager over the system's D-Bus. ModemManager is never started;
+//! without it there is no modem.
 
 use std::collections::{BTreeMap, HashMap};
 use std::env;
@@ -44,7 +44,9 @@ pub struct Modems {
 #[must_use]
 pub fn system_bus() -> PathBuf {
     let address = env::var("DBUS_SYSTEM_BUS_ADDRESS").ok();
-    let path = address.as_deref().and_then(|address| address.strip_prefix("unix:path="));
+    let path = address
+        .as_deref()
+        .and_then(|address| address.strip_prefix("unix:path="));
     path.map_or("/run/dbus/system_bus_socket".into(), |path| {
         path.split([',', ';']).next().unwrap_or(path).into()
     })
@@ -56,11 +58,13 @@ impl Modems {
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) if the bus refuses this user or does not answer.
     pub fn open(socket: &Path) -> Result<Option<Self>> {
-        let bus = Bus::open(socket).doing(format!("connecting to D-Bus at {}", socket.display()))?;
+        let bus =
+            Bus::open(socket).doing(format!("connecting to D-Bus at {}", socket.display()))?;
         Ok(bus.map(|bus| Modems { bus }))
     }
 
-    /// Modems whose signal ModemManager can measure, by their network interfaces. Empty without ModemManager.
+    /// Modems whose signal ModemManager can measure, by their network interfaces. Empty without
+    /// ModemManager.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) if the bus or ModemManager does not answer.
@@ -73,18 +77,28 @@ impl Modems {
             return Ok(BTreeMap::new());
         }
         type Objects = HashMap<OwnedObjectPath, BTreeMap<String, Properties>>;
-        let (objects,): (Objects,) = self.bus.call([PROGRAM, ROOT, OBJECTS], "GetManagedObjects", &())?;
+        let (objects,): (Objects,) =
+            self.bus
+                .call([PROGRAM, ROOT, OBJECTS], "GetManagedObjects", &())?;
         let mut found = BTreeMap::new();
         for (path, interfaces) in &objects {
-            let Some(modem) = interfaces.get(MODEM).filter(|_| interfaces.contains_key(SIGNAL)) else {
+            let Some(modem) = interfaces
+                .get(MODEM)
+                .filter(|_| interfaces.contains_key(SIGNAL))
+            else {
                 continue;
             };
             let name = Modem(path.as_str().to_owned());
-            // With several connections over one port, each has an interface that only its bearer names.
+            // With several connections over one port, each has an interface that only its bearer
+            // names.
             for bearer in paths(modem.get("Bearers")) {
                 // A bearer may vanish after the list.
-                let bearer = self.bus.properties(PROGRAM, &bearer, BEARER).unwrap_or_default();
-                if let Some(Variant::Str(interface)) = bearer.get("Interface").map(|value| &**value) {
+                let bearer = self
+                    .bus
+                    .properties(PROGRAM, &bearer, BEARER)
+                    .unwrap_or_default();
+                if let Some(Variant::Str(interface)) = bearer.get("Interface").map(|value| &**value)
+                {
                     found.insert(interface.as_str().to_owned(), name.clone());
                 }
             }
@@ -99,28 +113,41 @@ impl Modems {
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) if the modem is gone, or ModemManager does not answer.
     pub fn signal(&mut self, modem: &Modem) -> Result<ModemSignal> {
-        let all = self.bus.properties(PROGRAM, &modem.0, SIGNAL).doing("reading a modem's signal")?;
+        let all = self
+            .bus
+            .properties(PROGRAM, &modem.0, SIGNAL)
+            .doing("reading a modem's signal")?;
         let every_s = match all.get("Rate").map(|rate| &**rate) {
             Some(Variant::U32(rate)) => *rate,
             _ => 0,
         };
-        let dbm = ["Nr5g", "Lte"].into_iter().find_map(|network| rsrp(all.get(network)));
-        Ok(ModemSignal { dbm: dbm.filter(|_| every_s > 0), every_s })
+        let dbm = ["Nr5g", "Lte"]
+            .into_iter()
+            .find_map(|network| rsrp(all.get(network)));
+        Ok(ModemSignal {
+            dbm: dbm.filter(|_| every_s > 0),
+            every_s,
+        })
     }
 
     /// Makes ModemManager measure the signal every so many seconds; 0: not at all.
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error::Io) if ModemManager refuses: this user may not, or the modem is off.
+    /// [`Error::Io`](crate::Error::Io) if ModemManager refuses: this user may not, or the modem is
+    /// off.
     pub fn measure(&mut self, modem: &Modem, every_s: u32) -> Result<()> {
-        let set = self.bus.call::<_, ()>([PROGRAM, &modem.0, SIGNAL], "Setup", &(every_s,));
+        let set = self
+            .bus
+            .call::<_, ()>([PROGRAM, &modem.0, SIGNAL], "Setup", &(every_s,));
         set.doing("asking ModemManager to measure the signal")
     }
 }
 
 /// The value `rsrp` of a network's dictionary.
 fn rsrp(network: Option<&OwnedVariant>) -> Option<f64> {
-    let Variant::Dict(values) = &**network? else { return None };
+    let Variant::Dict(values) = &**network? else {
+        return None;
+    };
     let is_rsrp = |key: &Variant<'_>| matches!(key, Variant::Str(key) if key.as_str() == "rsrp");
     let (_, value) = values.iter().find(|(key, _)| is_rsrp(key))?;
     let value = match value {
@@ -136,7 +163,9 @@ fn rsrp(network: Option<&OwnedVariant>) -> Option<f64> {
 /// Interfaces among a modem's ports.
 fn net_ports(ports: Option<&OwnedVariant>) -> impl Iterator<Item = String> {
     elements(ports).iter().filter_map(|port| {
-        let Variant::Structure(port) = port else { return None };
+        let Variant::Structure(port) = port else {
+            return None;
+        };
         match port.fields() {
             [Variant::Str(name), Variant::U32(NET_PORT)] => Some(name.as_str().to_owned()),
             _ => None,

@@ -34,11 +34,18 @@ impl Peer {
             .ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
             .doing("reading the process at the other end of a socket")?;
         let mut buffer = [0; MOST_GROUPS * size_of::<u32>()];
-        // For a process with more groups, only the effective group counts: it may do less, never more.
-        let further =
-            sockopt::get(&socket, libc::SOL_SOCKET, libc::SO_PEERGROUPS, &mut buffer).unwrap_or_default();
-        let further = further.chunks_exact(4).filter_map(|bytes| Fields(bytes).u32(0));
-        Ok(Peer { pid, uid, gids: std::iter::once(gid).chain(further).collect() })
+        // For a process with more groups, only the effective group counts: it may do less, never
+        // more.
+        let further = sockopt::get(&socket, libc::SOL_SOCKET, libc::SO_PEERGROUPS, &mut buffer)
+            .unwrap_or_default();
+        let further = further
+            .chunks_exact(4)
+            .filter_map(|bytes| Fields(bytes).u32(0));
+        Ok(Peer {
+            pid,
+            uid,
+            gids: std::iter::once(gid).chain(further).collect(),
+        })
     }
 }
 
@@ -52,7 +59,10 @@ mod tests {
     fn the_other_end_of_a_pair_is_this_process() {
         let (one, _other) = UnixStream::pair().unwrap();
         let peer = Peer::of(&one).unwrap();
-        assert_eq!((peer.pid, peer.uid), (std::process::id(), rustix::process::geteuid().as_raw()));
+        assert_eq!(
+            (peer.pid, peer.uid),
+            (std::process::id(), rustix::process::geteuid().as_raw())
+        );
         assert_eq!(peer.gids[0], rustix::process::getegid().as_raw());
         for group in rustix::process::getgroups().unwrap() {
             assert!(peer.gids.contains(&group.as_raw()));

@@ -1,5 +1,6 @@
-//! Programs whose TCP sockets the kernel makes MPTCP sockets, by eBPF (`bpf/programs.bpf.c`): also static,
-//! setuid and Go programs, from their next socket on. Requires Linux 6.6 with function tracing.
+//! Programs whose TCP sockets the kernel makes MPTCP sockets, by eBPF (`bpf/programs.bpf.c`): also
+//! static, setuid and Go programs, from their next socket on. Requires Linux 6.6 with function
+//! tracing.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -8,9 +9,11 @@ use crate::error::{Error, Result, require};
 
 /// The control group that contains all others.
 pub const ALL_GROUPS: u64 = 1;
-/// Longest name of a unit in bytes, including the terminating zero. As `JP_UNIT_BYTES` in the program.
+/// Longest name of a unit in bytes, including the terminating zero. As `JP_UNIT_BYTES` in the
+/// program.
 const NAME_BYTES: usize = 128;
-/// Most names of units, `JP_MOST_UNITS` in the program. Each has an entry of its own, and an escaped one.
+/// Most names of units, `JP_MOST_UNITS` in the program. Each has an entry of its own, and an
+/// escaped one.
 const MOST_UNITS: usize = 4096 / 2;
 const WHAT: &str = "MPTCP for programs by BPF";
 
@@ -24,7 +27,10 @@ pub struct Scope {
 impl Scope {
     /// The programs in a control group and in those below it.
     pub fn group(id: u64) -> Self {
-        Scope { groups: vec![id], units: vec![] }
+        Scope {
+            groups: vec![id],
+            units: vec![],
+        }
     }
 
     /// Adds all programs of the machine.
@@ -32,15 +38,18 @@ impl Scope {
         self.groups = vec![ALL_GROUPS];
     }
 
-    /// Adds a unit of the system, whose control group is below slices only: `ssh.service`, `user-7.slice`, or
-    /// `tty@.service` for all instances of a template. Other units that start alike are included only for a
-    /// template.
+    /// Adds a unit of the system, whose control group is below slices only: `ssh.service`,
+    /// `user-7.slice`, or `tty@.service` for all instances of a template. Other units that start
+    /// alike are included only for a template.
     ///
     /// # Errors
     /// If the name is too long, or there are too many.
     pub fn add_unit(&mut self, name: &str) -> std::result::Result<(), String> {
         if name.len() >= NAME_BYTES - 1 {
-            return Err(format!("its name has more than {} characters", NAME_BYTES - 2));
+            return Err(format!(
+                "its name has more than {} characters",
+                NAME_BYTES - 2
+            ));
         }
         if self.units.len() == MOST_UNITS {
             return Err(format!("there are more than {MOST_UNITS} units"));
@@ -53,22 +62,25 @@ impl Scope {
         Ok(())
     }
 
-    /// Keys of the map of units. systemd escapes a name that could be a file of a control group by `_`
-    /// (`cg_escape`).
+    /// Keys of the map of units. systemd escapes a name that could be a file of a control group by
+    /// `_` (`cg_escape`).
     fn keys(&self) -> impl Iterator<Item = Vec<u8>> {
         let escaped = |name: &Vec<u8>| [&b"_"[..], name].concat();
-        self.units.iter().flat_map(move |name| [name.clone(), escaped(name)]).map(|name| {
-            let bits = 8 * u32::try_from(name.len()).expect("a name is short");
-            let mut key = bits.to_ne_bytes().to_vec();
-            key.extend(&name);
-            key.resize(size_of::<u32>() + NAME_BYTES, 0);
-            key
-        })
+        self.units
+            .iter()
+            .flat_map(move |name| [name.clone(), escaped(name)])
+            .map(|name| {
+                let bits = 8 * u32::try_from(name.len()).expect("a name is short");
+                let mut key = bits.to_ne_bytes().to_vec();
+                key.extend(&name);
+                key.resize(size_of::<u32>() + NAME_BYTES, 0);
+                key
+            })
     }
 }
 
-/// The selected programs get MPTCP sockets while this value, or a copy of its descriptor, exists. Open
-/// sockets stay as they are.
+/// The selected programs get MPTCP sockets while this value, or a copy of its descriptor, exists.
+/// Open sockets stay as they are.
 pub struct Held {
     #[cfg(feature = "bpf")]
     link: libbpf_rs::Link,
@@ -96,15 +108,15 @@ pub fn may_hold() -> Result<()> {
 /// Loads the program for `scope` and attaches it.
 ///
 /// # Errors
-/// [`Error::Permission`] without `CAP_BPF` and `CAP_PERFMON`; [`Error::Unsupported`] with the reason if this
-/// kernel cannot do it.
+/// [`Error::Permission`] without `CAP_BPF` and `CAP_PERFMON`; [`Error::Unsupported`] with the
+/// reason if this kernel cannot do it.
 pub fn hold(scope: &Scope) -> Result<Held> {
     may_hold()?;
     loaded::hold(&scope.groups, scope.keys())
 }
 
-/// Tests whether this process can put programs on MPTCP: attaches the program for no program, and detaches
-/// it.
+/// Tests whether this process can put programs on MPTCP: attaches the program for no program, and
+/// detaches it.
 ///
 /// # Errors
 /// As [`hold`].
@@ -122,7 +134,11 @@ pub fn verify() -> Result<()> {
 }
 
 fn unsupported(why: impl Into<String>, remedy: &str) -> Error {
-    Error::Unsupported { what: WHAT.into(), why: why.into(), remedy: remedy.into() }
+    Error::Unsupported {
+        what: WHAT.into(),
+        why: why.into(),
+        remedy: remedy.into(),
+    }
 }
 
 #[cfg(not(feature = "bpf"))]
@@ -131,7 +147,10 @@ mod loaded {
 
     pub(super) fn hold(_: &[u64], _: impl Iterator<Item = Vec<u8>>) -> Result<Held> {
         let remedy = "`make build` installs what it needs and builds it in";
-        Err(unsupported("this build is without the eBPF programs", remedy))
+        Err(unsupported(
+            "this build is without the eBPF programs",
+            remedy,
+        ))
     }
 }
 
@@ -174,7 +193,10 @@ mod loaded {
         for key in units {
             insert(&object, UNITS, &key)?;
         }
-        let program = object.progs_mut().next().expect("the object has one program");
+        let program = object
+            .progs_mut()
+            .next()
+            .expect("the object has one program");
         let link = program.attach().map_err(|error| refused(&error))?;
         Ok(Held { link })
     }
@@ -191,17 +213,28 @@ mod loaded {
     }
 
     fn insert(object: &Object, map: &str, key: &[u8]) -> Result<()> {
-        let found = object.maps().find(|found| found.name() == map).expect("the object has its maps");
-        found.update(key, &[1], MapFlags::ANY).map_err(|error| refused(&error))
+        let found = object
+            .maps()
+            .find(|found| found.name() == map)
+            .expect("the object has its maps");
+        found
+            .update(key, &[1], MapFlags::ANY)
+            .map_err(|error| refused(&error))
     }
 
-    /// The address of a symbol of the kernel. The kernel takes 50 ms to list its symbols, so the answer is
-    /// kept for this boot, in a file that only its owner reads: it tells where the kernel is in memory.
+    /// The address of a symbol of the kernel. The kernel takes 50 ms to list its symbols, so the
+    /// answer is kept for this boot, in a file that only its owner reads: it tells where the kernel
+    /// is in memory.
     fn symbol(name: &str) -> Result<u64> {
         let folder = State::open().and_then(|state| state.folder(KNOWN)).ok();
         let boot = boot_id()?;
-        let kept = folder.as_ref().and_then(|folder| folder.read_private(name).ok().flatten());
-        let kept = kept.as_deref().and_then(|text| text.strip_prefix(&boot)).map(str::trim);
+        let kept = folder
+            .as_ref()
+            .and_then(|folder| folder.read_private(name).ok().flatten());
+        let kept = kept
+            .as_deref()
+            .and_then(|text| text.strip_prefix(&boot))
+            .map(str::trim);
         let address = match kept {
             Some(ABSENT) => None,
             Some(text) if text.parse::<u64>().is_ok() => text.parse().ok(),
@@ -210,7 +243,12 @@ mod loaded {
                 address(&text, name)
             }
         };
-        let missing = || unsupported(format!("{SYMBOLS} lacks {name}: no CONFIG_KALLSYMS_ALL"), ANOTHER);
+        let missing = || {
+            unsupported(
+                format!("{SYMBOLS} lacks {name}: no CONFIG_KALLSYMS_ALL"),
+                ANOTHER,
+            )
+        };
         if address == Some(0) {
             let why = "the kernel hides its symbols (kernel.kptr_restrict)";
             return Err(unsupported(why, "give it CAP_SYSLOG"));
@@ -232,16 +270,26 @@ mod loaded {
 
     fn refused(error: &libbpf_rs::Error) -> Error {
         if error.kind() == ErrorKind::PermissionDenied {
-            return Error::task(Task::Controllers, WHAT, std::io::Error::from_raw_os_error(libc::EPERM));
+            return Error::task(
+                Task::Controllers,
+                WHAT,
+                std::io::Error::from_raw_os_error(libc::EPERM),
+            );
         }
         lacking().unwrap_or_else(|| unsupported(format!("the kernel refuses: {error}"), ANOTHER))
     }
 
     /// What the kernel is known to lack.
     fn lacking() -> Option<Error> {
-        let release = rustix::system::uname().release().to_string_lossy().into_owned();
+        let release = rustix::system::uname()
+            .release()
+            .to_string_lossy()
+            .into_owned();
         if Version::parse(&release).is_some_and(|version| version < OLDEST) {
-            return Some(unsupported(format!("Linux {release} is older than {OLDEST}"), ANOTHER));
+            return Some(unsupported(
+                format!("Linux {release} is older than {OLDEST}"),
+                ANOTHER,
+            ));
         }
         let traces = Path::new(TRACING).exists();
         (!traces).then(|| unsupported("this kernel has no function tracing", ANOTHER))
@@ -256,8 +304,14 @@ mod loaded {
             let text = "ffffffffb081cca0 d mptcp_pernet_ops\nffffffffb12c78e8 b mptcp_pernet_id\n\
                         ffffffffc0000000 t a_mptcp\t[module]\n0000000000000000 b hidden\n";
             assert_eq!(address(text, PERNET_ID), Some(0xffff_ffff_b12c_78e8));
-            assert_eq!(address(text, "mptcp_pernet_ops"), Some(0xffff_ffff_b081_cca0));
-            assert_eq!((address(text, "hidden"), address(text, "pernet_id")), (Some(0), None));
+            assert_eq!(
+                address(text, "mptcp_pernet_ops"),
+                Some(0xffff_ffff_b081_cca0)
+            );
+            assert_eq!(
+                (address(text, "hidden"), address(text, "pernet_id")),
+                (Some(0), None)
+            );
         }
 
         #[test]
@@ -268,7 +322,10 @@ mod loaded {
                 ("JP_MOST_UNITS", 2 * crate::programs::MOST_UNITS),
             ];
             for (name, value) in sizes {
-                let has = |line: &str| line.split_whitespace().eq(["#define", name, &value.to_string()]);
+                let has = |line: &str| {
+                    line.split_whitespace()
+                        .eq(["#define", name, &value.to_string()])
+                };
                 assert!(text.lines().any(has), "{name}");
             }
         }
@@ -292,8 +349,14 @@ mod tests {
                 key[4..][..bits as usize / 8].to_vec()
             })
             .collect();
-        let expected: [&[u8]; 6] =
-            [b"a.service\0", b"_a.service\0", b"tty@", b"_tty@", b"tty@1.service\0", b"_tty@1.service\0"];
+        let expected: [&[u8]; 6] = [
+            b"a.service\0",
+            b"_a.service\0",
+            b"tty@",
+            b"_tty@",
+            b"tty@1.service\0",
+            b"_tty@1.service\0",
+        ];
         assert_eq!(names, expected);
         assert!(scope.keys().all(|key| key.len() == 4 + NAME_BYTES));
         // 126 bytes, a `_` and the zero fill the key.

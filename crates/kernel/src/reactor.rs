@@ -13,9 +13,10 @@
 //! }
 //! ```
 //!
-//! The caller identifies each file by a key of its own type, usually an enum. Deadlines are absolute, in
-//! nanoseconds of `CLOCK_MONOTONIC`, which all processes and network namespaces of a machine share: a late
-//! loop does not drift. An event needs no allocation. A new deadline costs one system call.
+//! The caller identifies each file by a key of its own type, usually an enum. Deadlines are
+//! absolute, in nanoseconds of `CLOCK_MONOTONIC`, which all processes and network namespaces of a
+//! machine share: a late loop does not drift. An event needs no allocation. A new deadline costs
+//! one system call.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -68,8 +69,8 @@ pub enum Interest {
     ReadWrite,
 }
 
-/// What a file can do without blocking. End of file and errors set both; the following read or write returns
-/// which.
+/// What a file can do without blocking. End of file and errors set both; the following read or
+/// write returns which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Readiness {
     /// There is something to read.
@@ -110,8 +111,8 @@ pub struct Reactor<K> {
     taken: usize,
 }
 
-/// A watched file. When a place is reused, its generation changes, so that an event of a removed file is not
-/// taken for the new file's.
+/// A watched file. When a place is reused, its generation changes, so that an event of a removed
+/// file is not taken for the new file's.
 struct Place<K> {
     key: Option<K>,
     generation: u32,
@@ -148,10 +149,18 @@ impl<K: Copy> Reactor<K> {
         let index = self.free.last().copied().unwrap_or(self.places.len());
         let generation = self.places.get(index).map_or(0, |place| place.generation);
         let source = Source(index as u64 | u64::from(generation) << 32);
-        epoll::add(&self.epoll, file, EventData::new_u64(source.0), interest.flags())
-            .doing("watching a file")?;
+        epoll::add(
+            &self.epoll,
+            file,
+            EventData::new_u64(source.0),
+            interest.flags(),
+        )
+        .doing("watching a file")?;
         if self.free.pop().is_none() {
-            self.places.push(Place { key: None, generation });
+            self.places.push(Place {
+                key: None,
+                generation,
+            });
         }
         self.places[index].key = Some(key);
         Ok(source)
@@ -162,12 +171,18 @@ impl<K: Copy> Reactor<K> {
     /// # Errors
     /// [`Error::Io`] if the file is not watched.
     pub fn change(&self, file: impl AsFd, source: Source, interest: Interest) -> Result<()> {
-        epoll::modify(&self.epoll, file, EventData::new_u64(source.0), interest.flags())
-            .doing("watching a file")
+        epoll::modify(
+            &self.epoll,
+            file,
+            EventData::new_u64(source.0),
+            interest.flags(),
+        )
+        .doing("watching a file")
     }
 
-    /// Stops watching a file, and drops its events that were not taken yet. Call it before the file is
-    /// closed: otherwise a copy of the descriptor, for example in a child process, keeps it watched.
+    /// Stops watching a file, and drops its events that were not taken yet. Call it before the file
+    /// is closed: otherwise a copy of the descriptor, for example in a child process, keeps it
+    /// watched.
     ///
     /// # Errors
     /// [`Error::Io`] if the file is not watched.
@@ -182,9 +197,10 @@ impl<K: Copy> Reactor<K> {
         epoll::delete(&self.epoll, file).doing("removing a watched file")
     }
 
-    /// Sleeps until a file is ready or the deadline passes; returns at once if either is already the case.
-    /// After a signal it returns without events, so that the caller can check if it should stop. Events of
-    /// the last wait that were not taken are dropped; files that are still ready are reported again.
+    /// Sleeps until a file is ready or the deadline passes; returns at once if either is already
+    /// the case. After a signal it returns without events, so that the caller can check if it
+    /// should stop. Events of the last wait that were not taken are dropped; files that are still
+    /// ready are reported again.
     ///
     /// # Errors
     /// [`Error::Io`] if the kernel cannot wait.
@@ -210,24 +226,35 @@ impl<K: Copy> Reactor<K> {
             }
             // `None` if the file was removed after the wait.
             if let Some(key) = self.key_of(number) {
-                return Some(Event::Ready { key, readiness: Readiness::of(event.flags) });
+                return Some(Event::Ready {
+                    key,
+                    readiness: Readiness::of(event.flags),
+                });
             }
         }
     }
 
     fn key_of(&self, number: u64) -> Option<K> {
         let place = self.places.get(index_of(number))?;
-        place.key.filter(|_| u64::from(place.generation) == number >> 32)
+        place
+            .key
+            .filter(|_| u64::from(place.generation) == number >> 32)
     }
 
     fn arm(&mut self, until_ns: Option<u64>) -> Result<()> {
         if until_ns == self.armed_ns {
             return Ok(());
         }
-        let off = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let off = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
         // A timer that is set to 0 is off.
         let at = until_ns.map_or(off, |ns| timespec(ns.max(1)));
-        let spec = Itimerspec { it_interval: off, it_value: at };
+        let spec = Itimerspec {
+            it_interval: off,
+            it_value: at,
+        };
         timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &spec).doing("setting a timer")?;
         self.armed_ns = until_ns;
         Ok(())
@@ -260,10 +287,14 @@ fn index_of(number: u64) -> usize {
 }
 
 fn timespec(ns: u64) -> Timespec {
-    Timespec { tv_sec: (ns / NS_PER_S) as i64, tv_nsec: (ns % NS_PER_S) as i64 }
+    Timespec {
+        tv_sec: (ns / NS_PER_S) as i64,
+        tv_nsec: (ns % NS_PER_S) as i64,
+    }
 }
 
-/// A queue of tasks and their times, earliest first. At the same time the smallest task comes first.
+/// A queue of tasks and their times, earliest first. At the same time the smallest task comes
+/// first.
 #[derive(Clone, Debug)]
 pub struct Timers<T> {
     heap: BinaryHeap<Reverse<(u64, T)>>,
@@ -283,13 +314,17 @@ impl<T: Ord> Timers<T> {
     /// Takes the first task that is due at `now_ns`, with its time.
     pub fn pop(&mut self, now_ns: u64) -> Option<(u64, T)> {
         let due = self.next_ns().is_some_and(|at_ns| at_ns <= now_ns);
-        due.then(|| self.heap.pop()).flatten().map(|Reverse(timer)| timer)
+        due.then(|| self.heap.pop())
+            .flatten()
+            .map(|Reverse(timer)| timer)
     }
 }
 
 impl<T: Ord> Default for Timers<T> {
     fn default() -> Self {
-        Timers { heap: BinaryHeap::new() }
+        Timers {
+            heap: BinaryHeap::new(),
+        }
     }
 }
 
@@ -319,7 +354,13 @@ mod tests {
     }
 
     fn readable<K>(key: K) -> Event<K> {
-        Event::Ready { key, readiness: Readiness { readable: true, writable: false } }
+        Event::Ready {
+            key,
+            readiness: Readiness {
+                readable: true,
+                writable: false,
+            },
+        }
     }
 
     #[test]
@@ -342,7 +383,10 @@ mod tests {
         assert_eq!(wait(&mut reactor, monotonic_ns() + MS), [readable('p')]);
         std::thread::sleep(Duration::from_millis(3));
         // The timer has expired unnoticed meanwhile.
-        assert_eq!(wait(&mut reactor, monotonic_ns() + LATE_NS), [readable('p')]);
+        assert_eq!(
+            wait(&mut reactor, monotonic_ns() + LATE_NS),
+            [readable('p')]
+        );
     }
 
     #[test]
@@ -369,7 +413,13 @@ mod tests {
         }
         read(&end);
         drop(other);
-        let ended = Event::Ready { key: 7, readiness: Readiness { readable: true, writable: true } };
+        let ended = Event::Ready {
+            key: 7,
+            readiness: Readiness {
+                readable: true,
+                writable: true,
+            },
+        };
         assert_eq!(wait(&mut reactor, monotonic_ns() + LATE_NS), [ended]);
     }
 
@@ -378,12 +428,20 @@ mod tests {
         let (end, other) = pipe().unwrap();
         let mut reactor = Reactor::new().unwrap();
         let source = reactor.add(&other, Interest::ReadWrite, 1).unwrap();
-        let writable = Event::Ready { key: 1, readiness: Readiness { readable: false, writable: true } };
+        let writable = Event::Ready {
+            key: 1,
+            readiness: Readiness {
+                readable: false,
+                writable: true,
+            },
+        };
         assert_eq!(wait(&mut reactor, monotonic_ns() + LATE_NS), [writable]);
         reactor.change(&other, source, Interest::End).unwrap();
         assert_eq!(wait(&mut reactor, monotonic_ns()), [Event::Due]);
         drop(end);
-        let Event::Ready { key: 1, .. } = wait(&mut reactor, monotonic_ns() + LATE_NS)[0] else { panic!() };
+        let Event::Ready { key: 1, .. } = wait(&mut reactor, monotonic_ns() + LATE_NS)[0] else {
+            panic!()
+        };
     }
 
     #[test]
@@ -397,9 +455,15 @@ mod tests {
         write(&to_first);
         write(&to_second);
         reactor.wait(None).unwrap();
-        let Some(Event::Ready { key, .. }) = reactor.take() else { panic!("two are ready") };
+        let Some(Event::Ready { key, .. }) = reactor.take() else {
+            panic!("two are ready")
+        };
         // The handler of one file removes the other and watches a third in its place.
-        let (gone, source) = if key == 1 { (&second, sources[1]) } else { (&first, sources[0]) };
+        let (gone, source) = if key == 1 {
+            (&second, sources[1])
+        } else {
+            (&first, sources[0])
+        };
         reactor.remove(gone, source).unwrap();
         let (third, _to_third) = pipe().unwrap();
         let new = reactor.add(&third, Interest::Read, 3).unwrap();
@@ -418,7 +482,9 @@ mod tests {
         let mut seen = std::collections::BTreeSet::new();
         while seen.len() < pipes.len() {
             for event in wait(&mut reactor, monotonic_ns() + LATE_NS) {
-                let Event::Ready { key, .. } = event else { panic!("{event:?}") };
+                let Event::Ready { key, .. } = event else {
+                    panic!("{event:?}")
+                };
                 read(&pipes[key].0);
                 assert!(seen.insert(key));
             }

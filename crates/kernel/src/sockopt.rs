@@ -1,4 +1,5 @@
-//! Socket options that no crate provides: options that return a structure, and numbers of rare levels.
+//! Socket options that no crate provides: options that return a structure, and numbers of rare
+//! levels.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -24,7 +25,13 @@ pub(crate) fn get(
     let mut len = libc::socklen_t::try_from(buffer.len()).map_err(io::Error::other)?;
     // SAFETY: the kernel writes at most `len` bytes to `buffer`, which has that length.
     let status = unsafe {
-        libc::getsockopt(fd.as_fd().as_raw_fd(), level, name, buffer.as_mut_ptr().cast(), &raw mut len)
+        libc::getsockopt(
+            fd.as_fd().as_raw_fd(),
+            level,
+            name,
+            buffer.as_mut_ptr().cast(),
+            &raw mut len,
+        )
     };
     if status < 0 {
         return Err(io::Error::last_os_error());
@@ -33,12 +40,28 @@ pub(crate) fn get(
 }
 
 /// Sets an option with a numeric value.
-pub(crate) fn set_u32(fd: impl AsFd, level: libc::c_int, name: libc::c_int, value: u32) -> io::Result<()> {
+pub(crate) fn set_u32(
+    fd: impl AsFd,
+    level: libc::c_int,
+    name: libc::c_int,
+    value: u32,
+) -> io::Result<()> {
     let length = size_of::<u32>() as libc::socklen_t;
     // SAFETY: the kernel reads `length` bytes of `value`, which lives until the call returns.
-    let status =
-        unsafe { libc::setsockopt(fd.as_fd().as_raw_fd(), level, name, (&raw const value).cast(), length) };
-    if status < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    let status = unsafe {
+        libc::setsockopt(
+            fd.as_fd().as_raw_fd(),
+            level,
+            name,
+            (&raw const value).cast(),
+            length,
+        )
+    };
+    if status < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }
 
 /// A kernel structure. Older kernels write only its first part.

@@ -1,7 +1,7 @@
 //! TUN devices: network interfaces whose packets a process reads and writes.
 //!
-//! They are opened without `IFF_VNET_HDR`: the kernel segments large packets and computes every checksum in
-//! software, so one read returns one packet.
+//! They are opened without `IFF_VNET_HDR`: the kernel segments large packets and computes every
+//! checksum in software, so one read returns one packet.
 
 use std::ffi::c_int;
 use std::io;
@@ -24,11 +24,12 @@ impl Tun {
     /// Creates a device in the calling thread's namespace. Reads and writes do not block.
     ///
     /// # Errors
-    /// [`Error::Permission`] without `CAP_NET_ADMIN`; [`Error::Unsupported`] without TUN in the kernel;
-    /// [`Error::Io`] if the name is in use or too long.
+    /// [`Error::Permission`] without `CAP_NET_ADMIN`; [`Error::Unsupported`] without TUN in the
+    /// kernel; [`Error::Io`] if the name is in use or too long.
     pub fn new(name: &str) -> Result<Self> {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = open("/dev/net/tun", flags, Mode::empty()).map_err(|error| not_opened(error.into()))?;
+        let file =
+            open("/dev/net/tun", flags, Mode::empty()).map_err(|error| not_opened(error.into()))?;
         let doing = format!("creating the TUN device {name}");
         attach(file.as_fd(), name).doing_task(Task::Tun, &doing)?;
         let socket = socket(AddressFamily::INET, SocketType::DGRAM, None).doing(&doing)?;
@@ -78,7 +79,11 @@ fn attach(file: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
     // SAFETY: TUNSETIFF reads and writes one `ifreq`, which outlives the call.
     let done: c_int = unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &mut request) };
-    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if done < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }
 
 fn not_opened(error: io::Error) -> Error {

@@ -33,8 +33,8 @@ pub struct WirelessLink {
 /// Signal of an access point at this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WirelessSignal {
-    /// dBm. The mean over beacons, which come at one rate and power; else over frames; else of the last
-    /// frame.
+    /// dBm. The mean over beacons, which come at one rate and power; else over frames; else of the
+    /// last frame.
     pub dbm: i8,
     /// Time since the last frame from the access point.
     pub age: Duration,
@@ -52,7 +52,8 @@ impl Wireless {
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) if the process has no file descriptors left.
     pub fn open() -> Result<Option<Self>> {
-        let family = Generic::open("nl80211", 1).map_err(|failure| failure.doing("finding WiFi devices"))?;
+        let family =
+            Generic::open("nl80211", 1).map_err(|failure| failure.doing("finding WiFi devices"))?;
         Ok(family.map(|family| Wireless { family }))
     }
 
@@ -65,7 +66,8 @@ impl Wireless {
         listed.map_err(|failure| failure.doing("listing WiFi devices"))
     }
 
-    /// The signal of the access point of a client; `None` without one, or if the driver reports no dBm.
+    /// The signal of the access point of a client; `None` without one, or if the driver reports no
+    /// dBm.
     ///
     /// # Errors
     /// As [`Self::links`]; [`Error::Io`](crate::Error::Io) if the device is gone.
@@ -73,27 +75,46 @@ impl Wireless {
         let mut request = vec![];
         put(&mut request, INDEX.0, &device.to_ne_bytes());
         let listed = self.family.list(GET_STATION, &request, signal);
-        listed.map(|all| all.first().copied()).map_err(|failure| failure.doing("reading a WiFi signal"))
+        listed
+            .map(|all| all.first().copied())
+            .map_err(|failure| failure.doing("reading a WiFi signal"))
     }
 }
 
 /// `None` for a device without an interface.
 fn parse(attributes: Attributes<'_>) -> std::result::Result<Option<WirelessLink>, Malformed> {
-    let Some(device) = attributes.u32(INDEX)? else { return Ok(None) };
-    let ssid = attributes.bytes(SSID).filter(|ssid| !ssid.is_empty()).map(<[u8]>::to_vec);
+    let Some(device) = attributes.u32(INDEX)? else {
+        return Ok(None);
+    };
+    let ssid = attributes
+        .bytes(SSID)
+        .filter(|ssid| !ssid.is_empty())
+        .map(<[u8]>::to_vec);
     let is_client = attributes.u32(KIND)? == Some(CLIENT);
-    Ok(Some(WirelessLink { device, ssid, is_client }))
+    Ok(Some(WirelessLink {
+        device,
+        ssid,
+        is_client,
+    }))
 }
 
 /// `None` for a station without a signal or without the time of its last frame.
 fn signal(attributes: Attributes<'_>) -> std::result::Result<Option<WirelessSignal>, Malformed> {
-    let Some(station) = attributes.nested(STATION)? else { return Ok(None) };
+    let Some(station) = attributes.nested(STATION)? else {
+        return Ok(None);
+    };
     let mut dbm = None;
     for known in [SIGNAL, MEAN_SIGNAL, BEACON_SIGNAL] {
         // 0 is a driver's word for unknown: no antenna gets 1 mW.
-        dbm = station.u8(known)?.map(|byte| byte as i8).filter(|dbm| *dbm < 0).or(dbm);
+        dbm = station
+            .u8(known)?
+            .map(|byte| byte as i8)
+            .filter(|dbm| *dbm < 0)
+            .or(dbm);
     }
-    let age = station.u32(INACTIVE)?.map(|ms| Duration::from_millis(ms.into()));
+    let age = station
+        .u32(INACTIVE)?
+        .map(|ms| Duration::from_millis(ms.into()));
     Ok(dbm.zip(age).map(|(dbm, age)| WirelessSignal { dbm, age }))
 }
 
@@ -106,19 +127,36 @@ mod tests {
     fn an_interface_without_a_network_has_no_ssid() {
         let mut message = vec![];
         put(&mut message, INDEX.0, &3u32.to_ne_bytes());
-        let link = |message: &[u8]| parse(Attributes::parse("a message", message).unwrap()).unwrap();
-        assert_eq!(link(&message), Some(WirelessLink { device: 3, ssid: None, is_client: false }));
+        let link =
+            |message: &[u8]| parse(Attributes::parse("a message", message).unwrap()).unwrap();
+        assert_eq!(
+            link(&message),
+            Some(WirelessLink {
+                device: 3,
+                ssid: None,
+                is_client: false
+            })
+        );
         put(&mut message, SSID.0, b"home 5 GHz");
         put(&mut message, KIND.0, &CLIENT.to_ne_bytes());
         let ssid = Some(b"home 5 GHz".to_vec());
-        assert_eq!(link(&message), Some(WirelessLink { device: 3, ssid, is_client: true }));
+        assert_eq!(
+            link(&message),
+            Some(WirelessLink {
+                device: 3,
+                ssid,
+                is_client: true
+            })
+        );
         assert_eq!(link(&[]), None);
     }
 
     /// The signal of a station's message with these attributes of one or four bytes.
     fn read(attributes: &[(Known, &[u8])]) -> Option<WirelessSignal> {
         let (mut station, mut message) = (vec![], vec![]);
-        attributes.iter().for_each(|(known, value)| put(&mut station, known.0, value));
+        attributes
+            .iter()
+            .for_each(|(known, value)| put(&mut station, known.0, value));
         put(&mut message, INDEX.0, &3u32.to_ne_bytes());
         put_nested(&mut message, STATION.0, &station);
         signal(Attributes::parse("a message", &message).unwrap()).unwrap()
@@ -127,17 +165,30 @@ mod tests {
     #[test]
     fn beacons_precede_frames_and_a_signal_without_age_or_of_0_dbm_is_none() {
         let age = Duration::from_millis(120);
-        let (inactive, said) =
-            ((INACTIVE, &120u32.to_ne_bytes()[..]), |dbm| Some(WirelessSignal { dbm, age }));
+        let (inactive, said) = ((INACTIVE, &120u32.to_ne_bytes()[..]), |dbm| {
+            Some(WirelessSignal { dbm, age })
+        });
         let [frame, mean, beacon, none] = [-60i8, -62, -67, 0].map(|dbm| [dbm as u8]);
         assert_eq!(read(&[inactive, (SIGNAL, &frame)]), said(-60));
-        assert_eq!(read(&[inactive, (MEAN_SIGNAL, &mean), (SIGNAL, &frame)]), said(-62));
-        assert_eq!(read(&[(BEACON_SIGNAL, &beacon), (SIGNAL, &frame), inactive]), said(-67));
-        assert_eq!(read(&[(BEACON_SIGNAL, &none), (SIGNAL, &frame), inactive]), said(-60));
+        assert_eq!(
+            read(&[inactive, (MEAN_SIGNAL, &mean), (SIGNAL, &frame)]),
+            said(-62)
+        );
+        assert_eq!(
+            read(&[(BEACON_SIGNAL, &beacon), (SIGNAL, &frame), inactive]),
+            said(-67)
+        );
+        assert_eq!(
+            read(&[(BEACON_SIGNAL, &none), (SIGNAL, &frame), inactive]),
+            said(-60)
+        );
         assert_eq!(read(&[(SIGNAL, &frame)]), None);
         assert_eq!(read(&[inactive, (SIGNAL, &none)]), None);
         assert_eq!(read(&[inactive]), None);
-        assert_eq!(signal(Attributes::parse("a message", &[]).unwrap()).unwrap(), None);
+        assert_eq!(
+            signal(Attributes::parse("a message", &[]).unwrap()).unwrap(),
+            None
+        );
         let mut broken = vec![];
         put(&mut broken, SIGNAL.0, &[1, 2]);
         let mut message = vec![];

@@ -1,5 +1,5 @@
-//! Measures the emulator's rate, delay and loss against the scenario. `cargo bench -p joulepath-lab --bench
-//! emulator` prints the table of `docs/models/emulator.md`. Needs root and an idle machine.
+//! Measures the emulator's rate, delay and loss against the scenario. `cargo bench -p joulepath-lab
+//! --bench emulator` prints the table of `docs/models/emulator.md`. Needs root and an idle machine.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,13 +26,41 @@ struct Case {
 }
 
 const CASES: &[Case] = &[
-    Case { rates_mbps: &[10.0], load: 0.9, loss: 0.0 },
-    Case { rates_mbps: &[100.0], load: 0.9, loss: 0.0 },
-    Case { rates_mbps: &[100.0], load: 1.2, loss: 0.0 },
-    Case { rates_mbps: &[20.0, 10.0], load: 1.2, loss: 0.0 },
-    Case { rates_mbps: &[120.0, 80.0], load: 1.2, loss: 0.0 },
-    Case { rates_mbps: &[100.0], load: 0.9, loss: 0.01 },
-    Case { rates_mbps: &[1000.0], load: 0.9, loss: 0.0 },
+    Case {
+        rates_mbps: &[10.0],
+        load: 0.9,
+        loss: 0.0,
+    },
+    Case {
+        rates_mbps: &[100.0],
+        load: 0.9,
+        loss: 0.0,
+    },
+    Case {
+        rates_mbps: &[100.0],
+        load: 1.2,
+        loss: 0.0,
+    },
+    Case {
+        rates_mbps: &[20.0, 10.0],
+        load: 1.2,
+        loss: 0.0,
+    },
+    Case {
+        rates_mbps: &[120.0, 80.0],
+        load: 1.2,
+        loss: 0.0,
+    },
+    Case {
+        rates_mbps: &[100.0],
+        load: 0.9,
+        loss: 0.01,
+    },
+    Case {
+        rates_mbps: &[1000.0],
+        load: 0.9,
+        loss: 0.0,
+    },
 ];
 
 fn main() {
@@ -43,7 +71,9 @@ fn main() {
     println!("|---|---|---|---|---|---|---|---|");
     for case in CASES {
         let mut lab = start(case);
-        let sources: Vec<Source> = (0..case.rates_mbps.len()).map(|line| Source::new(&lab, line)).collect();
+        let sources: Vec<Source> = (0..case.rates_mbps.len())
+            .map(|line| Source::new(&lab, line))
+            .collect();
         let stop = AtomicBool::new(false);
         let reading = thread::scope(|scope| {
             for (source, rate) in sources.iter().zip(case.rates_mbps) {
@@ -72,7 +102,8 @@ fn start(case: &Case) -> Lab {
     };
     let paths: String = case.rates_mbps.iter().enumerate().map(path).collect();
     let text = format!("title = \"bench\"\nduration = \"60 s\"\n{paths}");
-    let scenario = scenario::load(&text, &|_| Err("no traces".into())).expect("the scenario is right");
+    let scenario =
+        scenario::load(&text, &|_| Err("no traces".into())).expect("the scenario is right");
     let program = Program::at(env!("CARGO_BIN_EXE_joulepath-worker"));
     let mut lab = Lab::start(&LabSpec::of(&scenario, 1), &program).expect("the lab starts");
     lab.start_clock().expect("the emulator answers");
@@ -88,12 +119,23 @@ struct Source {
 
 impl Source {
     fn new(lab: &Lab, line: usize) -> Self {
-        let bind = |address| move || UdpSocket::bind(SocketAddr::new(address, 0)).expect("a port is free");
-        let sender = lab.server().enter_thread(bind(lab.server_address())).expect("the lab lives");
-        let receiver =
-            lab.client().enter_thread(bind(lab.tunnels()[line].client_address)).expect("the lab lives");
-        sender.connect(receiver.local_addr().expect("it is bound")).expect("there is a route");
-        Source { sender, _receiver: receiver }
+        let bind =
+            |address| move || UdpSocket::bind(SocketAddr::new(address, 0)).expect("a port is free");
+        let sender = lab
+            .server()
+            .enter_thread(bind(lab.server_address()))
+            .expect("the lab lives");
+        let receiver = lab
+            .client()
+            .enter_thread(bind(lab.tunnels()[line].client_address))
+            .expect("the lab lives");
+        sender
+            .connect(receiver.local_addr().expect("it is bound"))
+            .expect("there is a route");
+        Source {
+            sender,
+            _receiver: receiver,
+        }
     }
 
     /// Sends evenly over time.
@@ -119,10 +161,21 @@ fn row(case: &Case, reading: &Reading, realtime: bool) -> String {
         // Below the link's rate, the offered load must arrive, apart from random losses.
         (delivered_bps / (rate * 1e6 * case.load.min(1.0) * (1.0 - case.loss)) - 1.0).abs()
     };
-    let worst = reading.tunnels.iter().zip(case.rates_mbps).map(error).fold(0.0, f64::max);
-    let (sent, lost) = reading.tunnels.iter().fold((0, 0), |(sent, lost), [down, _]| {
-        (sent + down.packets - down.queue_drops, lost + down.wire_losses)
-    });
+    let worst = reading
+        .tunnels
+        .iter()
+        .zip(case.rates_mbps)
+        .map(error)
+        .fold(0.0, f64::max);
+    let (sent, lost) = reading
+        .tunnels
+        .iter()
+        .fold((0, 0), |(sent, lost), [down, _]| {
+            (
+                sent + down.packets - down.queue_drops,
+                lost + down.wire_losses,
+            )
+        });
     let ms = |ns: u64| format!("{:.3} ms", ns as f64 / 1e6);
     let lateness = reading.lateness;
     format!(

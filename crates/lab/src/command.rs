@@ -1,4 +1,5 @@
-//! Runs a command in a lab: opens subflows at their times, handles signals, and detects the emulator's death.
+//! Runs a command in a lab: opens subflows at their times, handles signals, and detects the
+//! emulator's death.
 //!
 //! ```text
 //!            SIGTERM, SIGHUP: at once                            TERM_GRACE later
@@ -7,8 +8,8 @@
 //!      │    second Ctrl-C: INT_GRACE later    │
 //!      └──────────────────────────────────────┘
 //! ```
-//! The lab ends within a second after a signal to this process. Ctrl-C also reaches the command, which
-//! handles it itself.
+//! The lab ends within a second after a signal to this process. Ctrl-C also reaches the command,
+//! which handles it itself.
 
 use std::process::{Child, ExitStatus};
 use std::thread;
@@ -27,7 +28,8 @@ const TICK: Duration = Duration::from_millis(20);
 const TERM_GRACE: Duration = Duration::from_millis(500);
 /// How long to wait after SIGINT before SIGTERM. Usually the command has received SIGINT, too.
 const INT_GRACE: Duration = Duration::from_millis(200);
-/// `si_code` of a signal from the kernel; for SIGINT this means the terminal (asm-generic/siginfo.h).
+/// `si_code` of a signal from the kernel; for SIGINT this means the terminal
+/// (asm-generic/siginfo.h).
 const SI_KERNEL: i32 = 0x80;
 
 /// A path on which connections open a subflow at a later time.
@@ -38,14 +40,20 @@ pub struct Opening {
     backup: bool,
 }
 
-/// The later openings of the scenario's paths. With a policy of one path the other interfaces are down.
+/// The later openings of the scenario's paths. With a policy of one path the other interfaces are
+/// down.
 ///
 /// # Errors
 /// If the kernel refuses.
-pub fn openings(lab: &mut Lab, scenario: &Scenario, only: Option<PathIndex>) -> Result<Vec<Opening>> {
+pub fn openings(
+    lab: &mut Lab,
+    scenario: &Scenario,
+    only: Option<PathIndex>,
+) -> Result<Vec<Opening>> {
     let tunnels = lab.tunnels().iter().enumerate();
-    let paths: Vec<(usize, PathIndex)> =
-        tunnels.filter_map(|(tunnel, of)| Some((tunnel, of.path?))).collect();
+    let paths: Vec<(usize, PathIndex)> = tunnels
+        .filter_map(|(tunnel, of)| Some((tunnel, of.path?)))
+        .collect();
     let mut openings = vec![];
     for (tunnel, path) in paths {
         if only.is_some_and(|only| only != path) {
@@ -53,13 +61,17 @@ pub fn openings(lab: &mut Lab, scenario: &Scenario, only: Option<PathIndex>) -> 
             continue;
         }
         let path = &scenario.paths[path];
-        openings.push(Opening { tunnel, at: Duration::from_nanos(path.start.0), backup: path.backup });
+        openings.push(Opening {
+            tunnel,
+            at: Duration::from_nanos(path.start.0),
+            backup: path.backup,
+        });
     }
     Ok(openings)
 }
 
-/// Catches the signals that end a lab. Create it before the command starts: the command may announce at once
-/// that it runs, and a signal sent in response must not be lost.
+/// Catches the signals that end a lab. Create it before the command starts: the command may
+/// announce at once that it runs, and a signal sent in response must not be lost.
 #[derive(Debug)]
 pub struct Signals(SignalsInfo<WithRawSiginfo>);
 
@@ -68,7 +80,9 @@ impl Signals {
     /// If the system refuses the signal handlers.
     pub fn caught() -> Result<Self> {
         let signals = SignalsInfo::new([SIGINT, SIGTERM, SIGHUP]);
-        signals.map(Signals).map_err(|error| Error::Run(format!("cannot watch for signals: {error}")))
+        signals
+            .map(Signals)
+            .map_err(|error| Error::Run(format!("cannot watch for signals: {error}")))
     }
 }
 
@@ -169,17 +183,33 @@ mod tests {
         let now = Instant::now();
         let once = Stage::Running.after(SIGINT, true, now);
         assert_eq!(once, Stage::Interrupted);
-        assert_eq!(once.after(SIGINT, true, now), Stage::Ending(now + INT_GRACE));
+        assert_eq!(
+            once.after(SIGINT, true, now),
+            Stage::Ending(now + INT_GRACE)
+        );
     }
 
     #[test]
     fn a_signal_of_another_process_ends_the_lab() {
         let now = Instant::now();
-        assert_eq!(Stage::Running.after(SIGINT, false, now), Stage::Ending(now + INT_GRACE));
-        assert_eq!(Stage::Running.after(SIGTERM, false, now), Stage::Ending(now));
-        assert_eq!(Stage::Interrupted.after(SIGHUP, true, now), Stage::Ending(now));
-        // SIGTERM does not wait for the grace period of SIGINT, and a further signal delays nothing.
-        assert_eq!(Stage::Ending(now + INT_GRACE).after(SIGTERM, false, now), Stage::Ending(now));
+        assert_eq!(
+            Stage::Running.after(SIGINT, false, now),
+            Stage::Ending(now + INT_GRACE)
+        );
+        assert_eq!(
+            Stage::Running.after(SIGTERM, false, now),
+            Stage::Ending(now)
+        );
+        assert_eq!(
+            Stage::Interrupted.after(SIGHUP, true, now),
+            Stage::Ending(now)
+        );
+        // SIGTERM does not wait for the grace period of SIGINT, and a further signal delays
+        // nothing.
+        assert_eq!(
+            Stage::Ending(now + INT_GRACE).after(SIGTERM, false, now),
+            Stage::Ending(now)
+        );
         let asked = Stage::Asked(now + TERM_GRACE);
         assert_eq!(asked.after(SIGTERM, false, now + INT_GRACE), asked);
     }

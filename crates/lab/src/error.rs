@@ -61,9 +61,15 @@ mod tests {
 
     #[test]
     fn the_error_of_a_late_run_names_the_option_that_allows_it() {
-        let error = Error::Late { late: Nanos(4_520_000), allowed: Nanos(1_000_000) };
+        let error = Error::Late {
+            late: Nanos(4_520_000),
+            allowed: Nanos(1_000_000),
+        };
         let message = error.to_string();
-        assert!(message.contains("4.5 ms late") && message.contains("1.0 ms are allowed"), "{message}");
+        assert!(
+            message.contains("4.5 ms late") && message.contains("1.0 ms are allowed"),
+            "{message}"
+        );
         assert!(message.contains("--max-lateness '5 ms'"), "{message}");
     }
 }

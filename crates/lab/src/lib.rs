@@ -1,5 +1,5 @@
-//! The kernel engine: runs scenarios on this machine's own MPTCP stack, in network namespaces that emulated
-//! radios connect.
+//! The kernel engine: runs scenarios on this machine's own MPTCP stack, in network namespaces that
+//! emulated radios connect.
 //!
 //! | module | what |
 //! |---|---|
@@ -26,7 +26,8 @@ pub use error::{Error, Result};
 pub use hosts::{Lab, LabSpec, Remains};
 pub use worker::{Program, Worker};
 
-/// All roles in which a program that uses this crate may start itself again, for [`worker::run_if_asked`].
+/// All roles in which a program that uses this crate may start itself again, for
+/// [`worker::run_if_asked`].
 pub const ROLES: &[(&str, worker::Role)] = &[
     (hosts::INIT, hosts::init),
     (emulator::ROLE, emulator::run),

@@ -1,5 +1,5 @@
-//! A managed queue before the transmitter. It may drop packets on arrival, on departure, or both, so the fate
-//! of a packet is unknown when it is offered.
+//! A managed queue before the transmitter. It may drop packets on arrival, on departure, or both,
+//! so the fate of a packet is unknown when it is offered.
 
 use joulepath_model::aqm::{AqmSpec, CodelSpec};
 use joulepath_model::network::QueueLimit;
@@ -20,9 +20,16 @@ pub(crate) struct Aqm {
 
 #[derive(Clone, Debug)]
 enum Discipline {
-    Codel { spec: CodelSpec, fifo: Fifo, state: Codel },
+    Codel {
+        spec: CodelSpec,
+        fifo: Fifo,
+        state: Codel,
+    },
     FqCodel(Box<FqCodel>),
-    Pie { fifo: Fifo, state: Box<Pie> },
+    Pie {
+        fifo: Fifo,
+        state: Box<Pie>,
+    },
 }
 
 impl Aqm {
@@ -34,11 +41,18 @@ impl Aqm {
             }
         };
         let discipline = match *spec {
-            AqmSpec::Codel(spec) => Discipline::Codel { spec, fifo: Fifo::EMPTY, state: Codel::default() },
-            AqmSpec::FqCodel(spec) => Discipline::FqCodel(Box::new(FqCodel::new(spec, limit, stream))),
-            AqmSpec::Pie(spec) => {
-                Discipline::Pie { fifo: Fifo::EMPTY, state: Box::new(Pie::new(spec, stream)) }
+            AqmSpec::Codel(spec) => Discipline::Codel {
+                spec,
+                fifo: Fifo::EMPTY,
+                state: Codel::default(),
+            },
+            AqmSpec::FqCodel(spec) => {
+                Discipline::FqCodel(Box::new(FqCodel::new(spec, limit, stream)))
             }
+            AqmSpec::Pie(spec) => Discipline::Pie {
+                fifo: Fifo::EMPTY,
+                state: Box::new(Pie::new(spec, stream)),
+            },
         };
         Aqm { discipline, limit }
     }
@@ -46,13 +60,21 @@ impl Aqm {
     /// Number of waiting packets, and their bytes.
     pub(crate) fn waiting(&self) -> (u32, u64) {
         match &self.discipline {
-            Discipline::Codel { fifo, .. } | Discipline::Pie { fifo, .. } => (fifo.packets, fifo.bytes),
+            Discipline::Codel { fifo, .. } | Discipline::Pie { fifo, .. } => {
+                (fifo.packets, fifo.bytes)
+            }
             Discipline::FqCodel(queues) => queues.waiting(),
         }
     }
 
     /// Queues or drops packet `number` of flow `flow` on its arrival.
-    pub(crate) fn enqueue(&mut self, number: u32, flow: u64, all: &mut Packets, dropped: &mut Vec<u32>) {
+    pub(crate) fn enqueue(
+        &mut self,
+        number: u32,
+        flow: u64,
+        all: &mut Packets,
+        dropped: &mut Vec<u32>,
+    ) {
         match &mut self.discipline {
             Discipline::FqCodel(queues) => queues.enqueue(number, flow, all, dropped),
             Discipline::Codel { fifo, .. } if fifo.packets < self.limit => fifo.push(number, all),
@@ -76,13 +98,26 @@ impl Aqm {
         }
     }
 
-    /// The packet whose transmission starts now; none if the queue is empty or everything was dropped.
-    pub(crate) fn dequeue(&mut self, now: u64, all: &mut Packets, dropped: &mut Vec<u32>) -> Option<u32> {
+    /// The packet whose transmission starts now; none if the queue is empty or everything was
+    /// dropped.
+    pub(crate) fn dequeue(
+        &mut self,
+        now: u64,
+        all: &mut Packets,
+        dropped: &mut Vec<u32>,
+    ) -> Option<u32> {
         match &mut self.discipline {
             Discipline::FqCodel(queues) => queues.dequeue(now, all, dropped),
             Discipline::Codel { spec, fifo, state } => {
                 let mut backlog = fifo.bytes;
-                state.dequeue(&mut Head { spec, fifo, all, backlog: &mut backlog, dropped, now })
+                state.dequeue(&mut Head {
+                    spec,
+                    fifo,
+                    all,
+                    backlog: &mut backlog,
+                    dropped,
+                    now,
+                })
             }
             Discipline::Pie { fifo, state } => {
                 state.update(now, fifo.bytes);

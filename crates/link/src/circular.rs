@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::{Index, IndexMut};
 use std::ptr::NonNull;
 
-/// A list of 2ⁿ elements. Indices count modulo the length, so every index is valid and needs no check.
-/// Examples are rings of packets and records by sequence number.
+/// A list of 2ⁿ elements. Indices count modulo the length, so every index is valid and needs no
+/// check. Examples are rings of packets and records by sequence number.
 pub struct Circular<T> {
     first: NonNull<T>,
     /// Number of elements minus 1.
@@ -18,13 +18,18 @@ impl<T: Copy + Default> Circular<T> {
     /// # Panics
     /// If `len` exceeds 2³¹.
     pub fn new(len: u32) -> Self {
-        let len = len.checked_next_power_of_two().expect("a list has at most 2³¹ elements");
+        let len = len
+            .checked_next_power_of_two()
+            .expect("a list has at most 2³¹ elements");
         let elements = vec![T::default(); len as usize].into_boxed_slice();
-        Circular { first: NonNull::from(Box::leak(elements)).cast(), mask: len - 1 }
+        Circular {
+            first: NonNull::from(Box::leak(elements)).cast(),
+            mask: len - 1,
+        }
     }
 
-    /// Extends the list to at least `len` elements. The elements from index `start` on, once around, keep
-    /// their indices.
+    /// Extends the list to at least `len` elements. The elements from index `start` on, once
+    /// around, keep their indices.
     #[cold]
     #[inline(never)]
     pub fn grow(&mut self, len: u32, start: u32) {
@@ -103,7 +108,9 @@ impl<T: Copy + Default> Clone for Circular<T> {
 
 impl<T: fmt::Debug> fmt::Debug for Circular<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries((0..self.places()).map(|place| &self[place])).finish()
+        f.debug_list()
+            .entries((0..self.places()).map(|place| &self[place]))
+            .finish()
     }
 }
 
@@ -133,7 +140,10 @@ mod tests {
             places.clone().for_each(|place| list[place] = place);
             list.grow(9, start);
             assert_eq!(list.places(), 16);
-            assert!(places.clone().all(|place| list[place] == place), "from {start} on: {list:?}");
+            assert!(
+                places.clone().all(|place| list[place] == place),
+                "from {start} on: {list:?}"
+            );
             assert_eq!(list[start.wrapping_add(8)], 0);
         }
     }

@@ -1,5 +1,5 @@
-//! CoDel: drops packets when the lowest sojourn time of an interval is above the target (RFC 8289; Linux:
-//! `codel_impl.h`).
+//! CoDel: drops packets when the lowest sojourn time of an interval is above the target (RFC 8289;
+//! Linux: `codel_impl.h`).
 //!
 //! ```text
 //!            sojourn ≥ target for a whole interval: drop or mark one
@@ -14,8 +14,8 @@ use crate::packets::{Fifo, Packets};
 
 /// Time of the next drop after a drop at `at_ns` (RFC 8289, section 3.2): t + interval/√count.
 ///
-/// Linux approximates 1/√count by one step of Newton's method per drop; this function computes the exact
-/// root.
+/// Linux approximates 1/√count by one step of Newton's method per drop; this function computes the
+/// exact root.
 pub(crate) fn control_law(at_ns: u64, interval_ns: u64, count: u32) -> u64 {
     at_ns + (interval_ns as f64 / libm::sqrt(f64::from(count))) as u64
 }
@@ -121,8 +121,8 @@ impl Codel {
         Some(number)
     }
 
-    /// Enters the dropping state. If CoDel left it recently, the drop rate continues from the rate that
-    /// controlled the queue then.
+    /// Enters the dropping state. If CoDel left it recently, the drop rate continues from the rate
+    /// that controlled the queue then.
     fn enter(&mut self, now: u64, interval_ns: u64) {
         self.dropping = true;
         let drops = self.count.wrapping_sub(self.last_count);
@@ -132,8 +132,8 @@ impl Codel {
         self.drop_next_ns = control_law(now, interval_ns, self.count);
     }
 
-    /// True if the sojourn time has been above the target for an interval. A single packet is no standing
-    /// queue.
+    /// True if the sojourn time has been above the target for an interval. A single packet is no
+    /// standing queue.
     fn is_above(&mut self, queue: &Head<'_>, number: Option<u32>) -> bool {
         let low = number.is_none_or(|number| queue.sojourn_ns(number) < queue.spec.target.0)
             || *queue.backlog <= u64::from(queue.all.largest());
@@ -141,7 +141,9 @@ impl Codel {
             self.first_above_ns = None;
             return false;
         }
-        let first_above_ns = *self.first_above_ns.get_or_insert(queue.now + queue.spec.interval.0);
+        let first_above_ns = *self
+            .first_above_ns
+            .get_or_insert(queue.now + queue.spec.interval.0);
         queue.now > first_above_ns
     }
 }

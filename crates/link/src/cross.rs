@@ -1,5 +1,5 @@
-//! Sources of packets that do not react to congestion. They have no clock: the simulator and the emulator ask
-//! for the time of the next packet.
+//! Sources of packets that do not react to congestion. They have no clock: the simulator and the
+//! emulator ask for the time of the next packet.
 
 use joulepath_model::scenario::{CrossPattern, CrossTraffic, LinkIndex};
 use joulepath_model::units::{BitRate, Nanos};
@@ -32,15 +32,27 @@ impl CrossSource {
         // Start in a gap, so that several sources are not in phase.
         let (due_ns, burst_until_ns) = match spec.pattern {
             CrossPattern::Constant { .. } => (start_ns, f64::INFINITY),
-            CrossPattern::Poisson { rate } => {
-                (start_ns + random.exponential(spacing_ns(spec, rate)), f64::INFINITY)
-            }
-            CrossPattern::Pareto { mean_burst, mean_gap, shape, .. } => {
+            CrossPattern::Poisson { rate } => (
+                start_ns + random.exponential(spacing_ns(spec, rate)),
+                f64::INFINITY,
+            ),
+            CrossPattern::Pareto {
+                mean_burst,
+                mean_gap,
+                shape,
+                ..
+            } => {
                 let begin = start_ns + random.pareto(mean_gap.0 as f64, shape);
                 (begin, begin + random.pareto(mean_burst.0 as f64, shape))
             }
         };
-        CrossSource { spec: spec.clone(), random, gap_ns: spacing_ns(spec, rate), due_ns, burst_until_ns }
+        CrossSource {
+            spec: spec.clone(),
+            random,
+            gap_ns: spacing_ns(spec, rate),
+            due_ns,
+            burst_until_ns,
+        }
     }
 
     /// The link that the source feeds.
@@ -63,7 +75,12 @@ impl CrossSource {
             CrossPattern::Poisson { .. } => self.random.exponential(self.gap_ns),
             CrossPattern::Constant { .. } | CrossPattern::Pareto { .. } => self.gap_ns,
         };
-        if let CrossPattern::Pareto { mean_burst, mean_gap, shape, .. } = self.spec.pattern
+        if let CrossPattern::Pareto {
+            mean_burst,
+            mean_gap,
+            shape,
+            ..
+        } = self.spec.pattern
             && self.due_ns >= self.burst_until_ns
         {
             self.due_ns = self.burst_until_ns + self.random.pareto(mean_gap.0 as f64, shape);
@@ -84,7 +101,13 @@ mod tests {
     use super::*;
 
     fn packets(pattern: CrossPattern, stop: Nanos) -> Vec<u64> {
-        let spec = CrossTraffic { link: 0, pattern, packet: Bytes(1500), start: Nanos::ZERO, stop };
+        let spec = CrossTraffic {
+            link: 0,
+            pattern,
+            packet: Bytes(1500),
+            start: Nanos::ZERO,
+            stop,
+        };
         let mut source = CrossSource::new(&spec, 7, 0);
         let mut times = vec![];
         while let Some(at) = source.next_ns() {
@@ -98,16 +121,27 @@ mod tests {
     fn constant_traffic_has_its_rate() {
         let rate = BitRate::from_bps(7_000_000);
         // 10 s × 7 Mbit/s / 12 kbit = 5833.3 packets
-        assert_eq!(packets(CrossPattern::Constant { rate }, Nanos::from_secs(10)).len(), 5834);
+        assert_eq!(
+            packets(CrossPattern::Constant { rate }, Nanos::from_secs(10)).len(),
+            5834
+        );
     }
 
-    /// 100 packets per second for 1000 s: standard deviation 316, and e^−1 of the gaps exceed the mean.
+    /// 100 packets per second for 1000 s: standard deviation 316, and e^−1 of the gaps exceed the
+    /// mean.
     #[test]
     fn poisson_traffic_has_its_rate_and_exponential_gaps() {
         let rate = BitRate::from_bps(1_200_000);
         let times = packets(CrossPattern::Poisson { rate }, Nanos::from_secs(1000));
-        assert!((times.len() as f64 - 100_000.0).abs() < 1000.0, "{}", times.len());
-        let long = times.windows(2).filter(|pair| pair[1] - pair[0] > 10_000_000).count();
+        assert!(
+            (times.len() as f64 - 100_000.0).abs() < 1000.0,
+            "{}",
+            times.len()
+        );
+        let long = times
+            .windows(2)
+            .filter(|pair| pair[1] - pair[0] > 10_000_000)
+            .count();
         assert!((long as f64 / 1e5 - 0.3679).abs() < 0.01, "{long}");
     }
 
@@ -120,9 +154,16 @@ mod tests {
             shape: 2.5,
         };
         let times = packets(pattern, Nanos::from_secs(60_000));
-        let bursts = times.windows(2).filter(|pair| pair[1] - pair[0] > 11_000_000).count() as f64;
+        let bursts = times
+            .windows(2)
+            .filter(|pair| pair[1] - pair[0] > 11_000_000)
+            .count() as f64;
         // One burst per 15 s, 100 packets per second within it: 4000 bursts of 500 packets.
         assert!((bursts / 4000.0 - 1.0).abs() < 0.1, "{bursts}");
-        assert!((times.len() as f64 / 2e6 - 1.0).abs() < 0.1, "{}", times.len());
+        assert!(
+            (times.len() as f64 / 2e6 - 1.0).abs() < 0.1,
+            "{}",
+            times.len()
+        );
     }
 }

@@ -6,11 +6,11 @@
 //!                └ counters run ────┘      counters stand still
 //! ```
 //!
-//! Each station has a FIFO queue and a backoff counter. Counters run in idle slots. A station whose counter
-//! reaches 0 sends its frame; two stations that reach 0 in the same slot collide. Slots are not simulated one
-//! by one: the lowest counter gives the start and end of the next transmission, and a frame that arrives
-//! before this start may move it forward. Time and seed are arguments. The equations are in
-//! docs/models/csma.md.
+//! Each station has a FIFO queue and a backoff counter. Counters run in idle slots. A station whose
+//! counter reaches 0 sends its frame; two stations that reach 0 in the same slot collide. Slots are
+//! not simulated one by one: the lowest counter gives the start and end of the next transmission,
+//! and a frame that arrives before this start may move it forward. Time and seed are arguments. The
+//! equations are in docs/models/csma.md.
 
 use std::collections::VecDeque;
 
@@ -65,8 +65,8 @@ pub struct ChannelCounters {
     pub given_up: u64,
     /// Frames dropped because the queue was full.
     pub queue_drops: u64,
-    /// Sum of the access delays of all frames that arrived, ns: from the time a frame became its station's
-    /// oldest to the start of its successful transmission.
+    /// Sum of the access delays of all frames that arrived, ns: from the time a frame became its
+    /// station's oldest to the start of its successful transmission.
     pub access_ns: u64,
     /// Time with frames and ACKs on the air, ns.
     pub busy_ns: u64,
@@ -95,8 +95,8 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// Channel number `index` of a scenario, idle at time 0. Its random numbers depend only on `seed` and
-    /// `index`.
+    /// Channel number `index` of a scenario, idle at time 0. Its random numbers depend only on
+    /// `seed` and `index`.
     pub fn new(spec: &ChannelSpec, stations: usize, seed: u64, index: u64) -> Self {
         let mut channel = Channel {
             spec: spec.clone(),
@@ -115,14 +115,18 @@ impl Channel {
 
     /// Adds a station and returns its number.
     pub fn add_station(&mut self) -> usize {
-        let station =
-            Station { queue: VecDeque::new(), backoff: Backoff::Done, failures: 0, head_since_ns: 0 };
+        let station = Station {
+            queue: VecDeque::new(),
+            backoff: Backoff::Done,
+            failures: 0,
+            head_since_ns: 0,
+        };
         self.stations.push(station);
         self.stations.len() - 1
     }
 
-    /// Offers a frame of `size` bytes, without PHY and MAC headers, to the queue of `station`. Returns false
-    /// if the queue is full.
+    /// Offers a frame of `size` bytes, without PHY and MAC headers, to the queue of `station`.
+    /// Returns false if the queue is full.
     ///
     /// Calls of this function and of [`Self::end`] must be in the order of time.
     pub fn offer(&mut self, now: Nanos, station: usize, size: u32) -> bool {
@@ -168,8 +172,8 @@ impl Channel {
         self.replan();
     }
 
-    /// Draws the backoff after `failures` consecutive failed transmissions: uniform in 0 … min(2^failures
-    /// (CWmin + 1) − 1, CWmax) (IEEE 802.11, DCF).
+    /// Draws the backoff after `failures` consecutive failed transmissions: uniform in 0 …
+    /// min(2^failures (CWmin + 1) − 1, CWmax) (IEEE 802.11, DCF).
     fn draw(&mut self, failures: u32) -> u64 {
         let timing = &self.spec.timing;
         let doubled = (u64::from(timing.cw_min) + 1) << failures.min(32);
@@ -178,16 +182,27 @@ impl Channel {
 
     /// Plans the next transmission: the one of the station with a frame whose counter ends first.
     fn replan(&mut self) {
-        let slots = self.stations.iter().filter(|station| !station.queue.is_empty());
+        let slots = self
+            .stations
+            .iter()
+            .filter(|station| !station.queue.is_empty());
         let ends = slots.filter_map(|station| match station.backoff {
             Backoff::Ends(slot) => Some((slot, station.queue[0])),
             _ => None,
         });
         let first = ends.clone().map(|(slot, _)| slot).min();
         self.plan = first.map(|slot| {
-            let longest = ends.filter(|&(of, _)| of == slot).map(|(_, size)| size).max().unwrap_or(0);
+            let longest = ends
+                .filter(|&(of, _)| of == slot)
+                .map(|(_, size)| size)
+                .max()
+                .unwrap_or(0);
             let start_ns = self.origin_ns + slot * self.spec.timing.slot.0;
-            Plan { slot, start_ns, end_ns: start_ns + self.spec.airtime(longest).0 }
+            Plan {
+                slot,
+                start_ns,
+                end_ns: start_ns + self.spec.airtime(longest).0,
+            }
         });
     }
 
@@ -196,17 +211,22 @@ impl Channel {
         self.plan.map(|plan| Nanos(plan.end_ns))
     }
 
-    /// Ends the transmission of [`Self::next_end`]. Returns the frame that arrived; `None` if frames collided
-    /// or the frame was lost. The oldest frames of the stations in [`Self::given_up`] have then left their
-    /// queues, too.
+    /// Ends the transmission of [`Self::next_end`]. Returns the frame that arrived; `None` if
+    /// frames collided or the frame was lost. The oldest frames of the stations in
+    /// [`Self::given_up`] have then left their queues, too.
     ///
     /// # Panics
     /// If no transmission is planned.
     pub fn end(&mut self) -> Option<Arrival> {
         let plan = self.plan.take().expect("a transmission is planned");
-        let sends =
-            |station: &Station| !station.queue.is_empty() && station.backoff == Backoff::Ends(plan.slot);
-        let senders: u64 = self.stations.iter().map(|station| u64::from(sends(station))).sum();
+        let sends = |station: &Station| {
+            !station.queue.is_empty() && station.backoff == Backoff::Ends(plan.slot)
+        };
+        let senders: u64 = self
+            .stations
+            .iter()
+            .map(|station| u64::from(sends(station)))
+            .sum();
         let corrupted = senders == 1 && self.random.uniform() < self.spec.frame_error.get();
         self.counters.transmissions += senders;
         self.counters.corrupted += u64::from(corrupted);
@@ -260,7 +280,10 @@ impl Channel {
     fn deliver(&mut self, at: usize, plan: Plan) -> Arrival {
         self.counters.delivered += 1;
         self.counters.access_ns += plan.start_ns - self.stations[at].head_since_ns;
-        Arrival { station: at, size: self.release(at, plan.end_ns) }
+        Arrival {
+            station: at,
+            size: self.release(at, plan.end_ns),
+        }
     }
 
     fn fail(&mut self, at: usize, now_ns: u64) {
@@ -275,13 +298,16 @@ impl Channel {
         }
     }
 
-    /// Removes a station's oldest frame, returns its size, and draws the next backoff, even if the queue is
-    /// now empty.
+    /// Removes a station's oldest frame, returns its size, and draws the next backoff, even if the
+    /// queue is now empty.
     fn release(&mut self, at: usize, now_ns: u64) -> u32 {
         self.stations[at].backoff = Backoff::Ends(self.draw(0));
         let station = &mut self.stations[at];
         station.failures = 0;
         station.head_since_ns = now_ns;
-        station.queue.pop_front().expect("a station that sends has a frame")
+        station
+            .queue
+            .pop_front()
+            .expect("a station that sends has a frame")
     }
 }

@@ -95,7 +95,12 @@ impl Flight {
         self.newest_ns = at_ns;
         let is_held_back = self.reorder.as_mut().is_some_and(Reorder::strikes);
         if is_held_back || !self.wire.is_empty() || self.holds_back() {
-            return self.put_on_wire(Arrival { at_ns, number, size, held_back: is_held_back });
+            return self.put_on_wire(Arrival {
+                at_ns,
+                number,
+                size,
+                held_back: is_held_back,
+            });
         }
         // Nothing is before it, and no later packet can overtake it.
         if self.burst_due_ns() < at_ns {
@@ -106,13 +111,21 @@ impl Flight {
 
     #[inline]
     fn holds_back(&self) -> bool {
-        self.reorder.as_ref().is_some_and(|reorder| !reorder.held.is_empty())
+        self.reorder
+            .as_ref()
+            .is_some_and(|reorder| !reorder.held.is_empty())
     }
 
     fn put_on_wire(&mut self, mut arrival: Arrival) {
         if arrival.held_back
-            && let Some(Reorder { spec: ReorderSpec { depth: ReorderDepth::Time(depth), .. }, .. }) =
-                self.reorder
+            && let Some(Reorder {
+                spec:
+                    ReorderSpec {
+                        depth: ReorderDepth::Time(depth),
+                        ..
+                    },
+                ..
+            }) = self.reorder
         {
             arrival.at_ns = arrival.at_ns.saturating_add(depth.0);
             arrival.held_back = false;
@@ -128,7 +141,9 @@ impl Flight {
     #[inline]
     pub(crate) fn due_ns(&self) -> u64 {
         let out = self.out.front().map_or(NEVER_NS, |&(at_ns, _)| at_ns);
-        out.min(self.wire_due_ns()).min(self.held_due_ns()).min(self.burst_due_ns())
+        out.min(self.wire_due_ns())
+            .min(self.held_due_ns())
+            .min(self.burst_due_ns())
     }
 
     /// The next packet with a certain arrival, which may be later, and its time, ns.
@@ -147,8 +162,8 @@ impl Flight {
         self.take_within(now, now.max(self.newest_ns))
     }
 
-    /// The next packet, if arrivals on the wire until `wire_ns` are certain, and so are releases until `now`
-    /// or before `wire_ns`.
+    /// The next packet, if arrivals on the wire until `wire_ns` are certain, and so are releases
+    /// until `now` or before `wire_ns`.
     #[inline]
     fn take_within(&mut self, now: u64, wire_ns: u64) -> Option<(u64, u32)> {
         loop {
@@ -188,17 +203,32 @@ impl Flight {
     }
 
     fn burst_due_ns(&self) -> u64 {
-        self.aggregate.as_ref().map_or(NEVER_NS, |aggregate| aggregate.due_ns)
+        self.aggregate
+            .as_ref()
+            .map_or(NEVER_NS, |aggregate| aggregate.due_ns)
     }
 
     /// Lets the first packet on the wire arrive. It may release packets that it overtakes.
     fn arrive(&mut self) {
-        let Some(Arrival { at_ns, number, size, held_back }) = self.wire.pop_front() else { return };
+        let Some(Arrival {
+            at_ns,
+            number,
+            size,
+            held_back,
+        }) = self.wire.pop_front()
+        else {
+            return;
+        };
         let Some(Reorder { spec, held, .. }) = &mut self.reorder else {
             return self.pass(at_ns, number, size);
         };
         if held_back && let ReorderDepth::Packets { packets, at_most } = spec.depth {
-            return held.push(HeldBack { number, size, left: packets, until_ns: at_ns + at_most.0 });
+            return held.push(HeldBack {
+                number,
+                size,
+                left: packets,
+                until_ns: at_ns + at_most.0,
+            });
         }
         held.iter_mut().for_each(|held| held.left -= 1);
         self.pass(at_ns, number, size);
@@ -212,7 +242,9 @@ impl Flight {
     /// Releases the held packets for which `is_over` is true, oldest first.
     fn release_held(&mut self, now: u64, is_over: impl Fn(&HeldBack) -> bool) {
         while let Some(reorder) = &mut self.reorder {
-            let Some(at) = reorder.held.iter().position(&is_over) else { return };
+            let Some(at) = reorder.held.iter().position(&is_over) else {
+                return;
+            };
             let HeldBack { number, size, .. } = reorder.held.remove(at);
             self.pass(now, number, size);
         }
@@ -232,7 +264,8 @@ impl Flight {
 
     fn release_burst(&mut self, now: u64) {
         if let Some(aggregate) = &mut self.aggregate {
-            self.out.extend(aggregate.burst.drain(..).map(|number| (now, number)));
+            self.out
+                .extend(aggregate.burst.drain(..).map(|number| (now, number)));
             (aggregate.bytes, aggregate.due_ns) = (0, NEVER_NS);
         }
     }
@@ -240,13 +273,22 @@ impl Flight {
 
 impl Reorder {
     fn new(spec: ReorderSpec, mut stream: Stream) -> Self {
-        Reorder { spec, gap: stream.geometric(spec.share.get()), stream, held: vec![] }
+        Reorder {
+            spec,
+            gap: stream.geometric(spec.share.get()),
+            stream,
+            held: vec![],
+        }
     }
 
     /// True if the next packet is held back.
     fn strikes(&mut self) -> bool {
         let strikes = self.gap == 0;
-        self.gap = if strikes { self.stream.geometric(self.spec.share.get()) } else { self.gap - 1 };
+        self.gap = if strikes {
+            self.stream.geometric(self.spec.share.get())
+        } else {
+            self.gap - 1
+        };
         strikes
     }
 }
@@ -254,7 +296,13 @@ impl Reorder {
 impl Aggregate {
     fn new(spec: AggregateSpec, mut stream: Stream) -> Self {
         let phase_ns = stream.below(spec.period.0);
-        Aggregate { spec, phase_ns, burst: VecDeque::new(), bytes: 0, due_ns: NEVER_NS }
+        Aggregate {
+            spec,
+            phase_ns,
+            burst: VecDeque::new(),
+            bytes: 0,
+            due_ns: NEVER_NS,
+        }
     }
 
     /// Adds a packet. Returns true if the burst has its full size.

@@ -1,5 +1,5 @@
-//! FQ-CoDel: flows are hashed to queues, deficit round robin serves the queues, and CoDel runs in each of
-//! them (RFC 8290; Linux: `sch_fq_codel`).
+//! FQ-CoDel: flows are hashed to queues, deficit round robin serves the queues, and CoDel runs in
+//! each of them (RFC 8290; Linux: `sch_fq_codel`).
 //!
 //! ```text
 //!             first packet             quantum used, or empty
@@ -51,7 +51,10 @@ pub(crate) struct FqCodel {
 }
 
 impl List {
-    const EMPTY: Self = List { first: NONE, last: NONE };
+    const EMPTY: Self = List {
+        first: NONE,
+        last: NONE,
+    };
 
     fn push(&mut self, flow: u32, flows: &mut [Flow]) {
         flows[flow as usize].next = NONE;
@@ -70,8 +73,13 @@ impl List {
 
 impl FqCodel {
     pub(crate) fn new(spec: FqCodelSpec, limit: u32, mut stream: Stream) -> Self {
-        let empty =
-            Flow { fifo: Fifo::EMPTY, codel: Codel::default(), deficit: 0, next: NONE, listed: false };
+        let empty = Flow {
+            fifo: Fifo::EMPTY,
+            codel: Codel::default(),
+            deficit: 0,
+            next: NONE,
+            listed: false,
+        };
         FqCodel {
             spec,
             limit,
@@ -97,8 +105,15 @@ impl FqCodel {
         ((u128::from(hash) * self.flows.len() as u128) >> 64) as u32
     }
 
-    /// Queues a packet. Packets dropped on overflow, possibly including this one, go into `dropped`.
-    pub(crate) fn enqueue(&mut self, number: u32, flow: u64, all: &mut Packets, dropped: &mut Vec<u32>) {
+    /// Queues a packet. Packets dropped on overflow, possibly including this one, go into
+    /// `dropped`.
+    pub(crate) fn enqueue(
+        &mut self,
+        number: u32,
+        flow: u64,
+        all: &mut Packets,
+        dropped: &mut Vec<u32>,
+    ) {
         let index = self.queue_of(flow);
         let queue = &mut self.flows[index as usize];
         queue.fifo.push(number, all);
@@ -114,7 +129,8 @@ impl FqCodel {
         }
     }
 
-    /// Drops half of the longest queue, at most one batch (RFC 8290, section 4.1.3; Linux: `fq_codel_drop`).
+    /// Drops half of the longest queue, at most one batch (RFC 8290, section 4.1.3; Linux:
+    /// `fq_codel_drop`).
     #[cold]
     fn drop_from_longest(&mut self, all: &mut Packets, dropped: &mut Vec<u32>) {
         let mut longest = 0;
@@ -127,7 +143,9 @@ impl FqCodel {
         let half = queue.fifo.bytes / 2;
         let (mut drops, mut bytes) = (0, 0);
         while drops < self.spec.drop_batch && (drops == 0 || bytes < half) {
-            let Some(number) = queue.fifo.pop(all) else { break };
+            let Some(number) = queue.fifo.pop(all) else {
+                break;
+            };
             bytes += u64::from(all.get(number).size);
             drops += 1;
             dropped.push(number);
@@ -138,7 +156,12 @@ impl FqCodel {
     }
 
     /// The next packet to send (RFC 8290, section 4.2).
-    pub(crate) fn dequeue(&mut self, now: u64, all: &mut Packets, dropped: &mut Vec<u32>) -> Option<u32> {
+    pub(crate) fn dequeue(
+        &mut self,
+        now: u64,
+        all: &mut Packets,
+        dropped: &mut Vec<u32>,
+    ) -> Option<u32> {
         loop {
             let is_new = self.new.first != NONE;
             let list = if is_new { &mut self.new } else { &mut self.old };
@@ -172,8 +195,8 @@ impl FqCodel {
                 flow.deficit -= i64::from(all.get(number).size);
                 return Some(number);
             }
-            // A new queue that becomes empty moves to the end of the old list, so that it cannot starve old
-            // queues.
+            // A new queue that becomes empty moves to the end of the old list, so that it cannot
+            // starve old queues.
             list.pop(&self.flows);
             if is_new && self.old.first != NONE {
                 self.old.push(index, &mut self.flows);

@@ -43,8 +43,12 @@ impl Keeper {
             start_ns: NEVER_NS,
             sent: 0,
         });
-        let reorder = spec.reorder.map(|reorder| (reorder, stream(Domain::LinkReorder)));
-        let aggregate = spec.aggregate.map(|aggregate| (aggregate, stream(Domain::LinkAggregate)));
+        let reorder = spec
+            .reorder
+            .map(|reorder| (reorder, stream(Domain::LinkReorder)));
+        let aggregate = spec
+            .aggregate
+            .map(|aggregate| (aggregate, stream(Domain::LinkAggregate)));
         Some(Keeper {
             packets: Packets::new(),
             front,
@@ -71,7 +75,8 @@ impl Keeper {
         Some(Exit { number, outcome })
     }
 
-    /// Takes all packets whose fate is known, if they arrive in the order in which they left the queue.
+    /// Takes all packets whose fate is known, if they arrive in the order in which they left the
+    /// queue.
     #[inline]
     pub(crate) fn take_all(&mut self, exits: &mut Vec<Exit>) {
         exits.extend(std::iter::from_fn(|| self.known()));
@@ -83,12 +88,23 @@ impl Keeper {
     #[inline]
     fn delivered(&mut self, at_ns: u64, number: u32) -> Exit {
         let marked = self.packets.remove(number).marked;
-        Exit { number, outcome: Outcome::Delivered { at: Nanos(at_ns), marked } }
+        Exit {
+            number,
+            outcome: Outcome::Delivered {
+                at: Nanos(at_ns),
+                marked,
+            },
+        }
     }
 
-    /// The next packet that has arrived by `now`; with `AHEAD`, also later, if its arrival is certain.
+    /// The next packet that has arrived by `now`; with `AHEAD`, also later, if its arrival is
+    /// certain.
     pub(crate) fn take_out<const AHEAD: bool>(&mut self, now: u64) -> Option<Exit> {
-        let (at_ns, number) = if AHEAD { self.flight.take_ahead(now) } else { self.flight.take(now) }?;
+        let (at_ns, number) = if AHEAD {
+            self.flight.take_ahead(now)
+        } else {
+            self.flight.take(now)
+        }?;
         Some(self.delivered(at_ns, number))
     }
 }

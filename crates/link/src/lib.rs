@@ -20,10 +20,11 @@
 //!         Delivered { at, marked }
 //! ```
 //!
-//! With a DropTail queue, which is FIFO, and a known future rate, the fate of a packet is computed when it is
-//! offered: one call, no timers. With managed queues, reordering or aggregation the fate depends on later
-//! packets. Then the link keeps the packet under a number, [`Outcome::Held`], and [`Link::due`] gives the
-//! time at which [`Link::take`] must be called. Time and seed are arguments; there is no clock and no I/O.
+//! With a DropTail queue, which is FIFO, and a known future rate, the fate of a packet is computed
+//! when it is offered: one call, no timers. With managed queues, reordering or aggregation the fate
+//! depends on later packets. Then the link keeps the packet under a number, [`Outcome::Held`], and
+//! [`Link::due`] gives the time at which [`Link::take`] must be called. Time and seed are
+//! arguments; there is no clock and no I/O.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 

@@ -39,8 +39,8 @@ pub struct Link {
     last_offer: Nanos,
 }
 
-/// Together with the ring of packets in front of it this is two cache lines, so a network of a thousand links
-/// fits into the second-level cache.
+/// Together with the ring of packets in front of it this is two cache lines, so a network of a
+/// thousand links fits into the second-level cache.
 #[cfg(not(debug_assertions))]
 const _: () = assert!(size_of::<Link>() <= 104);
 
@@ -77,12 +77,12 @@ enum Service {
 }
 
 impl Link {
-    /// Link number `index` of a scenario, idle at time 0. Its random numbers depend only on `seed` and
-    /// `index`.
+    /// Link number `index` of a scenario, idle at time 0. Its random numbers depend only on `seed`
+    /// and `index`.
     ///
     /// # Panics
-    /// If `spec` is invalid in a scenario: rate steps that do not ascend from time 0, a log-normal rate with
-    /// mean or interval 0, a trace that is empty or descends.
+    /// If `spec` is invalid in a scenario: rate steps that do not ascend from time 0, a log-normal
+    /// rate with mean or interval 0, a trace that is empty or descends.
     pub fn new(spec: &LinkSpec, seed: u64, index: u64) -> Self {
         let stream = |domain| Stream::new(seed, domain, index);
         let (rate, service) = transmitter(&spec.rate, stream(Domain::LinkRate));
@@ -92,7 +92,9 @@ impl Link {
             service,
             byte_limits: ByteLimits::new(spec.queue, spec.ecn_threshold),
             outages: Outages::new(&spec.outages),
-            jitter: spec.jitter.map(|jitter| Box::new(Jitter::new(jitter, stream(Domain::LinkJitter)))),
+            jitter: spec
+                .jitter
+                .map(|jitter| Box::new(Jitter::new(jitter, stream(Domain::LinkJitter)))),
             policer: spec.policer.map(Policer::new),
             keeper: Keeper::new(spec, stream).map(Box::new),
         };
@@ -108,17 +110,18 @@ impl Link {
         }
     }
 
-    /// Offers a packet of `size` bytes (less than 1 GiB), headers included, at `now`, and returns its fate.
+    /// Offers a packet of `size` bytes (less than 1 GiB), headers included, at `now`, and returns
+    /// its fate.
     ///
-    /// `now` must not decrease from call to call. Delivery times do not decrease either, unless the link
-    /// reorders.
+    /// `now` must not decrease from call to call. Delivery times do not decrease either, unless the
+    /// link reorders.
     #[inline(always)]
     pub fn offer(&mut self, now: Nanos, size: u32, ecn_capable: bool) -> Outcome {
         self.offer_of(0, now, size, ecn_capable)
     }
 
-    /// Like [`Link::offer`], for a packet of the flow with key `flow`. Packets with the same key share a
-    /// queue if the link has a queue per flow.
+    /// Like [`Link::offer`], for a packet of the flow with key `flow`. Packets with the same key
+    /// share a queue if the link has a queue per flow.
     #[inline(always)]
     pub fn offer_of(&mut self, flow: u64, now: Nanos, size: u32, ecn_capable: bool) -> Outcome {
         match self.is_plain() {
@@ -127,7 +130,8 @@ impl Link {
         }
     }
 
-    /// True if the link has only a queue in packets, a constant rate, a constant delay and random loss.
+    /// True if the link has only a queue in packets, a constant rate, a constant delay and random
+    /// loss.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
         self.extras.as_deref().is_none_or(Extras::are_plain)
@@ -142,7 +146,8 @@ impl Link {
             self.free_ns = now.0 + self.rate.transmission_ns(idle, size);
             self.queue.pass(size, ecn_capable)
         } else {
-            let Admission::Accepted { congested } = self.queue.admit(now.0, self.free_ns, size, ecn_capable)
+            let Admission::Accepted { congested } =
+                self.queue.admit(now.0, self.free_ns, size, ecn_capable)
             else {
                 return Outcome::QueueDrop;
             };
@@ -152,13 +157,21 @@ impl Link {
         if self.quiet.is_over() && self.loses() {
             return Outcome::WireLoss;
         }
-        Outcome::Delivered { at: Nanos(self.free_ns + self.delay_ns), marked: congested }
+        Outcome::Delivered {
+            at: Nanos(self.free_ns + self.delay_ns),
+            marked: congested,
+        }
     }
 
-    /// Asks the loss process about a packet after the quiet period. Returns true if the packet is lost.
+    /// Asks the loss process about a packet after the quiet period. Returns true if the packet is
+    /// lost.
     #[cold]
     fn loses(&mut self) -> bool {
-        self.quiet.ask(self.extras.as_deref_mut().and_then(|extras| extras.loss.as_mut()))
+        self.quiet.ask(
+            self.extras
+                .as_deref_mut()
+                .and_then(|extras| extras.loss.as_mut()),
+        )
     }
 
     /// Checks that calls come in the order of time.
@@ -166,26 +179,35 @@ impl Link {
     fn note_offer(&mut self, _now: Nanos) {
         #[cfg(debug_assertions)]
         {
-            assert!(_now >= self.last_offer, "offered at {_now}, after an offer at {}", self.last_offer);
+            assert!(
+                _now >= self.last_offer,
+                "offered at {_now}, after an offer at {}",
+                self.last_offer
+            );
             self.last_offer = _now;
         }
     }
 
-    /// The memory that the next [`Link::offer`] reads first, so that a caller can prefetch it. Memory that it
-    /// only writes needs no prefetch.
+    /// The memory that the next [`Link::offer`] reads first, so that a caller can prefetch it.
+    /// Memory that it only writes needs no prefetch.
     #[inline(always)]
     pub fn next_place(&self) -> &impl Sized {
         self.queue.next_decisive()
     }
 
-    /// Blocks the transmitter until `t`, for example during the promotion of a radio. Packets accepted before
-    /// this call keep their delivery times.
+    /// Blocks the transmitter until `t`, for example during the promotion of a radio. Packets
+    /// accepted before this call keep their delivery times.
     pub fn hold_until(&mut self, t: Nanos) {
         if t.0 > self.free_ns {
             self.free_ns = t.0;
             self.rate.interrupt();
-            let Some(extras) = self.extras.as_deref_mut() else { return };
-            let front = extras.keeper.as_mut().and_then(|keeper| keeper.front.as_mut());
+            let Some(extras) = self.extras.as_deref_mut() else {
+                return;
+            };
+            let front = extras
+                .keeper
+                .as_mut()
+                .and_then(|keeper| keeper.front.as_mut());
             if let Some(front) = front.filter(|front| front.start_ns != NEVER_NS) {
                 // A recorded link must not use an opportunity before `t`.
                 let start_ns = front.start_ns.max(t.0);
@@ -196,11 +218,13 @@ impl Link {
 
     /// True if the link can return [`Outcome::Held`].
     pub fn keeps_packets(&self) -> bool {
-        self.extras.as_deref().is_some_and(|extras| extras.keeper.is_some())
+        self.extras
+            .as_deref()
+            .is_some_and(|extras| extras.keeper.is_some())
     }
 
-    /// Time at which [`Link::take`] must be called next; none if the link holds no packets. [`Link::offer`]
-    /// may make it earlier.
+    /// Time at which [`Link::take`] must be called next; none if the link holds no packets.
+    /// [`Link::offer`] may make it earlier.
     pub fn due(&self) -> Option<Nanos> {
         let keeper = self.extras.as_deref()?.keeper.as_ref()?;
         if !(keeper.dropped.is_empty() && keeper.lost.is_empty()) {
@@ -210,23 +234,28 @@ impl Link {
         (due_ns != NEVER_NS).then_some(Nanos(due_ns))
     }
 
-    /// The next packet whose fate is known at `now`; none if there are no more. On a link that keeps packets,
-    /// call it whenever it is [`Link::due`].
+    /// The next packet whose fate is known at `now`; none if there are no more. On a link that
+    /// keeps packets, call it whenever it is [`Link::due`].
     pub fn take(&mut self, now: Nanos) -> Option<Exit> {
         self.with_keeper(|link, extras, keeper| link.next_exit::<false>(extras, keeper, now.0))?
     }
 
-    /// Adds to `exits` all packets whose fate is certain at `now`: their arrival may be later. They come in
-    /// the order of arrival, except for those held back by a time. Returns when to call it next, if no packet
-    /// is offered before; until then, the link may have transmitted packets unnoticed.
+    /// Adds to `exits` all packets whose fate is certain at `now`: their arrival may be later. They
+    /// come in the order of arrival, except for those held back by a time. Returns when to call it
+    /// next, if no packet is offered before; until then, the link may have transmitted packets
+    /// unnoticed.
     pub fn take_ahead(&mut self, now: Nanos, exits: &mut Vec<Exit>) -> Option<Nanos> {
         self.with_keeper(|link, extras, keeper| {
             let due_ns = if keeper.flight.is_plain() {
                 link.serve(extras, keeper, now.0);
                 keeper.take_all(exits);
-                // No packet arrives earlier than a delay after its transmission starts. Jitter may shorten
-                // the delay.
-                let patience_ns = if extras.jitter.is_none() { link.delay_ns.saturating_sub(1) } else { 0 };
+                // No packet arrives earlier than a delay after its transmission starts. Jitter may
+                // shorten the delay.
+                let patience_ns = if extras.jitter.is_none() {
+                    link.delay_ns.saturating_sub(1)
+                } else {
+                    0
+                };
                 keeper.start_ns().saturating_add(patience_ns)
             } else {
                 while let Some(exit) = link.next_exit::<true>(extras, keeper, now.0) {
@@ -246,23 +275,28 @@ impl Link {
 
     /// Calls `f` with the parts of a link that keeps packets.
     #[inline(always)]
-    fn with_keeper<R>(&mut self, f: impl FnOnce(&mut Self, &mut Extras, &mut Keeper) -> R) -> Option<R> {
+    fn with_keeper<R>(
+        &mut self,
+        f: impl FnOnce(&mut Self, &mut Extras, &mut Keeper) -> R,
+    ) -> Option<R> {
         let mut extras = self.extras.take()?;
         let mut keeper = extras.keeper.take();
-        let result = keeper.as_deref_mut().map(|keeper| f(self, &mut extras, keeper));
+        let result = keeper
+            .as_deref_mut()
+            .map(|keeper| f(self, &mut extras, keeper));
         extras.keeper = keeper;
         self.extras = Some(extras);
         result
     }
 
-    /// End of the transmission of the packet that was accepted last; none if a managed queue decides later
-    /// which packet is next.
+    /// End of the transmission of the packet that was accepted last; none if a managed queue
+    /// decides later which packet is next.
     pub fn last_departure(&self) -> Option<Nanos> {
         self.front().is_none().then_some(Nanos(self.free_ns))
     }
 
-    /// Time that the transmission of `size` bytes takes at the present rate: none without a rate, during an
-    /// outage, and on a trace, whose opportunities are instants.
+    /// Time that the transmission of `size` bytes takes at the present rate: none without a rate,
+    /// during an outage, and on a trace, whose opportunities are instants.
     pub fn air(&self, size: u64) -> Nanos {
         let service = self.extras.as_deref().map(|extras| &extras.service);
         let bps = match service {
@@ -270,11 +304,15 @@ impl Link {
             Some(Service::Piecewise(rate)) => rate.bps(),
             Some(Service::Trace(_)) => 0,
         };
-        Nanos((size.saturating_mul(8_000_000_000)).checked_div(bps).unwrap_or(0))
+        Nanos(
+            (size.saturating_mul(8_000_000_000))
+                .checked_div(bps)
+                .unwrap_or(0),
+        )
     }
 
-    /// End of the transmission of all packets accepted by `now`, maybe in the past; an estimate if a managed
-    /// queue holds some; `now` if the rate stays 0.
+    /// End of the transmission of all packets accepted by `now`, maybe in the past; an estimate if
+    /// a managed queue holds some; `now` if the rate stays 0.
     #[inline]
     pub fn busy_until(&self, now: Nanos) -> Nanos {
         let waiting = self.front().map_or(0, |front| front.aqm.waiting().1);
@@ -290,8 +328,8 @@ impl Link {
         Nanos(self.delay_ns)
     }
 
-    /// Number of packets that wait at `now`, without the packet in transmission. `now` must not be before the
-    /// last offer.
+    /// Number of packets that wait at `now`, without the packet in transmission. `now` must not be
+    /// before the last offer.
     pub fn queue_packets(&self, now: Nanos) -> u32 {
         if let Some(front) = self.front() {
             return front.aqm.waiting().0;
@@ -312,7 +350,9 @@ impl Link {
         if let Some(front) = self.front() {
             return front.sent;
         }
-        self.queue.accepted_bytes().wrapping_sub(self.queue.waiting_bytes(now.0))
+        self.queue
+            .accepted_bytes()
+            .wrapping_sub(self.queue.waiting_bytes(now.0))
     }
 
     /// Transmits a packet at the constant rate as soon as the transmitter is free.
@@ -327,11 +367,27 @@ impl Link {
     }
 
     #[inline(never)]
-    fn offer_with_extras(&mut self, flow: u64, now: Nanos, size: u32, ecn_capable: bool) -> Outcome {
+    fn offer_with_extras(
+        &mut self,
+        flow: u64,
+        now: Nanos,
+        size: u32,
+        ecn_capable: bool,
+    ) -> Outcome {
         self.note_offer(now);
-        let Some(mut extras) = self.extras.take() else { unreachable!("only called with extras") };
-        let refused = extras.policer.as_mut().is_some_and(|policer| !policer.passes(now.0, size));
-        let offer = Offer { flow, now: now.0, size, ecn_capable };
+        let Some(mut extras) = self.extras.take() else {
+            unreachable!("only called with extras")
+        };
+        let refused = extras
+            .policer
+            .as_mut()
+            .is_some_and(|policer| !policer.passes(now.0, size));
+        let offer = Offer {
+            flow,
+            now: now.0,
+            size,
+            ecn_capable,
+        };
         let outcome = if refused {
             Outcome::QueueDrop
         } else if let Some(keeper) = extras.keeper.take() {
@@ -344,13 +400,23 @@ impl Link {
     }
 
     #[inline(never)]
-    fn offer_to_keeper(&mut self, extras: &mut Extras, mut keeper: Box<Keeper>, offer: Offer) -> Outcome {
+    fn offer_to_keeper(
+        &mut self,
+        extras: &mut Extras,
+        mut keeper: Box<Keeper>,
+        offer: Offer,
+    ) -> Outcome {
         let outcome = if keeper.front.is_some() {
             self.offer_to_aqm(extras, &mut keeper, offer)
         } else {
             match self.offer_to_fifo(extras, offer) {
                 Outcome::Delivered { at, marked } if at != Nanos::MAX => {
-                    let Offer { now, size, ecn_capable, .. } = offer;
+                    let Offer {
+                        now,
+                        size,
+                        ecn_capable,
+                        ..
+                    } = offer;
                     let number = keeper.packets.add(now, size, ecn_capable, marked);
                     keeper.flight.enter(at.0, number, size);
                     Outcome::Held(number)
@@ -363,14 +429,25 @@ impl Link {
     }
 
     fn offer_to_aqm(&mut self, extras: &mut Extras, keeper: &mut Keeper, offer: Offer) -> Outcome {
-        let Offer { flow, now, size, ecn_capable } = offer;
+        let Offer {
+            flow,
+            now,
+            size,
+            ecn_capable,
+        } = offer;
         self.serve(extras, keeper, now);
         let number = keeper.packets.add(now, size, ecn_capable, false);
-        let Some(front) = &mut keeper.front else { unreachable!("only called with a managed queue") };
-        front.aqm.enqueue(number, flow, &mut keeper.packets, &mut keeper.dropped);
+        let Some(front) = &mut keeper.front else {
+            unreachable!("only called with a managed queue")
+        };
+        front
+            .aqm
+            .enqueue(number, flow, &mut keeper.packets, &mut keeper.dropped);
         if front.start_ns == NEVER_NS && front.aqm.waiting().0 > 0 {
             // A packet that arrives at the exact time of a trace's opportunity has missed it.
-            front.start_ns = extras.service.start_ns(self.free_ns.max(now), self.free_ns.max(now + 1));
+            front.start_ns = extras
+                .service
+                .start_ns(self.free_ns.max(now), self.free_ns.max(now + 1));
             self.serve(extras, keeper, now);
         }
         Outcome::Held(number)
@@ -387,10 +464,14 @@ impl Link {
 
     #[inline(never)]
     fn transmit_due(&mut self, extras: &mut Extras, keeper: &mut Keeper, now: u64) {
-        let Some(front) = &mut keeper.front else { return };
+        let Some(front) = &mut keeper.front else {
+            return;
+        };
         while front.start_ns <= now {
             let start = front.start_ns;
-            let sent = front.aqm.dequeue(start, &mut keeper.packets, &mut keeper.dropped);
+            let sent = front
+                .aqm
+                .dequeue(start, &mut keeper.packets, &mut keeper.dropped);
             if let Some(number) = sent {
                 let size = keeper.packets.get(number).size;
                 front.sent = front.sent.wrapping_add(size.into());
@@ -400,8 +481,11 @@ impl Link {
                 }
             }
             let waits = front.aqm.waiting().0 > 0 && self.free_ns != NEVER_NS;
-            front.start_ns =
-                if waits { extras.service.start_ns(self.free_ns, self.free_ns) } else { NEVER_NS };
+            front.start_ns = if waits {
+                extras.service.start_ns(self.free_ns, self.free_ns)
+            } else {
+                NEVER_NS
+            };
         }
     }
 
@@ -431,7 +515,12 @@ impl Link {
 
     #[inline(always)]
     fn offer_to_fifo(&mut self, extras: &mut Extras, offer: Offer) -> Outcome {
-        let Offer { now, size, ecn_capable, .. } = offer;
+        let Offer {
+            now,
+            size,
+            ecn_capable,
+            ..
+        } = offer;
         let start = match &mut extras.service {
             Service::Constant | Service::Piecewise(_) => self.free_ns.max(now),
             // A packet that arrives at the exact time of an opportunity has missed it.
@@ -439,17 +528,24 @@ impl Link {
         };
         let admission = match extras.byte_limits {
             None => self.queue.admit(now, start, size, ecn_capable),
-            Some(limits) => self.queue.admit_within(limits, now, start, size, ecn_capable),
+            Some(limits) => self
+                .queue
+                .admit_within(limits, now, start, size, ecn_capable),
         };
-        let Admission::Accepted { congested } = admission else { return Outcome::QueueDrop };
+        let Admission::Accepted { congested } = admission else {
+            return Outcome::QueueDrop;
+        };
         match self.send(extras, now, start, size) {
-            Some(at_ns) => Outcome::Delivered { at: Nanos(at_ns), marked: congested },
+            Some(at_ns) => Outcome::Delivered {
+                at: Nanos(at_ns),
+                marked: congested,
+            },
             None => Outcome::WireLoss,
         }
     }
 
-    /// Transmits a packet, accepted at `now`, from `start` on. Returns its arrival time, ns, or none if it is
-    /// lost on the wire.
+    /// Transmits a packet, accepted at `now`, from `start` on. Returns its arrival time, ns, or
+    /// none if it is lost on the wire.
     #[inline(always)]
     fn send(&mut self, extras: &mut Extras, now: u64, start: u64, size: u32) -> Option<u64> {
         match &mut extras.service {
@@ -491,7 +587,8 @@ impl Extras {
 }
 
 impl Service {
-    /// Start of the next transmission, ns: `free_ns`, or the first opportunity from `opportunity_ns` on.
+    /// Start of the next transmission, ns: `free_ns`, or the first opportunity from
+    /// `opportunity_ns` on.
     fn start_ns(&mut self, free_ns: u64, opportunity_ns: u64) -> u64 {
         match self {
             Service::Constant | Service::Piecewise(_) => free_ns,
@@ -500,14 +597,20 @@ impl Service {
     }
 }
 
-/// The scenario of a run with `seed`: every random rate and every walk of a signal is replaced by its steps.
-/// `None` if it has neither.
+/// The scenario of a run with `seed`: every random rate and every walk of a signal is replaced by
+/// its steps. `None` if it has neither.
 pub fn realised(scenario: &Scenario, seed: u64) -> Option<Scenario> {
     let drawn = scenario.drawn(seed);
     let mut any = matches!(drawn, Cow::Owned(_));
     let mut realised = drawn.into_owned();
     for (index, link) in (0..).zip(&mut realised.links) {
-        if let RateSpec::LogNormal { mean, deviation, correlation, interval } = link.rate {
+        if let RateSpec::LogNormal {
+            mean,
+            deviation,
+            correlation,
+            interval,
+        } = link.rate
+        {
             let stream = Stream::new(seed, Domain::LinkRate, index);
             let process = LogNormal::new(mean, deviation, correlation, interval, stream);
             link.rate = RateSpec::Steps(process.steps(scenario.duration));
@@ -523,12 +626,23 @@ fn transmitter(spec: &RateSpec, stream: Stream) -> (ConstantRate, Service) {
         RateSpec::Unlimited => (ConstantRate::UNLIMITED, Service::Constant),
         RateSpec::Constant(rate) => match ConstantRate::new(rate) {
             Some(rate) => (rate, Service::Constant),
-            None => (unused, Service::Piecewise(PiecewiseRate::steps(&[(Nanos::ZERO, rate)]))),
+            None => (
+                unused,
+                Service::Piecewise(PiecewiseRate::steps(&[(Nanos::ZERO, rate)])),
+            ),
         },
         RateSpec::Steps(ref steps) => (unused, Service::Piecewise(PiecewiseRate::steps(steps))),
-        RateSpec::LogNormal { mean, deviation, correlation, interval } => {
+        RateSpec::LogNormal {
+            mean,
+            deviation,
+            correlation,
+            interval,
+        } => {
             let process = LogNormal::new(mean, deviation, correlation, interval, stream);
-            (unused, Service::Piecewise(PiecewiseRate::log_normal(process)))
+            (
+                unused,
+                Service::Piecewise(PiecewiseRate::log_normal(process)),
+            )
         }
         RateSpec::Trace(ref trace) => (unused, Service::Trace(Opportunities::new(trace.clone()))),
     }

@@ -8,15 +8,16 @@ use joulepath_model::random::Stream;
 #[derive(Clone, Debug)]
 pub(crate) struct Quiet(u64);
 
-/// A loss process. It draws random numbers only for the next packet that is lost or changes the state.
+/// A loss process. It draws random numbers only for the next packet that is lost or changes the
+/// state.
 #[derive(Clone, Debug)]
 pub(crate) enum Loss {
     Bernoulli { loss: f64, stream: Stream },
     GilbertElliott(GilbertElliott),
 }
 
-/// The Markov chain of Gilbert (1960) and Elliott (1963). A packet is lost with the loss probability of the
-/// current state; then the chain takes a step.
+/// The Markov chain of Gilbert (1960) and Elliott (1963). A packet is lost with the loss
+/// probability of the current state; then the chain takes a step.
 #[derive(Clone, Debug)]
 pub(crate) struct GilbertElliott {
     good: State,
@@ -47,8 +48,8 @@ impl Quiet {
         true
     }
 
-    /// Lets the loss process decide about a packet and sets how many packets pass after it. Returns true if
-    /// it is lost.
+    /// Lets the loss process decide about a packet and sets how many packets pass after it. Returns
+    /// true if it is lost.
     #[cold]
     pub(crate) fn ask(&mut self, loss: Option<&mut Loss>) -> bool {
         match loss {
@@ -76,9 +77,20 @@ impl Loss {
                 let quiet = stream.geometric(loss);
                 (Some(Loss::Bernoulli { loss, stream }), Quiet(quiet))
             }
-            LossSpec::GilbertElliott { enter_bad, leave_bad, loss_good, loss_bad } => {
-                let good = State { leave: enter_bad.get(), loss: loss_good.get() };
-                let bad = State { leave: leave_bad.get(), loss: loss_bad.get() };
+            LossSpec::GilbertElliott {
+                enter_bad,
+                leave_bad,
+                loss_good,
+                loss_bad,
+            } => {
+                let good = State {
+                    leave: enter_bad.get(),
+                    loss: loss_good.get(),
+                };
+                let bad = State {
+                    leave: leave_bad.get(),
+                    loss: loss_bad.get(),
+                };
                 let mut chain = GilbertElliott::new(good, bad, stream);
                 let quiet = chain.skip_quiet();
                 (Some(Loss::GilbertElliott(chain)), Quiet(quiet))
@@ -91,7 +103,14 @@ impl GilbertElliott {
     /// Starts in a state drawn from the stationary distribution.
     fn new(good: State, bad: State, mut stream: Stream) -> Self {
         let in_bad = stream.uniform() * (good.leave + bad.leave) < good.leave;
-        let mut chain = GilbertElliott { good, bad, in_bad, stay: 0, gap: 0, stream };
+        let mut chain = GilbertElliott {
+            good,
+            bad,
+            in_bad,
+            stay: 0,
+            gap: 0,
+            stream,
+        };
         chain.enter(in_bad);
         chain
     }
@@ -110,7 +129,11 @@ impl GilbertElliott {
         if self.stay == 0 {
             self.enter(!self.in_bad);
         } else if lost {
-            self.gap = self.stream.geometric(if self.in_bad { self.bad.loss } else { self.good.loss });
+            self.gap = self.stream.geometric(if self.in_bad {
+                self.bad.loss
+            } else {
+                self.good.loss
+            });
         } else {
             self.gap -= 1;
         }

@@ -19,15 +19,25 @@ pub(crate) struct Opportunities {
 
 impl Opportunities {
     /// # Panics
-    /// If the trace is empty, ends at 0 or goes backwards. [`crate::trace::parse`] refuses such traces.
+    /// If the trace is empty, ends at 0 or goes backwards. [`crate::trace::parse`] refuses such
+    /// traces.
     pub(crate) fn new(trace: Arc<DeliveryTrace>) -> Self {
         let lines = &trace.opportunities_ms;
-        assert!(lines.last().is_some_and(|&last| last > 0), "a trace ends after time 0");
+        assert!(
+            lines.last().is_some_and(|&last| last > 0),
+            "a trace ends after time 0"
+        );
         assert!(lines.is_sorted(), "a trace ascends in time");
-        Opportunities { trace, pass_ns: 0, line: 0, left: DeliveryTrace::OPPORTUNITY_BYTES }
+        Opportunities {
+            trace,
+            pass_ns: 0,
+            line: 0,
+            left: DeliveryTrace::OPPORTUNITY_BYTES,
+        }
     }
 
-    /// Skips the opportunities before `from`, which are wasted. Returns the time of the current one, ns.
+    /// Skips the opportunities before `from`, which are wasted. Returns the time of the current
+    /// one, ns.
     pub(crate) fn seek(&mut self, from: u64) -> u64 {
         if self.at() < from {
             self.advance();
@@ -71,12 +81,15 @@ impl Opportunities {
 
     /// Moves to the first opportunity at or after `from`, which is later than the current one.
     fn jump(&mut self, from: u64) {
-        // The end of a pass and the start of the next are the same time. The opportunity at the end comes
-        // first.
+        // The end of a pass and the start of the next are the same time. The opportunity at the end
+        // comes first.
         let passes = (from - self.pass_ns - 1) / self.period_ns();
         self.pass_ns += passes * self.period_ns();
         let from_ms = (from - self.pass_ns).div_ceil(NS_PER_MS);
-        self.line = self.trace.opportunities_ms.partition_point(|&ms| ms < from_ms);
+        self.line = self
+            .trace
+            .opportunities_ms
+            .partition_point(|&ms| ms < from_ms);
         self.left = DeliveryTrace::OPPORTUNITY_BYTES;
     }
 }

@@ -16,7 +16,8 @@ pub enum Outcome {
     QueueDrop,
     /// Sent, but lost on the wire: at random or in an outage.
     WireLoss,
-    /// Not known yet. The link keeps the packet under this number until [`crate::Link::take`] returns it.
+    /// Not known yet. The link keeps the packet under this number until [`crate::Link::take`]
+    /// returns it.
     Held(u32),
 }
 

@@ -1,5 +1,5 @@
-//! Packets that a link keeps because their fate is unknown when they are offered, and FIFO queues of them.
-//! Memory is allocated only when the number of packets reaches a new maximum.
+//! Packets that a link keeps because their fate is unknown when they are offered, and FIFO queues
+//! of them. Memory is allocated only when the number of packets reaches a new maximum.
 
 /// No packet.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -41,13 +41,23 @@ pub(crate) struct Fifo {
 
 impl Packets {
     pub(crate) const fn new() -> Self {
-        Packets { slots: vec![], free: NONE, largest: 0 }
+        Packets {
+            slots: vec![],
+            free: NONE,
+            largest: 0,
+        }
     }
 
     /// Adds a packet that arrives at `now`, and returns its number.
     pub(crate) fn add(&mut self, now: u64, size: u32, ecn_capable: bool, marked: bool) -> u32 {
         self.largest = self.largest.max(size);
-        let slot = Slot { size, ecn_capable, marked, entered_ns: now, next: NONE };
+        let slot = Slot {
+            size,
+            ecn_capable,
+            marked,
+            entered_ns: now,
+            next: NONE,
+        };
         if self.free == NONE {
             self.slots.push(slot);
             return self.slots.len() as u32 - 1;
@@ -82,7 +92,12 @@ impl Packets {
 }
 
 impl Fifo {
-    pub(crate) const EMPTY: Self = Fifo { first: NONE, last: NONE, packets: 0, bytes: 0 };
+    pub(crate) const EMPTY: Self = Fifo {
+        first: NONE,
+        last: NONE,
+        packets: 0,
+        bytes: 0,
+    };
 
     pub(crate) fn push(&mut self, number: u32, all: &mut Packets) {
         if self.first == NONE {

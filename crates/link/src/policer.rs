@@ -2,7 +2,8 @@
 
 use joulepath_model::network::PolicerSpec;
 
-/// Tokens are counted in bits × 10⁻⁹ s, so a rate in bit/s adds an integer number of tokens per nanosecond.
+/// Tokens are counted in bits × 10⁻⁹ s, so a rate in bit/s adds an integer number of tokens per
+/// nanosecond.
 const PER_BYTE: u128 = 8 * 1_000_000_000;
 
 /// A token bucket with a rate and a burst.
@@ -18,7 +19,12 @@ impl Policer {
     /// A full bucket at time 0.
     pub(crate) fn new(spec: PolicerSpec) -> Self {
         let burst = u128::from(spec.burst.0) * PER_BYTE;
-        Policer { rate_bps: spec.rate.bps().into(), burst, tokens: burst, filled_ns: 0 }
+        Policer {
+            rate_bps: spec.rate.bps().into(),
+            burst,
+            tokens: burst,
+            filled_ns: 0,
+        }
     }
 
     /// True if a packet of `size` bytes passes; it then takes its tokens. `now` must not decrease.

@@ -16,8 +16,8 @@ pub(crate) struct Slot {
 /// Result of an offer to the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// The packet waits or goes straight to the transmitter. `congested`: it is ECN-capable and found a queue
-    /// at or above the marking threshold.
+    /// The packet waits or goes straight to the transmitter. `congested`: it is ECN-capable and
+    /// found a queue at or above the marking threshold.
     Accepted { congested: bool },
     /// The queue was full.
     Dropped,
@@ -25,9 +25,9 @@ pub(crate) enum Admission {
 
 /// A FIFO queue with known service times.
 ///
-/// Transmissions start in order. So more than `limit` packets wait if and only if the packet that was
-/// accepted `limit` packets before the newest has not started. One read from a ring of start times decides,
-/// and nothing is ever removed.
+/// Transmissions start in order. So more than `limit` packets wait if and only if the packet that
+/// was accepted `limit` packets before the newest has not started. One read from a ring of start
+/// times decides, and nothing is ever removed.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
     /// The slot at index `accepted` is free for the next packet.
@@ -44,7 +44,8 @@ pub(crate) struct Queue {
     mark_at: u32,
 }
 
-/// Limit and threshold in bytes. They are separate from those in packets because they need a search.
+/// Limit and threshold in bytes. They are separate from those in packets because they need a
+/// search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ByteLimits {
     /// Limit of waiting bytes.
@@ -66,7 +67,10 @@ impl ByteLimits {
             QueueLimit::Bytes(bytes) => bytes.0,
             QueueLimit::Packets(_) => u64::MAX,
         };
-        let limits = ByteLimits { capacity: bytes(limit), mark_at: ecn_threshold.map_or(u64::MAX, bytes) };
+        let limits = ByteLimits {
+            capacity: bytes(limit),
+            mark_at: ecn_threshold.map_or(u64::MAX, bytes),
+        };
         (limits.capacity.min(limits.mark_at) < u64::MAX).then_some(limits)
     }
 }
@@ -89,15 +93,24 @@ impl Queue {
         }
     }
 
-    /// Offers a packet of `size` bytes whose transmission would start at `start_ns`. Neither `now` nor
-    /// `start_ns` may decrease. The marking threshold applies to `ecn_capable` packets only.
+    /// Offers a packet of `size` bytes whose transmission would start at `start_ns`. Neither `now`
+    /// nor `start_ns` may decrease. The marking threshold applies to `ecn_capable` packets only.
     #[inline(always)]
-    pub(crate) fn admit(&mut self, now: u64, start_ns: u64, size: u32, ecn_capable: bool) -> Admission {
+    pub(crate) fn admit(
+        &mut self,
+        now: u64,
+        start_ns: u64,
+        size: u32,
+        ecn_capable: bool,
+    ) -> Admission {
         if start_ns == now {
             // The queue is empty: start again at slot 0, which is still in the cache.
             self.accepted = 0;
         }
-        self.slots[self.accepted] = Slot { start_ns, bytes_before: self.bytes };
+        self.slots[self.accepted] = Slot {
+            start_ns,
+            bytes_before: self.bytes,
+        };
         if self.start_ns(self.look_back) > now && !self.grow() {
             return Admission::Dropped;
         }
@@ -107,8 +120,8 @@ impl Queue {
         Admission::Accepted { congested }
     }
 
-    /// Like [`Queue::admit`] for a packet whose transmission starts at once, so there is always room. Returns
-    /// true if it is marked. No packet waits, so no slot is needed.
+    /// Like [`Queue::admit`] for a packet whose transmission starts at once, so there is always
+    /// room. Returns true if it is marked. No packet waits, so no slot is needed.
     #[inline(always)]
     pub(crate) fn pass(&mut self, size: u32, ecn_capable: bool) -> bool {
         self.accepted = 0;
@@ -130,16 +143,17 @@ impl Queue {
             return Admission::Dropped;
         }
         match self.admit(now, start_ns, size, ecn_capable) {
-            Admission::Accepted { congested } => {
-                Admission::Accepted { congested: ecn_capable && (congested || waiting >= limits.mark_at) }
-            }
+            Admission::Accepted { congested } => Admission::Accepted {
+                congested: ecn_capable && (congested || waiting >= limits.mark_at),
+            },
             Admission::Dropped => Admission::Dropped,
         }
     }
 
     /// Number of packets whose transmission has not started at `now`.
     pub(crate) fn waiting_packets(&self, now: u64) -> u32 {
-        // Binary search from the newest packet on, without the free slot, which may hold a dropped packet.
+        // Binary search from the newest packet on, without the free slot, which may hold a dropped
+        // packet.
         let (mut waiting, mut at_most) = (0, self.newest());
         while waiting < at_most {
             let middle = waiting + (at_most - waiting).div_ceil(2);
@@ -194,13 +208,17 @@ impl Queue {
         self.slots.places() - 1
     }
 
-    /// Doubles the slots if all hold waiting packets. Returns false if instead the queue is at its limit.
+    /// Doubles the slots if all hold waiting packets. Returns false if instead the queue is at its
+    /// limit.
     #[cold]
     fn grow(&mut self) -> bool {
         if self.look_back == self.limit {
             return false;
         }
-        self.slots.grow(2 * self.slots.places(), self.accepted.wrapping_sub(self.newest()));
+        self.slots.grow(
+            2 * self.slots.places(),
+            self.accepted.wrapping_sub(self.newest()),
+        );
         self.look_back = self.limit.min(self.newest());
         true
     }
@@ -213,13 +231,19 @@ mod tests {
 
     use super::*;
 
-    /// A packet: time since the previous packet, time of its transmission, time for which the transmitter is
-    /// held after it (all ns); bytes; ECN-capable.
+    /// A packet: time since the previous packet, time of its transmission, time for which the
+    /// transmitter is held after it (all ns); bytes; ECN-capable.
     type Offered = (u64, u64, u64, u32, bool);
 
     fn offered() -> impl Strategy<Value = Offered> {
         let held_ns = prop_oneof![9 => Just(0u64), 1 => 0u64..200];
-        (0u64..60, prop::sample::select(vec![0u64, 1, 20, 40]), held_ns, 40u32..1500, any::<bool>())
+        (
+            0u64..60,
+            prop::sample::select(vec![0u64, 1, 20, 40]),
+            held_ns,
+            40u32..1500,
+            any::<bool>(),
+        )
     }
 
     proptest! {

@@ -12,13 +12,13 @@ const WORK_PER_BYTE: u64 = 8_000_000_000;
 
 /// A constant rate, exact, without a division on the fast path.
 ///
-/// The end of a transmission is rounded up to a nanosecond. A packet that follows without a gap gets the
-/// rounding back, so rounding errors do not accumulate.
+/// The end of a transmission is rounded up to a nanosecond. A packet that follows without a gap
+/// gets the rounding back, so rounding errors do not accumulate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConstantRate {
     divisor: Divisor,
-    /// Addend to the work of the next transmission, bit/s × ns: bps − 1, which rounds its end up, minus the
-    /// amount by which the last end was rounded up.
+    /// Addend to the work of the next transmission, bit/s × ns: bps − 1, which rounds its end up,
+    /// minus the amount by which the last end was rounded up.
     phase: u64,
 }
 
@@ -26,7 +26,8 @@ pub(crate) struct ConstantRate {
 #[derive(Clone, Copy, Debug)]
 struct Divisor {
     bps: u64,
-    /// ⌈2⁶⁴⁺ˢ/bps⌉, where 2ˢ is the largest power of 2 below bps; 0 for a transmitter that takes no time.
+    /// ⌈2⁶⁴⁺ˢ/bps⌉, where 2ˢ is the largest power of 2 below bps; 0 for a transmitter that takes no
+    /// time.
     reciprocal: u64,
     /// s.
     shift: u32,
@@ -34,18 +35,31 @@ struct Divisor {
 
 impl ConstantRate {
     /// The rate of a transmitter that takes no time.
-    pub(crate) const UNLIMITED: Self =
-        ConstantRate { divisor: Divisor { bps: 1, reciprocal: 0, shift: 0 }, phase: 0 };
+    pub(crate) const UNLIMITED: Self = ConstantRate {
+        divisor: Divisor {
+            bps: 1,
+            reciprocal: 0,
+            shift: 0,
+        },
+        phase: 0,
+    };
 
     /// Returns `None` for 0 and 1 bit/s.
     pub(crate) fn new(rate: BitRate) -> Option<Self> {
         let divisor = Divisor::new(rate.bps())?;
-        Some(ConstantRate { divisor, phase: divisor.bps - 1 })
+        Some(ConstantRate {
+            divisor,
+            phase: divisor.bps - 1,
+        })
     }
 
     /// bit/s; 0 for a transmitter that takes no time.
     pub(crate) fn bps(&self) -> u64 {
-        if self.divisor.reciprocal == 0 { 0 } else { self.divisor.bps }
+        if self.divisor.reciprocal == 0 {
+            0
+        } else {
+            self.divisor.bps
+        }
     }
 
     /// Notes a gap between the last transmission and the next.
@@ -57,10 +71,16 @@ impl ConstantRate {
     /// Duration of a transmission, ns. `idle`: there was a gap before it.
     #[inline(always)]
     pub(crate) fn transmission_ns(&mut self, idle: bool, size: u32) -> u64 {
-        let phase = if idle { self.divisor.bps - 1 } else { self.phase };
+        let phase = if idle {
+            self.divisor.bps - 1
+        } else {
+            self.phase
+        };
         let time_ns;
         // For a transmitter that takes no time the remainder grows without meaning.
-        (time_ns, self.phase) = self.divisor.divide((u64::from(size) * WORK_PER_BYTE).wrapping_add(phase));
+        (time_ns, self.phase) = self
+            .divisor
+            .divide((u64::from(size) * WORK_PER_BYTE).wrapping_add(phase));
         time_ns
     }
 }
@@ -70,17 +90,22 @@ impl Divisor {
     fn new(bps: u64) -> Option<Self> {
         let shift = bps.checked_sub(1)?.checked_ilog2()?;
         let reciprocal = (1_u128 << (u64::BITS + shift)).div_ceil(u128::from(bps)) as u64;
-        Some(Divisor { bps, reciprocal, shift })
+        Some(Divisor {
+            bps,
+            reciprocal,
+            shift,
+        })
     }
 
     /// Quotient and remainder of `work` / bps, for work below 2⁶³.
     ///
-    /// The reciprocal is r = (2⁶⁴⁺ˢ + e)/bps with 0 ≤ e < bps ≤ 2ˢ⁺¹. So its quotient is too large by work ·
-    /// e/(bps · 2⁶⁴⁺ˢ) before rounding down, which is less than 1/bps. The fraction of the true quotient is
-    /// at most 1 − 1/bps, so both round down to the same integer.
+    /// The reciprocal is r = (2⁶⁴⁺ˢ + e)/bps with 0 ≤ e < bps ≤ 2ˢ⁺¹. So its quotient is too large
+    /// by work · e/(bps · 2⁶⁴⁺ˢ) before rounding down, which is less than 1/bps. The fraction of
+    /// the true quotient is at most 1 − 1/bps, so both round down to the same integer.
     #[inline(always)]
     fn divide(&self, work: u64) -> (u64, u64) {
-        let quotient = ((u128::from(work) * u128::from(self.reciprocal)) >> u64::BITS) as u64 >> self.shift;
+        let quotient =
+            ((u128::from(work) * u128::from(self.reciprocal)) >> u64::BITS) as u64 >> self.shift;
         (quotient, work.wrapping_sub(quotient.wrapping_mul(self.bps)))
     }
 }
@@ -94,15 +119,18 @@ pub(crate) struct PiecewiseRate {
     /// End of the current piece, ns.
     until: u64,
     pieces: Pieces,
-    /// End of the last transmission, rounded up, ns; and the work that was still possible by then, bit/s ×
-    /// ns.
+    /// End of the last transmission, rounded up, ns; and the work that was still possible by then,
+    /// bit/s × ns.
     last_finish: u64,
     credit: u64,
 }
 
 #[derive(Clone, Debug)]
 enum Pieces {
-    Steps { steps: Vec<(Nanos, BitRate)>, next: usize },
+    Steps {
+        steps: Vec<(Nanos, BitRate)>,
+        next: usize,
+    },
     LogNormal(LogNormal),
 }
 
@@ -115,9 +143,18 @@ impl PiecewiseRate {
     /// # Panics
     /// If the steps do not begin at time 0 or do not ascend.
     pub(crate) fn steps(steps: &[(Nanos, BitRate)]) -> Self {
-        assert!(steps.first().is_some_and(|step| step.0 == Nanos::ZERO), "the first rate step is at time 0");
-        assert!(steps.is_sorted_by_key(|step| step.0), "rate steps ascend in time");
-        Self::starting_with(Pieces::Steps { steps: steps.to_vec(), next: 0 })
+        assert!(
+            steps.first().is_some_and(|step| step.0 == Nanos::ZERO),
+            "the first rate step is at time 0"
+        );
+        assert!(
+            steps.is_sorted_by_key(|step| step.0),
+            "rate steps ascend in time"
+        );
+        Self::starting_with(Pieces::Steps {
+            steps: steps.to_vec(),
+            next: 0,
+        })
     }
 
     pub(crate) fn log_normal(process: LogNormal) -> Self {
@@ -125,7 +162,14 @@ impl PiecewiseRate {
     }
 
     fn starting_with(pieces: Pieces) -> Self {
-        let mut rate = PiecewiseRate { bps: 0, divisor: None, until: 0, pieces, last_finish: 0, credit: 0 };
+        let mut rate = PiecewiseRate {
+            bps: 0,
+            divisor: None,
+            until: 0,
+            pieces,
+            last_finish: 0,
+            credit: 0,
+        };
         rate.next_piece();
         rate
     }
@@ -202,8 +246,8 @@ pub(crate) struct LogNormal {
 }
 
 impl LogNormal {
-    /// A rate with the given mean and ratio of standard deviation to mean. The autocorrelation of its
-    /// logarithm is exp(−t/correlation).
+    /// A rate with the given mean and ratio of standard deviation to mean. The autocorrelation of
+    /// its logarithm is exp(−t/correlation).
     ///
     /// # Panics
     /// If the mean or the interval is 0.
@@ -215,7 +259,10 @@ impl LogNormal {
         mut stream: Stream,
     ) -> Self {
         assert!(mean.bps() > 0, "a log-normal rate has a mean above 0");
-        assert!(interval > Nanos::ZERO, "a log-normal rate has an interval above 0");
+        assert!(
+            interval > Nanos::ZERO,
+            "a log-normal rate has an interval above 0"
+        );
         let sigma_squared = log_variance(deviation);
         LogNormal {
             interval_ns: interval.0,
@@ -230,7 +277,9 @@ impl LogNormal {
     /// The steps of the rate until `until`.
     pub(crate) fn steps(mut self, until: Nanos) -> Vec<(Nanos, BitRate)> {
         let starts = (0..until.0.max(1)).step_by(self.interval_ns as usize);
-        starts.map(|at| (Nanos(at), BitRate::from_bps(self.next_bps()))).collect()
+        starts
+            .map(|at| (Nanos(at), BitRate::from_bps(self.next_bps())))
+            .collect()
     }
 
     /// At least 1 bit/s, so that every transmission ends.
@@ -242,8 +291,8 @@ impl LogNormal {
     }
 }
 
-/// σ² = ln(1 + (s/m)²): variance of the logarithm of a log-normal variable with mean m and standard deviation
-/// s.
+/// σ² = ln(1 + (s/m)²): variance of the logarithm of a log-normal variable with mean m and standard
+/// deviation s.
 fn log_variance(deviation: f64) -> f64 {
     libm::log1p(deviation * deviation)
 }
@@ -260,7 +309,13 @@ mod tests {
     /// 10 Mbit/s ± 40 %, correlated over two intervals: rho = exp(−1/2).
     fn process(correlation: Nanos) -> LogNormal {
         let stream = Stream::new(11, Domain::LinkRate, 0);
-        LogNormal::new(BitRate::from_bps(10_000_000), 0.4, correlation, Nanos::from_millis(100), stream)
+        LogNormal::new(
+            BitRate::from_bps(10_000_000),
+            0.4,
+            correlation,
+            Nanos::from_millis(100),
+            stream,
+        )
     }
 
     fn mean(values: impl Iterator<Item = f64>) -> f64 {
@@ -271,8 +326,11 @@ mod tests {
     fn a_log_normal_rate_has_the_given_mean_deviation_and_correlation() {
         let rho = (-0.5f64).exp();
         let mut process = process(Nanos::from_millis(200));
-        let rates: Vec<f64> = (0..VALUES).map(|_| process.next_bps() as f64 / 1e7).collect();
-        // Standard error of the mean: 0.4·√((1 + rho)/(1 − rho)/2¹⁸) ≈ 0.0016; five of them are tolerated.
+        let rates: Vec<f64> = (0..VALUES)
+            .map(|_| process.next_bps() as f64 / 1e7)
+            .collect();
+        // Standard error of the mean: 0.4·√((1 + rho)/(1 − rho)/2¹⁸) ≈ 0.0016; five of them are
+        // tolerated.
         let first = mean(rates.iter().copied());
         assert!((first - 1.0).abs() < 0.008, "mean {first}");
         let deviation = mean(rates.iter().map(|r| (r - 1.0).powi(2))).sqrt();
@@ -281,19 +339,34 @@ mod tests {
         let centre = mean(logs.iter().copied());
         let variance = mean(logs.iter().map(|x| (x - centre).powi(2)));
         // σ² = ln(1 + 0.16) = 0.14842, µ = −σ²/2.
-        assert!((variance - 0.14842).abs() < 0.004, "variance of the logarithm {variance}");
-        assert!((centre + 0.07421).abs() < 0.008, "mean of the logarithm {centre}");
+        assert!(
+            (variance - 0.14842).abs() < 0.004,
+            "variance of the logarithm {variance}"
+        );
+        assert!(
+            (centre + 0.07421).abs() < 0.008,
+            "mean of the logarithm {centre}"
+        );
         for lag in [1, 2, 4] {
-            let covariance = mean(logs.windows(lag + 1).map(|w| (w[0] - centre) * (w[lag] - centre)));
+            let covariance = mean(
+                logs.windows(lag + 1)
+                    .map(|w| (w[0] - centre) * (w[lag] - centre)),
+            );
             let expected = rho.powi(lag as i32);
-            assert!((covariance / variance - expected).abs() < 0.015, "lag {lag}: {}", covariance / variance);
+            assert!(
+                (covariance / variance - expected).abs() < 0.015,
+                "lag {lag}: {}",
+                covariance / variance
+            );
         }
     }
 
     #[test]
     fn without_correlation_neighbouring_rates_are_independent() {
         let mut process = process(Nanos::ZERO);
-        let logs: Vec<f64> = (0..VALUES).map(|_| (process.next_bps() as f64 / 1e7).ln() + 0.07421).collect();
+        let logs: Vec<f64> = (0..VALUES)
+            .map(|_| (process.next_bps() as f64 / 1e7).ln() + 0.07421)
+            .collect();
         let covariance = mean(logs.windows(2).map(|w| w[0] * w[1]));
         // Standard error σ²/√2¹⁸ = 0.14842/512 = 0.00029.
         assert!(covariance.abs() < 0.0015, "{covariance}");

@@ -15,7 +15,10 @@ pub(crate) struct Outages {
 
 impl Outages {
     pub(crate) fn new(outages: &[Outage]) -> Self {
-        let mut sorted: Vec<_> = outages.iter().map(|outage| (outage.from.0, outage.until.0)).collect();
+        let mut sorted: Vec<_> = outages
+            .iter()
+            .map(|outage| (outage.from.0, outage.until.0))
+            .collect();
         sorted.sort_unstable();
         let mut periods: Vec<(u64, u64)> = Vec::with_capacity(sorted.len());
         for (from, until) in sorted {
@@ -31,18 +34,24 @@ impl Outages {
         self.periods.is_empty()
     }
 
-    /// True if a transmission in [start, finish), or at `start` if it takes no time, overlaps an outage.
-    /// `start` must not decrease.
+    /// True if a transmission in [start, finish), or at `start` if it takes no time, overlaps an
+    /// outage. `start` must not decrease.
     pub(crate) fn meet(&mut self, start: u64, finish: u64) -> bool {
-        while self.periods.get(self.next).is_some_and(|&(_, until)| until <= start) {
+        while self
+            .periods
+            .get(self.next)
+            .is_some_and(|&(_, until)| until <= start)
+        {
             self.next += 1;
         }
-        self.periods.get(self.next).is_some_and(|&(from, _)| from <= start || from < finish)
+        self.periods
+            .get(self.next)
+            .is_some_and(|&(from, _)| from <= start || from < finish)
     }
 }
 
-/// The delay as a Gaussian process with exponential autocorrelation (Ornstein–Uhlenbeck), sampled at
-/// departures.
+/// The delay as a Gaussian process with exponential autocorrelation (Ornstein–Uhlenbeck), sampled
+/// at departures.
 #[derive(Clone, Debug)]
 pub(crate) struct Jitter {
     deviation_ns: f64,
@@ -68,7 +77,8 @@ impl Jitter {
         }
     }
 
-    /// Arrival of a packet that departs now: not before its departure, and not before the previous packet.
+    /// Arrival of a packet that departs now: not before its departure, and not before the previous
+    /// packet.
     pub(crate) fn arrival(&mut self, departure: u64, delay_ns: u64) -> u64 {
         self.sample(departure);
         let total_ns = delay_ns as f64 + self.deviation_ns * self.x;
@@ -82,7 +92,11 @@ impl Jitter {
     fn sample(&mut self, at: u64) {
         let elapsed_ns = (at - self.sampled_at) as f64;
         let independent = self.correlation_ns == 0.0;
-        let rho = if independent { 0.0 } else { libm::exp(-elapsed_ns / self.correlation_ns) };
+        let rho = if independent {
+            0.0
+        } else {
+            libm::exp(-elapsed_ns / self.correlation_ns)
+        };
         self.x = rho * self.x + libm::sqrt(1.0 - rho * rho) * self.normals.draw();
         self.sampled_at = at;
     }

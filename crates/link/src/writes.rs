@@ -1,5 +1,5 @@
-//! Times and sizes of an application's writes. The simulator and the kernel engine use the same random
-//! writes.
+//! Times and sizes of an application's writes. The simulator and the kernel engine use the same
+//! random writes.
 
 use joulepath_model::scenario::Workload;
 use joulepath_model::units::{Bytes, Nanos};
@@ -13,12 +13,13 @@ pub struct Write {
     pub bytes: Bytes,
     /// When the application created them: before now if a message waited.
     pub since: Nanos,
-    /// Time of the next action; none if it only reacts. It is now if more messages of the batch follow.
+    /// Time of the next action; none if it only reacts. It is now if more messages of the batch
+    /// follow.
     pub next: Option<Nanos>,
 }
 
-/// The writes of one application, in order. Bulk data has none, because the sender always has data; answers
-/// to requests have none, because requests trigger them.
+/// The writes of one application, in order. Bulk data has none, because the sender always has data;
+/// answers to requests have none, because requests trigger them.
 #[derive(Clone, Debug)]
 pub struct Writes {
     workload: Workload,
@@ -37,7 +38,14 @@ impl Writes {
     /// The writes of connection number `index` of a run that ends at `ends`.
     pub fn new(workload: Workload, seed: u64, index: u64, ends: Nanos) -> Self {
         let random = Stream::new(seed, Domain::Workload, index);
-        Writes { workload, random, owed_bits: 0.0, on_since: Nanos::ZERO, ends, created: Nanos::ZERO }
+        Writes {
+            workload,
+            random,
+            owed_bits: 0.0,
+            on_since: Nanos::ZERO,
+            ends,
+            created: Nanos::ZERO,
+        }
     }
 
     /// The workload that it follows.
@@ -49,14 +57,28 @@ impl Writes {
     pub fn start(&mut self, now: Nanos) -> Write {
         match self.workload {
             Workload::Bulk | Workload::Requests { .. } => Write::default(),
-            Workload::File { size } => Write { bytes: size, since: now, next: None },
-            Workload::Messages { mean_gap, tolerance, .. } => {
+            Workload::File { size } => Write {
+                bytes: size,
+                since: now,
+                next: None,
+            },
+            Workload::Messages {
+                mean_gap,
+                tolerance,
+                ..
+            } => {
                 self.created = self.after_gap(now, mean_gap);
-                Write { next: Some(self.created + tolerance), ..Write::default() }
+                Write {
+                    next: Some(self.created + tolerance),
+                    ..Write::default()
+                }
             }
             Workload::Stream { .. } => {
                 self.on_since = now;
-                Write { next: Some(now), ..Write::default() }
+                Write {
+                    next: Some(now),
+                    ..Write::default()
+                }
             }
         }
     }
@@ -65,19 +87,40 @@ impl Writes {
     pub fn wake(&mut self, now: Nanos) -> Write {
         match self.workload {
             Workload::Bulk | Workload::File { .. } | Workload::Requests { .. } => Write::default(),
-            Workload::Messages { mean_gap, size, tolerance } => {
+            Workload::Messages {
+                mean_gap,
+                size,
+                tolerance,
+            } => {
                 let since = self.created;
                 self.created = self.after_gap(since, mean_gap);
-                let next = if self.created <= now { now } else { self.created + tolerance };
-                Write { bytes: size, since, next: Some(next) }
+                let next = if self.created <= now {
+                    now
+                } else {
+                    self.created + tolerance
+                };
+                Write {
+                    bytes: size,
+                    since,
+                    next: Some(next),
+                }
             }
-            Workload::Stream { rate, interval, on, off } => {
+            Workload::Stream {
+                rate,
+                interval,
+                on,
+                off,
+            } => {
                 let lasts = self.until_next_write(now, interval, on, off);
                 self.owed_bits += rate.bps() as f64 * lasts.as_secs_f64();
                 let bytes = (self.owed_bits / 8.0) as u64;
                 self.owed_bits -= (bytes * 8) as f64;
                 let next = self.next_tick(now, interval, on, off);
-                Write { bytes: Bytes(bytes), since: now, next: Some(next).filter(|next| *next < self.ends) }
+                Write {
+                    bytes: Bytes(bytes),
+                    since: now,
+                    next: Some(next).filter(|next| *next < self.ends),
+                }
             }
         }
     }
@@ -87,9 +130,14 @@ impl Writes {
         Nanos(now.0 + (self.random.exponential(mean_gap.0 as f64) as u64).max(1))
     }
 
-    /// The time that a write at `now` covers: up to the next write, the end of the on-period or of the run.
+    /// The time that a write at `now` covers: up to the next write, the end of the on-period or of
+    /// the run.
     fn until_next_write(&self, now: Nanos, interval: Nanos, on: Nanos, off: Nanos) -> Nanos {
-        let off_from = if off == Nanos::ZERO { self.ends } else { self.ends.min(self.on_since + on) };
+        let off_from = if off == Nanos::ZERO {
+            self.ends
+        } else {
+            self.ends.min(self.on_since + on)
+        };
         interval.min(Nanos(off_from.0.saturating_sub(now.0)))
     }
 
@@ -104,8 +152,8 @@ impl Writes {
     }
 }
 
-/// Start of connection number `index` of a run: uniform within `spread` after `start`, so that connections
-/// are not in phase and seeds differ.
+/// Start of connection number `index` of a run: uniform within `spread` after `start`, so that
+/// connections are not in phase and seeds differ.
 pub fn start_within(seed: u64, index: u64, start: Nanos, spread: Nanos) -> Nanos {
     let mut random = Stream::new(seed, Domain::Start, index);
     Nanos(start.0 + random.below(spread.0.max(1)))
@@ -140,8 +188,14 @@ mod tests {
             off: Nanos::from_millis(700),
         };
         let ms = |at: u64| at * 1_000_000;
-        let expected =
-            [(ms(0), 12), (ms(100), 13), (ms(200), 12), (ms(1000), 13), (ms(1100), 12), (ms(1200), 13)];
+        let expected = [
+            (ms(0), 12),
+            (ms(100), 13),
+            (ms(200), 12),
+            (ms(1000), 13),
+            (ms(1100), 12),
+            (ms(1200), 13),
+        ];
         assert_eq!(writes(stream, 6), expected);
     }
 
@@ -156,7 +210,12 @@ mod tests {
         };
         let ms = |at: u64| at * 1_000_000;
         assert_eq!(writes(stream(5000), 2), [(ms(0), 500), (ms(1000), 500)]);
-        let thirds = [(ms(0), 300), (ms(300), 200), (ms(1000), 300), (ms(1300), 200)];
+        let thirds = [
+            (ms(0), 300),
+            (ms(300), 200),
+            (ms(1000), 300),
+            (ms(1300), 200),
+        ];
         assert_eq!(writes(stream(300), 4), thirds);
     }
 
@@ -165,7 +224,12 @@ mod tests {
     fn a_stream_writes_no_more_than_its_rate_allows_until_the_run_ends() {
         for (interval_s, start_s, expected) in [(30, 0, 10_000), (4, 0, 10_000), (4, 4, 6_000)] {
             let (interval, on) = (Nanos::from_secs(interval_s), Nanos::from_secs(10));
-            let stream = Workload::Stream { rate: BitRate::from_bps(8000), interval, on, off: Nanos::ZERO };
+            let stream = Workload::Stream {
+                rate: BitRate::from_bps(8000),
+                interval,
+                on,
+                off: Nanos::ZERO,
+            };
             let mut application = Writes::new(stream, 1, 0, Nanos::from_secs(10));
             let mut next = application.start(Nanos::from_secs(start_s)).next;
             let mut bytes = 0;
@@ -180,14 +244,22 @@ mod tests {
     }
 
     fn messages(tolerance: Nanos) -> Workload {
-        Workload::Messages { mean_gap: Nanos::from_millis(10), size: Bytes(100), tolerance }
+        Workload::Messages {
+            mean_gap: Nanos::from_millis(10),
+            size: Bytes(100),
+            tolerance,
+        }
     }
 
-    /// The messages are those without a tolerance. The first that finds no batch opens one; it leaves exactly
-    /// at the end of the first message's tolerance, with every message created until then.
+    /// The messages are those without a tolerance. The first that finds no batch opens one; it
+    /// leaves exactly at the end of the first message's tolerance, with every message created until
+    /// then.
     #[test]
     fn messages_leave_when_the_oldest_has_waited_for_its_tolerance() {
-        let created: Vec<u64> = writes(messages(Nanos::ZERO), 1000).iter().map(|&(at, _)| at).collect();
+        let created: Vec<u64> = writes(messages(Nanos::ZERO), 1000)
+            .iter()
+            .map(|&(at, _)| at)
+            .collect();
         let tolerance = Nanos::from_millis(40);
         let mut application = Writes::new(messages(tolerance), 1, 0, Nanos::from_secs(1_000));
         let mut next = application.start(Nanos::ZERO).next;
@@ -216,8 +288,14 @@ mod tests {
     fn starts_lie_within_their_period_and_differ() {
         let start = |index| start_within(7, index, Nanos::from_secs(1), Nanos::from_secs(2));
         let all: Vec<u64> = (0..100).map(|index| start(index).0).collect();
-        assert!(all.iter().all(|at| (1_000_000_000..3_000_000_000).contains(at)));
+        assert!(
+            all.iter()
+                .all(|at| (1_000_000_000..3_000_000_000).contains(at))
+        );
         assert!(all.windows(2).all(|pair| pair[0] != pair[1]));
-        assert_eq!(start_within(7, 3, Nanos::from_secs(1), Nanos::ZERO), Nanos::from_secs(1));
+        assert_eq!(
+            start_within(7, 3, Nanos::from_secs(1), Nanos::ZERO),
+            Nanos::from_secs(1)
+        );
     }
 }

@@ -24,16 +24,18 @@ use crate::status::{AllPaths, MachineStatus, QuotaStatus, Spared, Spent};
 use crate::versioned;
 
 const NAME: &str = "ledger";
-/// Schema of the record: 2 added measured energy; 3 added the trusted time and the days of this boot.
+/// Schema of the record: 2 added measured energy; 3 added the trusted time and the days of this
+/// boot.
 const SCHEMA: u64 = 3;
 /// Remedy for a record that cannot be read.
 const REMEDY: &str = "install the version that wrote it, or move the file away: then counting restarts, \
                     also for quotas";
 const SAVED_EVERY: Nanos = Nanos::from_secs(60);
-/// The ledger is also written when an interface has carried this share of its hard quota since it was
-/// written: the kernel's counters end with the device or the boot.
+/// The ledger is also written when an interface has carried this share of its hard quota since it
+/// was written: the kernel's counters end with the device or the boot.
 const SAVED_SHARE: u64 = 100;
-/// The part of the spared energy that counts: models are not exact, and the sum must not be too high.
+/// The part of the spared energy that counts: models are not exact, and the sum must not be too
+/// high.
 const SURE: f64 = 0.95;
 /// The least RTT assumed: that of a full queue, which may have grown since connections were listed.
 const LEAST_RTT: Nanos = Nanos::from_millis(150);
@@ -80,7 +82,11 @@ impl Accounts {
             Err(error) => (Ledger::default(), None, Some(not_kept(&error))),
         };
         let accounts = Self::of(ledger, boot_id()?, now, times);
-        Ok(Accounts { state, trouble, ..accounts })
+        Ok(Accounts {
+            state,
+            trouble,
+            ..accounts
+        })
     }
 
     /// Opens the ledger read-only: creates no folder and writes nothing.
@@ -89,7 +95,10 @@ impl Accounts {
             return Ok(Self::of(Ledger::default(), boot_id()?, now, times));
         }
         let accounts = Self::open(folder, now, times)?;
-        Ok(Accounts { state: None, ..accounts })
+        Ok(Accounts {
+            state: None,
+            ..accounts
+        })
     }
 
     fn of(mut ledger: Ledger, boot: String, now: Nanos, times: Times) -> Self {
@@ -115,10 +124,12 @@ impl Accounts {
         }
     }
 
-    /// Takes in the connections of the next poll. `begun`: some were established since the last poll.
-    /// `chooses`: the daemon chooses their paths at present.
+    /// Takes in the connections of the next poll. `begun`: some were established since the last
+    /// poll. `chooses`: the daemon chooses their paths at present.
     pub(crate) fn list(&mut self, listing: Option<&Listing>, begun: bool, chooses: bool) {
-        let moved = listing.map(|listing| self.moved.since_last(listing)).unwrap_or_default();
+        let moved = listing
+            .map(|listing| self.moved.since_last(listing))
+            .unwrap_or_default();
         self.mptcp = (chooses && (begun || moved != [0; 2])).then_some(moved);
     }
 
@@ -165,7 +176,11 @@ impl Accounts {
                     self.lacks_base |= *unsaved >= (hard.0 / SAVED_SHARE).max(1);
                 }
             }
-            let passed = look.measured.get(name).map(|measured| measured.passed).unwrap_or_default();
+            let passed = look
+                .measured
+                .get(name)
+                .map(|measured| measured.passed)
+                .unwrap_or_default();
             let round = self.sources.end(now, name, all_paths.as_ref());
             let joules = round.map(|round| round.joules);
             if let Some(round) = round {
@@ -173,8 +188,16 @@ impl Accounts {
                 attributed_j += round.joules;
                 all_j += round.all_j;
             }
-            let Passed { received_bytes, sent_bytes, .. } = passed;
-            self.totals.entry(name.clone()).or_default().add(Sum { received_bytes, sent_bytes, joules });
+            let Passed {
+                received_bytes,
+                sent_bytes,
+                ..
+            } = passed;
+            self.totals.entry(name.clone()).or_default().add(Sum {
+                received_bytes,
+                sent_bytes,
+                joules,
+            });
             let quota = config.interface(name).and_then(|known| known.quota);
             let rate = look.rates.get(&interface.index).copied();
             let stopped = look.stopped.get(&interface.index).copied().unwrap_or(0);
@@ -182,10 +205,18 @@ impl Accounts {
             interface.under_way = under_way(rate.unwrap_or(0.0), closing).max(stopped);
             interface.used = quota.map(|quota| self.used(name, quota, interface.under_way));
         }
-        let present = |name: &String| look.interfaces.iter().any(|interface| interface.name == *name);
+        let present = |name: &String| {
+            look.interfaces
+                .iter()
+                .any(|interface| interface.name == *name)
+        };
         let spared_j = (all_j - attributed_j - self.owed_j).max(0.0);
         self.owed_j += spared_j - (all_j - attributed_j);
-        let spared = Sum { received_bytes, sent_bytes, joules: Some(SURE * spared_j) };
+        let spared = Sum {
+            received_bytes,
+            sent_bytes,
+            joules: Some(SURE * spared_j),
+        };
         self.ledger.spare(spared, today);
         self.spared.add(spared);
         self.sources.retain(present);
@@ -216,11 +247,15 @@ impl Accounts {
     fn measure(&mut self, config: &LiveConfig, look: &Look, now: Nanos) {
         for interface in &look.interfaces {
             let name = &interface.name;
-            match config.interface(name).and_then(|known| known.energy.as_ref()) {
+            match config
+                .interface(name)
+                .and_then(|known| known.energy.as_ref())
+            {
                 Some(energy) => {
                     let signal = interface.strength.map(|strength| Dbm(strength.dbm));
                     let counters = look.counters.get(name).copied();
-                    self.sources.look(now, (name, interface.index), energy, counters, signal);
+                    self.sources
+                        .look(now, (name, interface.index), energy, counters, signal);
                 }
                 None => self.sources.remove(name),
             }
@@ -229,9 +264,12 @@ impl Accounts {
 
     /// How the time since the last poll would have gone with all paths, if that differs.
     fn all_paths_of(&mut self, config: &LiveConfig, look: &Look, now: Nanos) -> Option<Shortened> {
-        let length_s = now.saturating_sub(std::mem::replace(&mut self.looked, now)).as_secs_f64();
+        let length_s = now
+            .saturating_sub(std::mem::replace(&mut self.looked, now))
+            .as_secs_f64();
         let passed = |one: &Interface| self.sources.passed(&one.name);
-        self.mptcp.and_then(|_| Shortened::new(config, &look.interfaces, passed, length_s))
+        self.mptcp
+            .and_then(|_| Shortened::new(config, &look.interfaces, passed, length_s))
     }
 
     /// Resets all energy models after a change of the configuration.
@@ -246,7 +284,11 @@ impl Accounts {
 
     /// Measurements of the machine; `None` without a meter.
     pub(crate) fn machine(&self) -> Option<MachineStatus> {
-        Some(self.machine.as_ref()?.status(&self.ledger, self.sources.attributed_w()))
+        Some(
+            self.machine
+                .as_ref()?
+                .status(&self.ledger, self.sources.attributed_w()),
+        )
     }
 
     /// Writes the ledger if it is due.
@@ -258,13 +300,14 @@ impl Accounts {
         self.lacks_base = false;
         self.unsaved.clear();
         if let Some(state) = &self.state {
-            self.trouble =
-                versioned::write(state, NAME, SCHEMA, &self.ledger).err().map(|error| not_kept(&error));
+            self.trouble = versioned::write(state, NAME, SCHEMA, &self.ledger)
+                .err()
+                .map(|error| not_kept(&error));
         }
     }
 
-    /// Bytes of the current period. At least the hard quota from when the bytes that are under way would
-    /// exceed it, until the period or the quota changes.
+    /// Bytes of the current period. At least the hard quota from when the bytes that are under way
+    /// would exceed it, until the period or the quota changes.
     fn used(&mut self, name: &str, quota: Quota, under_way: u64) -> Bytes {
         let (sum, start) = self.in_period(name, quota);
         let used = Bytes(sum.bytes());
@@ -272,7 +315,11 @@ impl Accounts {
         if used.0.saturating_add(under_way) >= hard.0 {
             self.lacks_base |= self.ledger.close(name, start, hard.0);
         }
-        if self.ledger.is_closed(name, start, hard.0) { used.max(hard) } else { used }
+        if self.ledger.is_closed(name, start, hard.0) {
+            used.max(hard)
+        } else {
+            used
+        }
     }
 
     fn in_period(&self, name: &str, quota: Quota) -> (Sum, Day) {
@@ -304,7 +351,8 @@ impl Accounts {
     /// Traffic of today and of this month.
     pub(crate) fn spent(&self, name: &str) -> [Spent; 2] {
         let today = self.clock.today();
-        [today, today.period_start(1)].map(|first| self.spent_of(name, self.ledger.since(name, first)))
+        [today, today.period_start(1)]
+            .map(|first| self.spent_of(name, self.ledger.since(name, first)))
     }
 
     /// Traffic since this process started.
@@ -314,16 +362,28 @@ impl Accounts {
 
     /// With the energy since the last poll.
     fn spent_of(&self, name: &str, sum: Sum) -> Spent {
-        let Sum { received_bytes, sent_bytes, joules } = sum;
+        let Sum {
+            received_bytes,
+            sent_bytes,
+            joules,
+        } = sum;
         let energy_j = joules.map(|joules| joules + self.sources.pending_j(name).unwrap_or(0.0));
-        Spent { received_bytes, sent_bytes, energy_j }
+        Spent {
+            received_bytes,
+            sent_bytes,
+            energy_j,
+        }
     }
 
     /// What the choice of paths has spared; `None` without an energy model.
     pub(crate) fn all_paths(&self) -> Option<AllPaths> {
-        let of = |sum: Sum| Spared { mptcp_bytes: sum.bytes(), spared_j: sum.joules.unwrap_or(0.0) };
+        let of = |sum: Sum| Spared {
+            mptcp_bytes: sum.bytes(),
+            spared_j: sum.joules.unwrap_or(0.0),
+        };
         let today = self.clock.today();
-        let [today, month] = [today, today.period_start(1)].map(|first| of(self.ledger.spared(first)));
+        let [today, month] =
+            [today, today.period_start(1)].map(|first| of(self.ledger.spared(first)));
         (!self.sources.is_empty()).then(|| AllPaths {
             total: of(self.spared),
             today,
@@ -337,7 +397,8 @@ impl Accounts {
         self.sources.power_w(name)
     }
 
-    /// The signal for which the energy model computes, dBm; `None` if it does not depend on the signal.
+    /// The signal for which the energy model computes, dBm; `None` if it does not depend on the
+    /// signal.
     pub(crate) fn at_dbm(&self, name: &str) -> Option<f64> {
         Some(self.sources.get(name)?.signal()?.0)
     }
@@ -354,13 +415,19 @@ fn under_way(rate: f64, closing: Nanos) -> u64 {
     ((rate * closing.as_secs_f64()) as u64).saturating_sub(FEW_UNDER_WAY)
 }
 
-/// Time from the decision to close an interface until nothing passes; `reaction`: until it is closed.
+/// Time from the decision to close an interface until nothing passes; `reaction`: until it is
+/// closed.
 pub(crate) fn closing_time(rtt: Option<Nanos>, reaction: Nanos) -> Nanos {
-    rtt.unwrap_or_default().max(LEAST_RTT).saturating_add(reaction)
+    rtt.unwrap_or_default()
+        .max(LEAST_RTT)
+        .saturating_add(reaction)
 }
 
 fn not_kept(error: &joulepath_kernel::Error) -> String {
-    format!("byte and joule counters will be lost when this process ends: {}", error.with_remedy())
+    format!(
+        "byte and joule counters will be lost when this process ends: {}",
+        error.with_remedy()
+    )
 }
 
 #[cfg(test)]
@@ -375,7 +442,10 @@ mod tests {
     /// `s` seconds after noon of `day`, and an hour more after the boot.
     fn at(day: i64, s: u64) -> Times {
         let unix_s = day * 86_400 + 43_200 + s as i64;
-        Times { unix_s, since_boot: Nanos::from_secs(3600 + s) }
+        Times {
+            unix_s,
+            since_boot: Nanos::from_secs(3600 + s),
+        }
     }
 
     const QUOTA: &str = "intent = \"interactive\"\n[[interface]]\nname = \"wwan0\"\ncost = 1\n";
@@ -386,8 +456,16 @@ mod tests {
     }
 
     /// Quota use when the interface has carried `received_bytes` since its creation.
-    fn used(accounts: &mut Accounts, config: &LiveConfig, received_bytes: u64, times: Times) -> u64 {
-        let counters = Counters { received_bytes, ..Counters::default() };
+    fn used(
+        accounts: &mut Accounts,
+        config: &LiveConfig,
+        received_bytes: u64,
+        times: Times,
+    ) -> u64 {
+        let counters = Counters {
+            received_bytes,
+            ..Counters::default()
+        };
         let mut look = Look {
             interfaces: vec![seen(3, "wwan0")],
             counters: [("wwan0".to_owned(), counters)].into(),
@@ -402,10 +480,13 @@ mod tests {
     /// 2026-11-27.
     const TODAY: i64 = 20_784;
 
-    /// A look at an interface that carries `rate` bytes/s and has carried `received_bytes` since its
-    /// creation.
+    /// A look at an interface that carries `rate` bytes/s and has carried `received_bytes` since
+    /// its creation.
     fn carrying(rate: f64, received_bytes: u64) -> Look {
-        let counters = Counters { received_bytes, ..Counters::default() };
+        let counters = Counters {
+            received_bytes,
+            ..Counters::default()
+        };
         Look {
             interfaces: vec![seen(3, "wwan0")],
             counters: [("wwan0".to_owned(), counters)].into(),
@@ -429,14 +510,21 @@ mod tests {
         // 1.8 MB follow in 180 ms; 0.1 MB of them do not count.
         assert_eq!(used(&config, 10e6, 3_300_000, at(TODAY, 3)), 5_000_000);
         assert_eq!(used(&config, 0.0, 4_500_000, at(TODAY, 4)), 5_000_000);
-        let more = read_live(&format!("{QUOTA}quota = {{ hard = \"6 MB\", period_day = 1 }}\n")).unwrap();
+        let more = read_live(&format!(
+            "{QUOTA}quota = {{ hard = \"6 MB\", period_day = 1 }}\n"
+        ))
+        .unwrap();
         assert_eq!(used(&more, 0.0, 4_500_000, at(TODAY, 5)), 4_500_000);
         assert_eq!(used(&config, 0.0, 4_500_000, at(TODAY, 6)), 5_000_000);
         let december = at(TODAY, 4 * 86_400);
         // A daemon that starts now keeps it closed.
         let text = serde_json::to_string(&accounts.ledger).unwrap();
-        let mut next =
-            Accounts::of(serde_json::from_str(&text).unwrap(), "a".into(), Nanos::ZERO, at(TODAY, 7));
+        let mut next = Accounts::of(
+            serde_json::from_str(&text).unwrap(),
+            "a".into(),
+            Nanos::ZERO,
+            at(TODAY, 7),
+        );
         let mut look = carrying(0.0, 4_500_000);
         next.take(&config, &mut look, Nanos::from_secs(7), at(TODAY, 7));
         assert_eq!(look.interfaces[0].used, Some(Bytes(5_000_000)));
@@ -464,7 +552,8 @@ mod tests {
         }
     }
 
-    /// Polls of a machine whose WiFi carries an MPTCP connection, while LTE sleeps or has a subflow.
+    /// Polls of a machine whose WiFi carries an MPTCP connection, while LTE sleeps or has a
+    /// subflow.
     struct Polls {
         config: LiveConfig,
         accounts: Accounts,
@@ -477,7 +566,11 @@ mod tests {
                         energy = \"wifi-huang2012\"\n[[interface]]\nname = \"wwan0\"\n\
                         rate = \"10 Mbit/s\"\nenergy = \"lte-huang2012\"\n";
             let accounts = Accounts::of(Ledger::default(), "a".into(), Nanos::ZERO, at(TODAY, 0));
-            Polls { config: read_live(text).unwrap(), accounts, wifi_bytes: 0 }
+            Polls {
+                config: read_live(text).unwrap(),
+                accounts,
+                wifi_bytes: 0,
+            }
         }
 
         /// One poll a second. In all, MPTCP has moved this many bytes a second since second 0.
@@ -498,19 +591,37 @@ mod tests {
                 };
                 let mut look = Look {
                     interfaces: vec![seen(2, "wlan0"), seen(3, "wwan0")],
-                    counters: [("wlan0".to_owned(), wifi), ("wwan0".to_owned(), Counters::default())].into(),
+                    counters: [
+                        ("wlan0".to_owned(), wifi),
+                        ("wwan0".to_owned(), Counters::default()),
+                    ]
+                    .into(),
                     ..Look::default()
                 };
                 (look.interfaces[0].subflows, look.interfaces[1].subflows) = (1, lte);
                 let listing = a_second.map(|a_second| {
                     let mut one = connection(1, &[[192, 0, 2, 1].into()]);
                     let received = a_second * second;
-                    let counters = ByteCounters { sent: 0, received, acked: 0, reinjected: 0, timeouts: 0 };
+                    let counters = ByteCounters {
+                        sent: 0,
+                        received,
+                        acked: 0,
+                        reinjected: 0,
+                        timeouts: 0,
+                    };
                     one.info.counters = Some(counters);
-                    Listing { connections: vec![one], ..Listing::default() }
+                    Listing {
+                        connections: vec![one],
+                        ..Listing::default()
+                    }
                 });
                 self.accounts.list(listing.as_ref(), false, chooses);
-                self.accounts.take(&self.config, &mut look, Nanos::from_secs(second), at(TODAY, second));
+                self.accounts.take(
+                    &self.config,
+                    &mut look,
+                    Nanos::from_secs(second),
+                    at(TODAY, second),
+                );
             }
             self.accounts.all_paths().unwrap().today
         }
@@ -525,7 +636,10 @@ mod tests {
         let first = polls.pass(20..21, Some(10_000), 0, true);
         let spared = polls.pass(21..81, Some(10_000), 0, true);
         assert_eq!(spared.mptcp_bytes - first.mptcp_bytes, 600_000);
-        assert!((55.0..75.0).contains(&(spared.spared_j - first.spared_j)), "{spared:?}");
+        assert!(
+            (55.0..75.0).contains(&(spared.spared_j - first.spared_j)),
+            "{spared:?}"
+        );
         // The tail follows, and nothing more.
         let tail = polls.pass(81..121, None, 0, true).spared_j - spared.spared_j;
         assert!((9.0..14.0).contains(&tail), "{tail}");
@@ -539,9 +653,9 @@ mod tests {
         assert_eq!(Polls::new().pass(0..60, Some(200), 1, true).spared_j, 0.0);
     }
 
-    /// 20 MB at 20 Mbit/s take 8 s over WiFi, and 5.33 s with LTE. By Huang et al., table 3, LTE then needs
-    /// 5.33 s · 1.288 W + 53.3 Mbit · 0.052 J + 0.3 J of promotion + 12.3 J of tail = 22.2 J, and WiFi needs
-    /// a third less than 160 Mbit · 0.137 J + 8 s · 0.133 W = 23.0 J.
+    /// 20 MB at 20 Mbit/s take 8 s over WiFi, and 5.33 s with LTE. By Huang et al., table 3, LTE
+    /// then needs 5.33 s · 1.288 W + 53.3 Mbit · 0.052 J + 0.3 J of promotion + 12.3 J of tail =
+    /// 22.2 J, and WiFi needs a third less than 160 Mbit · 0.137 J + 8 s · 0.133 W = 23.0 J.
     #[test]
     fn a_transfer_at_full_rate_would_end_sooner_with_all_paths() {
         let mut polls = Polls::new();
@@ -557,12 +671,21 @@ mod tests {
         used(&mut accounts, &quota(1), 0, at(TODAY, 0));
         // 1 MB on the 27th, 2 MB on the 28th.
         used(&mut accounts, &quota(1), 1_000_000, at(TODAY, 1));
-        let next = Times { since_boot: Nanos::from_secs(3600 + 86_400), ..at(TODAY + 1, 0) };
-        for (period_day, since, bytes) in
-            [(28, "2026-11-28", 2_000_000), (27, "2026-11-27", 3_000_000), (29, "2026-10-29", 3_000_000)]
-        {
+        let next = Times {
+            since_boot: Nanos::from_secs(3600 + 86_400),
+            ..at(TODAY + 1, 0)
+        };
+        for (period_day, since, bytes) in [
+            (28, "2026-11-28", 2_000_000),
+            (27, "2026-11-27", 3_000_000),
+            (29, "2026-10-29", 3_000_000),
+        ] {
             let config = quota(period_day);
-            assert_eq!(used(&mut accounts, &config, 3_000_000, next), bytes, "{period_day}");
+            assert_eq!(
+                used(&mut accounts, &config, 3_000_000, next),
+                bytes,
+                "{period_day}"
+            );
             assert_eq!(accounts.quota(&config, "wwan0").unwrap().since, since);
         }
     }
@@ -571,7 +694,13 @@ mod tests {
     fn the_ledger_is_written_at_once_each_minute_after_each_percent_of_a_quota_and_at_the_end() {
         let (folder, s) = (tempfile::tempdir().unwrap(), Nanos::from_secs);
         let kept = || -> Option<Ledger> {
-            versioned::read(&State::lasting(folder.path()).unwrap(), NAME, SCHEMA, REMEDY).unwrap()
+            versioned::read(
+                &State::lasting(folder.path()).unwrap(),
+                NAME,
+                SCHEMA,
+                REMEDY,
+            )
+            .unwrap()
         };
         let mut accounts = Accounts {
             state: Some(State::lasting(folder.path()).unwrap()),
@@ -604,11 +733,19 @@ mod tests {
     fn a_jumping_clock_gives_no_quota_back() {
         let config = quota(1);
         for off in [100, -100, 4, -27, -TODAY, 5000] {
-            let mut accounts = Accounts::of(Ledger::default(), "a".into(), Nanos::ZERO, at(TODAY, 0));
+            let mut accounts =
+                Accounts::of(Ledger::default(), "a".into(), Nanos::ZERO, at(TODAY, 0));
             used(&mut accounts, &config, 0, at(TODAY, 0));
-            assert_eq!(used(&mut accounts, &config, 5_200_000, at(TODAY, 1)), 5_200_000);
+            assert_eq!(
+                used(&mut accounts, &config, 5_200_000, at(TODAY, 1)),
+                5_200_000
+            );
             for s in 2..7 {
-                assert_eq!(used(&mut accounts, &config, 5_200_000, at(TODAY + off, s)), 5_200_000, "{off}");
+                assert_eq!(
+                    used(&mut accounts, &config, 5_200_000, at(TODAY + off, s)),
+                    5_200_000,
+                    "{off}"
+                );
                 assert!(accounts.clock_trouble().is_some());
             }
             // A daemon that starts now reads the record, in this boot or the next.
@@ -616,10 +753,18 @@ mod tests {
             for (boot, bytes) in [("a", 5_200_000), ("b", 0)] {
                 let kept = serde_json::from_str(&text).unwrap();
                 let mut next = Accounts::of(kept, boot.into(), Nanos::ZERO, at(TODAY + off, 8));
-                assert_eq!(used(&mut next, &config, bytes, at(TODAY + off, 9)), 5_200_000, "{off}");
+                assert_eq!(
+                    used(&mut next, &config, bytes, at(TODAY + off, 9)),
+                    5_200_000,
+                    "{off}"
+                );
                 assert!(next.clock_trouble().is_some());
             }
-            assert_eq!(used(&mut accounts, &config, 5_300_000, at(TODAY, 10)), 5_300_000, "{off}");
+            assert_eq!(
+                used(&mut accounts, &config, 5_300_000, at(TODAY, 10)),
+                5_300_000,
+                "{off}"
+            );
             assert_eq!(accounts.clock_trouble(), None);
         }
     }
@@ -628,7 +773,8 @@ mod tests {
     fn correcting_a_trusted_wrong_clock_gives_no_quota_back() {
         let config = quota(1);
         for off in [100, -100, 5000] {
-            let mut accounts = Accounts::of(Ledger::default(), "a".into(), Nanos::ZERO, at(TODAY, 0));
+            let mut accounts =
+                Accounts::of(Ledger::default(), "a".into(), Nanos::ZERO, at(TODAY, 0));
             used(&mut accounts, &config, 0, at(TODAY, 0));
             used(&mut accounts, &config, 5_200_000, at(TODAY, 1));
             for s in (2..1200).step_by(2) {
@@ -639,7 +785,11 @@ mod tests {
             for s in (1202..2400).step_by(2) {
                 used(&mut accounts, &config, 5_300_000, at(TODAY, s));
             }
-            assert_eq!(used(&mut accounts, &config, 5_300_000, at(TODAY, 2400)), 5_300_000, "{off}");
+            assert_eq!(
+                used(&mut accounts, &config, 5_300_000, at(TODAY, 2400)),
+                5_300_000,
+                "{off}"
+            );
         }
     }
 
@@ -650,7 +800,8 @@ mod tests {
         let file = folder.path().join(NAME);
         let old = include_str!("ledger-0.1.0.json");
         std::fs::write(&file, old).unwrap();
-        let open = || Accounts::open(folder.path().to_str().unwrap(), Nanos::ZERO, at(20_780, 0)).unwrap();
+        let open =
+            || Accounts::open(folder.path().to_str().unwrap(), Nanos::ZERO, at(20_780, 0)).unwrap();
         let mut accounts = open();
         accounts.keep_time(at(20_780, 1), Nanos::ZERO);
         assert_eq!(accounts.trouble, None);
@@ -658,13 +809,19 @@ mod tests {
         assert_eq!((month.received_bytes, month.energy_j), (7_000, Some(1.5)));
         accounts.save(Nanos::ZERO, true);
         let new = std::fs::read_to_string(&file).unwrap();
-        assert!(new.contains("\"schema\":3") && open().spent("wwan0")[1] == month, "{new}");
+        assert!(
+            new.contains("\"schema\":3") && open().spent("wwan0")[1] == month,
+            "{new}"
+        );
 
         let newer = new.replace("\"schema\":3", "\"schema\":4");
         std::fs::write(&file, &newer).unwrap();
         let mut accounts = open();
         let trouble = accounts.trouble.clone().unwrap();
-        assert!(trouble.contains("a newer version") && trouble.contains("move the file away"), "{trouble}");
+        assert!(
+            trouble.contains("a newer version") && trouble.contains("move the file away"),
+            "{trouble}"
+        );
         accounts.save(Nanos::ZERO, true);
         assert_eq!(std::fs::read_to_string(&file).unwrap(), newer);
     }

@@ -1,11 +1,12 @@
-//! What all paths would have cost at least: the modelled energy if every connection had had subflows on every
-//! usable interface.
+//! What all paths would have cost at least: the modelled energy if every connection had had
+//! subflows on every usable interface.
 //!
-//! In a round in which MPTCP connections move data, every usable interface without an open subflow joins. Its
-//! radio gets its share of the data, by capacity, or one packet. What passed at full rate would have passed
-//! sooner, so the round shrinks for all interfaces. Where a program limited the rate, that is too much, and
-//! the estimate too low. An interface of unknown capacity counts as fast as those that carry the data: if it
-//! is slower, the estimate is too low. An interface with open subflows spares nothing.
+//! In a round in which MPTCP connections move data, every usable interface without an open subflow
+//! joins. Its radio gets its share of the data, by capacity, or one packet. What passed at full
+//! rate would have passed sooner, so the round shrinks for all interfaces. Where a program limited
+//! the rate, that is too much, and the estimate too low. An interface of unknown capacity counts as
+//! fast as those that carry the data: if it is slower, the estimate is too low. An interface with
+//! open subflows spares nothing.
 
 use std::collections::BTreeMap;
 
@@ -30,11 +31,14 @@ pub(crate) struct Moved {
 }
 
 impl Moved {
-    /// Bytes received and sent since the last listing; none in the first, and where the kernel has no
-    /// counters (before Linux 6.5).
+    /// Bytes received and sent since the last listing; none in the first, and where the kernel has
+    /// no counters (before Linux 6.5).
     pub(crate) fn since_last(&mut self, listing: &Listing) -> [u64; 2] {
         let is_here = |one: &&Connection| one.remote.ip().to_canonical().is_loopback();
-        let of_mptcp = listing.connections.iter().filter(|one| !one.info.fallback && !is_here(one));
+        let of_mptcp = listing
+            .connections
+            .iter()
+            .filter(|one| !one.info.fallback && !is_here(one));
         let counted = of_mptcp.filter_map(|one| {
             let counters = one.info.counters?;
             Some((one.info.token, [counters.received, counters.sent]))
@@ -56,14 +60,22 @@ impl Moved {
 
 /// Capacity of an interface in bytes/s: configured, else measured, else `untried`.
 fn capacity(config: &LiveConfig, interface: &Interface, untried: f64) -> f64 {
-    let configured = config.interface(&interface.name).and_then(|known| known.rate);
-    let known_bps = configured.map(|rate| rate.bps() as f64).or(interface.capacity_bps);
-    known_bps.map_or(untried, |bps| bps / 8.0).max(interface.rate_bps / 8.0)
+    let configured = config
+        .interface(&interface.name)
+        .and_then(|known| known.rate);
+    let known_bps = configured
+        .map(|rate| rate.bps() as f64)
+        .or(interface.capacity_bps);
+    known_bps
+        .map_or(untried, |bps| bps / 8.0)
+        .max(interface.rate_bps / 8.0)
 }
 
 /// True if a policy of all paths would use the interface.
 fn is_open(config: &LiveConfig, interface: &Interface) -> bool {
-    let own = config.interface(&interface.name).and_then(|known| known.intent);
+    let own = config
+        .interface(&interface.name)
+        .and_then(|known| known.intent);
     let is_open = interface.usable && interface.routed && !interface.addresses.is_empty();
     is_open && own != Some(Intent::Off) && !is_over_hard_quota(config, interface)
 }
@@ -80,9 +92,9 @@ pub(crate) struct Shortened {
 }
 
 impl Shortened {
-    /// A round of `length_s` in which MPTCP moved data; `None` if nothing joins. `passed`: the traffic of an
-    /// interface that has an energy model. All traffic beside that of MPTCP counts as its: the estimate is
-    /// lower.
+    /// A round of `length_s` in which MPTCP moved data; `None` if nothing joins. `passed`: the
+    /// traffic of an interface that has an energy model. All traffic beside that of MPTCP counts as
+    /// its: the estimate is lower.
     pub(crate) fn new(
         config: &LiveConfig,
         interfaces: &[Interface],
@@ -104,7 +116,8 @@ impl Shortened {
         if own == 0.0 {
             return None;
         }
-        let joins = |one: &&Interface| !carries(one) && is_open(config, one) && passed(one).is_some();
+        let joins =
+            |one: &&Interface| !carries(one) && is_open(config, one) && passed(one).is_some();
         let joining: Vec<&Interface> = interfaces.iter().filter(joins).collect();
         let of = |one: &Interface| capacity(config, one, own.max(UNTRIED_BPS / 8.0));
         let others: f64 = joining.iter().map(|one| of(one)).sum();
@@ -113,24 +126,49 @@ impl Shortened {
         let share = |one: &Interface| {
             let share = of(one) / (own + others);
             let bytes = |all: u64| (all as f64 * share) as u64;
-            let (received_bytes, sent_bytes) =
-                (bytes(all.received_bytes), bytes(all.sent_bytes).max(ACK_BYTES));
+            let (received_bytes, sent_bytes) = (
+                bytes(all.received_bytes),
+                bytes(all.sent_bytes).max(ACK_BYTES),
+            );
             let packets = ((received_bytes + sent_bytes) / PACKET_BYTES).max(1);
-            (one.index, Passed { received_bytes, sent_bytes, packets })
+            (
+                one.index,
+                Passed {
+                    received_bytes,
+                    sent_bytes,
+                    packets,
+                },
+            )
         };
         let joins: BTreeMap<u32, Passed> = joining.into_iter().map(share).collect();
         let part = 1.0 - full + busy;
-        (!joins.is_empty()).then_some(Shortened { part, busy: busy / part.max(f64::MIN_POSITIVE), joins })
+        (!joins.is_empty()).then_some(Shortened {
+            part,
+            busy: busy / part.max(f64::MIN_POSITIVE),
+            joins,
+        })
     }
 
     /// The round of an interface that joins and has carried `own` by other traffic.
-    pub(crate) fn interval(&self, index: u32, from: Nanos, until: Nanos, own: Passed) -> Option<Placed> {
+    pub(crate) fn interval(
+        &self,
+        index: u32,
+        from: Nanos,
+        until: Nanos,
+        own: Passed,
+    ) -> Option<Placed> {
         let mut passed = *self.joins.get(&index)?;
         passed.add(own);
         let length_s = until.saturating_sub(from).as_secs_f64() * self.part;
         let at = |part: f64| from.saturating_add(Nanos::from_secs_f64(length_s * part));
         let [first, last] = [0.5 - self.busy / 2.0, 0.5 + self.busy / 2.0].map(at);
-        Some(Placed { from, until: at(1.0), first, last, passed })
+        Some(Placed {
+            from,
+            until: at(1.0),
+            first,
+            last,
+            passed,
+        })
     }
 }
 
@@ -145,17 +183,30 @@ mod tests {
     fn listing(all: &[(u32, u64, bool)]) -> Listing {
         let one = |&(token, received, fallback): &(u32, u64, bool)| {
             let mut one = connection(token, &[[192, 0, 2, 1].into()]);
-            let counters = ByteCounters { sent: 10, received, acked: 0, reinjected: 0, timeouts: 0 };
+            let counters = ByteCounters {
+                sent: 10,
+                received,
+                acked: 0,
+                reinjected: 0,
+                timeouts: 0,
+            };
             (one.info.counters, one.info.fallback) = (Some(counters), fallback);
             one
         };
-        Listing { connections: all.iter().map(one).collect(), ..Listing::default() }
+        Listing {
+            connections: all.iter().map(one).collect(),
+            ..Listing::default()
+        }
     }
 
     #[test]
     fn bytes_of_mptcp_connections_count_from_listing_to_listing() {
         let mut moved = Moved::default();
-        assert_eq!(moved.since_last(&listing(&[(1, 5000, false)])), [0, 0], "they are older than the daemon");
+        assert_eq!(
+            moved.since_last(&listing(&[(1, 5000, false)])),
+            [0, 0],
+            "they are older than the daemon"
+        );
         // 2 is new, and 3 has fallen back to TCP.
         let second = listing(&[(1, 7000, false), (2, 300, false), (3, 9000, true)]);
         assert_eq!(moved.since_last(&second), [2300, 10]);
@@ -171,7 +222,11 @@ mod tests {
         (all[0].subflows, all[1].subflows) = (1, lte_subflows);
         let passed = |one: &Interface| {
             let received_bytes = if one.index == 2 { wifi_bytes } else { 0 };
-            Some(Passed { received_bytes, sent_bytes: 0, packets: wifi_bytes / 1000 })
+            Some(Passed {
+                received_bytes,
+                sent_bytes: 0,
+                packets: wifi_bytes / 1000,
+            })
         };
         Shortened::new(&config, &all, passed, 2.0)
     }
@@ -180,16 +235,25 @@ mod tests {
     fn a_round_at_full_rate_shrinks_by_the_share_of_the_interface_that_joins() {
         // WiFi at its full rate: with LTE it takes two thirds of the time, and LTE carries a third.
         let full = shortened(5_000_000, 0).unwrap();
-        let interval = full.interval(3, Nanos::ZERO, Nanos::from_secs(2), Passed::default()).unwrap();
-        assert!((full.part - 2.0 / 3.0).abs() < 1e-9 && interval.passed.received_bytes == 1_666_666);
+        let interval = full
+            .interval(3, Nanos::ZERO, Nanos::from_secs(2), Passed::default())
+            .unwrap();
+        assert!(
+            (full.part - 2.0 / 3.0).abs() < 1e-9 && interval.passed.received_bytes == 1_666_666
+        );
         assert!((interval.until.as_secs_f64() - 4.0 / 3.0).abs() < 1e-6 && interval.first.0 < 1000);
         // A tenth of it saves a tenth of that, and the data passes in a tenth of the time.
         let little = shortened(500_000, 0).unwrap();
         assert!((little.part - (1.0 - 0.1 / 3.0)).abs() < 1e-9);
-        let interval = little.interval(3, Nanos::ZERO, Nanos::from_secs(2), Passed::default()).unwrap();
+        let interval = little
+            .interval(3, Nanos::ZERO, Nanos::from_secs(2), Passed::default())
+            .unwrap();
         let lasts = interval.last.saturating_sub(interval.first).as_secs_f64();
         assert!((lasts - 0.2 * 2.0 / 3.0).abs() < 1e-6, "{lasts}");
-        assert_eq!(full.interval(2, Nanos::ZERO, Nanos::from_secs(2), Passed::default()), None);
+        assert_eq!(
+            full.interval(2, Nanos::ZERO, Nanos::from_secs(2), Passed::default()),
+            None
+        );
     }
 
     #[test]
@@ -199,16 +263,30 @@ mod tests {
         (all[0].subflows, all[0].capacity_bps, all[1].capacity_bps) = (1, Some(80e6), None);
         let passed = |one: &Interface| {
             let received_bytes = if one.index == 2 { 10_000_000 } else { 0 };
-            Some(Passed { received_bytes, sent_bytes: 0, packets: received_bytes / 1000 })
+            Some(Passed {
+                received_bytes,
+                sent_bytes: 0,
+                packets: received_bytes / 1000,
+            })
         };
         let halved = Shortened::new(&config, &all, passed, 1.0).unwrap();
-        assert_eq!((halved.part, halved.joins[&3].received_bytes), (0.5, 5_000_000));
+        assert_eq!(
+            (halved.part, halved.joins[&3].received_bytes),
+            (0.5, 5_000_000)
+        );
     }
 
     #[test]
     fn an_interface_with_an_open_subflow_does_not_join_and_a_trickle_is_one_packet() {
         assert_eq!(shortened(400, 1), None);
         let trickle = shortened(400, 0).unwrap();
-        assert_eq!(trickle.joins[&3], Passed { received_bytes: 133, sent_bytes: 64, packets: 1 });
+        assert_eq!(
+            trickle.joins[&3],
+            Passed {
+                received_bytes: 133,
+                sent_bytes: 64,
+                packets: 1
+            }
+        );
     }
 }

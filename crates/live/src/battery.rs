@@ -8,25 +8,34 @@ use crate::snapshot::Battery;
 /// The kernel's folder.
 pub(crate) const FOLDER: &str = "/sys/class/power_supply";
 
-/// All batteries of the machine as one: mean charge; discharging if any of them is. Batteries of peripherals
-/// do not count. `None` without a battery that reports its charge.
+/// All batteries of the machine as one: mean charge; discharging if any of them is. Batteries of
+/// peripherals do not count. `None` without a battery that reports its charge.
 pub(crate) fn read(folder: &Path) -> Option<Battery> {
     let mut levels = vec![];
     let mut discharging = false;
     for entry in fs::read_dir(folder).ok()?.flatten() {
-        let text =
-            |name: &str| fs::read_to_string(entry.path().join(name)).ok().map(|text| text.trim().to_owned());
-        if text("type").as_deref() != Some("Battery") || text("scope").as_deref() == Some("Device") {
+        let text = |name: &str| {
+            fs::read_to_string(entry.path().join(name))
+                .ok()
+                .map(|text| text.trim().to_owned())
+        };
+        if text("type").as_deref() != Some("Battery") || text("scope").as_deref() == Some("Device")
+        {
             continue;
         }
-        let Some(percent) = text("capacity").and_then(|text| text.parse::<f64>().ok()) else { continue };
+        let Some(percent) = text("capacity").and_then(|text| text.parse::<f64>().ok()) else {
+            continue;
+        };
         if (0.0..=100.0).contains(&percent) {
             levels.push(percent / 100.0);
             discharging |= text("status").as_deref() == Some("Discharging");
         }
     }
     let count = levels.len() as f64;
-    (!levels.is_empty()).then(|| Battery { level: levels.iter().sum::<f64>() / count, discharging })
+    (!levels.is_empty()).then(|| Battery {
+        level: levels.iter().sum::<f64>() / count,
+        discharging,
+    })
 }
 
 #[cfg(test)]
@@ -39,12 +48,31 @@ mod tests {
         assert_eq!(read(folder.path()), None);
         for (name, files) in [
             ("AC", &[("type", "Mains"), ("online", "0")][..]),
-            ("BAT0", &[("type", "Battery"), ("capacity", "40\n"), ("status", "Discharging\n")]),
-            ("BAT1", &[("type", "Battery"), ("capacity", "80"), ("status", "Unknown")]),
+            (
+                "BAT0",
+                &[
+                    ("type", "Battery"),
+                    ("capacity", "40\n"),
+                    ("status", "Discharging\n"),
+                ],
+            ),
+            (
+                "BAT1",
+                &[
+                    ("type", "Battery"),
+                    ("capacity", "80"),
+                    ("status", "Unknown"),
+                ],
+            ),
             ("BAT2", &[("type", "Battery"), ("status", "Full")]),
             (
                 "mouse",
-                &[("type", "Battery"), ("capacity", "1"), ("scope", "Device"), ("status", "Discharging")],
+                &[
+                    ("type", "Battery"),
+                    ("capacity", "1"),
+                    ("scope", "Device"),
+                    ("status", "Discharging"),
+                ],
             ),
         ] {
             let place = folder.path().join(name);

@@ -58,25 +58,40 @@ fn ask_once(socket: &Path, request: &Request) -> Result<Status, Asked> {
             what: format!("the daemon at {} does not answer", socket.display()),
             remedy: "it may be busy: try again".into(),
         },
-        _ => Error::File { path: socket.display().to_string(), source: error },
+        _ => Error::File {
+            path: socket.display().to_string(),
+            source: error,
+        },
     })?;
     let malformed = |why: String| Error::Refused {
         what: format!("cannot parse the daemon's answer: {why}"),
         remedy: "it may be another version: restart it".into(),
     };
-    let answer: Value = serde_json::from_str(&line).map_err(|error| malformed(error.to_string()))?;
+    let answer: Value =
+        serde_json::from_str(&line).map_err(|error| malformed(error.to_string()))?;
     if let Some(error) = answer.get("error") {
-        let message = answer.pointer("/parameters/message").and_then(Value::as_str).unwrap_or_default();
+        let message = answer
+            .pointer("/parameters/message")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let error = error.as_str().unwrap_or_default();
         let remedy = match error {
             "not-permitted" => "run as root, or as a member of a group in `[control]`",
             "not-ready" | "busy" => "try again",
             _ => "docs/live-toml.md lists the requests",
         };
-        let refused = Error::Refused { what: message.to_owned(), remedy: remedy.into() };
-        return Err(if error == "busy" { Asked::Busy(refused) } else { Asked::Failed(refused) });
+        let refused = Error::Refused {
+            what: message.to_owned(),
+            remedy: remedy.into(),
+        };
+        return Err(if error == "busy" {
+            Asked::Busy(refused)
+        } else {
+            Asked::Failed(refused)
+        });
     }
-    Ok(serde_json::from_value(answer["parameters"].clone()).map_err(|error| malformed(error.to_string()))?)
+    Ok(serde_json::from_value(answer["parameters"].clone())
+        .map_err(|error| malformed(error.to_string()))?)
 }
 
 fn exchange(socket: &Path, request: &Request) -> std::io::Result<String> {
@@ -113,12 +128,15 @@ mod tests {
         thread::spawn(move || {
             for mut stream in listener.incoming().map_while(Result::ok) {
                 // As the daemon does: hang up without reading the request.
-                let _ = stream.write_all(b"{\"error\":\"busy\",\"parameters\":{\"message\":\"no place\"}}\n");
+                let _ = stream
+                    .write_all(b"{\"error\":\"busy\",\"parameters\":{\"message\":\"no place\"}}\n");
                 said.send(()).unwrap();
             }
         });
         let error = ask(&socket, &Request::Status).unwrap_err();
-        let Error::Refused { what, remedy } = &error else { panic!("{error:?}") };
+        let Error::Refused { what, remedy } = &error else {
+            panic!("{error:?}")
+        };
         assert_eq!((what.as_str(), remedy.as_str()), ("no place", "try again"));
         assert!(count.try_iter().count() > 1);
     }

@@ -1,15 +1,16 @@
 //! Today's date, although the system clock may jump: pure.
 //!
-//! The kernel's time since the boot, which includes sleep, extends the last trusted time. The system clock is
-//! followed while it agrees with that. Otherwise it is **doubted**, and the extended time gives the date. A
-//! doubted clock is trusted again once it has been steady for [`STEADY`].
+//! The kernel's time since the boot, which includes sleep, extends the last trusted time. The
+//! system clock is followed while it agrees with that. Otherwise it is **doubted**, and the
+//! extended time gives the date. A doubted clock is trusted again once it has been steady for
+//! [`STEADY`].
 //!
 //! ```text
 //!   trusted ──(deviates from elapsed time)──► doubted ──(steady for 10 min)──► trusted
 //!      ▲───────────────(returns)──────────────────┘
 //! ```
-//! After a boot the clock is trusted if it is at most [`A_REBOOT_S`] after the last known time, and doubted
-//! otherwise: how long the machine was off is unknown.
+//! After a boot the clock is trusted if it is at most [`A_REBOOT_S`] after the last known time, and
+//! doubted otherwise: how long the machine was off is unknown.
 
 use joulepath_model::calendar::Day;
 use joulepath_model::units::Nanos;
@@ -67,7 +68,11 @@ impl Times {
 impl Anchor {
     /// For a record that has only days.
     pub(crate) fn of_day(day: Day) -> Self {
-        Anchor { boot: String::new(), booted_s: day.0 * DAY_S, unix_s: day.0 * DAY_S }
+        Anchor {
+            boot: String::new(),
+            booted_s: day.0 * DAY_S,
+            unix_s: day.0 * DAY_S,
+        }
     }
 
     pub(crate) fn is_of(&self, boot: &str) -> bool {
@@ -85,15 +90,26 @@ impl Clock {
             Some(kept) => {
                 let off_s = seen.unix_s.saturating_sub(kept.unix_s);
                 let is_plausible = (-AGREES_S..=A_REBOOT_S).contains(&off_s);
-                if is_plausible { says_s } else { kept.unix_s - whole_s(seen.since_boot) }
+                if is_plausible {
+                    says_s
+                } else {
+                    kept.unix_s - whole_s(seen.since_boot)
+                }
             }
         };
-        let mut clock = Clock { boot, booted_s, seen, doubt: None, trusted: seen.since_boot };
+        let mut clock = Clock {
+            boot,
+            booted_s,
+            seen,
+            doubt: None,
+            trusted: seen.since_boot,
+        };
         clock.look(seen);
         clock
     }
 
-    /// Takes in the clocks. Returns by how many days today moves: 0 unless a doubted clock becomes trusted.
+    /// Takes in the clocks. Returns by how many days today moves: 0 unless a doubted clock becomes
+    /// trusted.
     pub(crate) fn look(&mut self, seen: Times) -> i64 {
         self.seen = seen;
         let says_s = seen.booted_s();
@@ -127,7 +143,11 @@ impl Clock {
 
     /// The trusted time, to be stored.
     pub(crate) fn anchor(&self) -> Anchor {
-        Anchor { boot: self.boot.clone(), booted_s: self.booted_s, unix_s: self.unix_s() }
+        Anchor {
+            boot: self.boot.clone(),
+            booted_s: self.booted_s,
+            unix_s: self.unix_s(),
+        }
     }
 
     /// Why the clock is not trusted.
@@ -158,7 +178,10 @@ fn whole_s(time: Nanos) -> i64 {
 
 /// `3 days before`, `2 h after`.
 fn words(off_s: i64) -> String {
-    let (size_s, side) = (off_s.unsigned_abs(), if off_s < 0 { "before" } else { "after" });
+    let (size_s, side) = (
+        off_s.unsigned_abs(),
+        if off_s < 0 { "before" } else { "after" },
+    );
     let amount = match size_s {
         0..7200 => format!("{} min", size_s / 60),
         7200..172_800 => format!("{} h", size_s / 3600),
@@ -177,7 +200,10 @@ mod tests {
 
     /// A machine `s` seconds after its boot at noon, with a clock that is `off_s` off.
     fn at(s: u64, off_s: i64) -> Times {
-        Times { unix_s: NOON_S + s as i64 + off_s, since_boot: Nanos::from_secs(s) }
+        Times {
+            unix_s: NOON_S + s as i64 + off_s,
+            since_boot: Nanos::from_secs(s),
+        }
     }
 
     fn new(kept: Option<&Anchor>, seen: Times) -> Clock {
@@ -227,7 +253,10 @@ mod tests {
         for s in (0..200_000).step_by(100) {
             off_s += 1;
             assert_eq!(clock.look(at(s, off_s)), 0);
-            assert_eq!((clock.today(), clock.trouble()), (Day::of(at(s, off_s).unix_s), None));
+            assert_eq!(
+                (clock.today(), clock.trouble()),
+                (Day::of(at(s, off_s).unix_s), None)
+            );
         }
         assert_eq!(clock.today(), Day(TODAY.0 + 2));
     }
@@ -237,7 +266,14 @@ mod tests {
         let anchor = new(None, at(100, 0)).anchor();
         let mut clock = new(Some(&anchor), at(7300, 100 * DAY_S));
         assert_eq!(clock.today(), TODAY);
-        assert!(clock.trouble().unwrap().contains("2027-03-07, 100 days after"), "{:?}", clock.trouble());
+        assert!(
+            clock
+                .trouble()
+                .unwrap()
+                .contains("2027-03-07, 100 days after"),
+            "{:?}",
+            clock.trouble()
+        );
         // A restart does not make the clock trusted. Time passes in the meantime.
         let again = new(Some(&clock.anchor()), at(7300 + 86_400, 100 * DAY_S));
         assert_eq!(again.today(), Day(TODAY.0 + 1));
@@ -250,7 +286,10 @@ mod tests {
         let boot = |off_s| Clock::new("b".into(), Some(&anchor), at(5, off_s));
         // A reboot, and a night.
         for off_s in [60, DAY_S, -300] {
-            assert_eq!((boot(off_s).trouble(), boot(off_s).today()), (None, Day::of(at(5, off_s).unix_s)));
+            assert_eq!(
+                (boot(off_s).trouble(), boot(off_s).today()),
+                (None, Day::of(at(5, off_s).unix_s))
+            );
         }
         for off in [30, 3, -3, -20_000] {
             let mut clock = boot(off * DAY_S);

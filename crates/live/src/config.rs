@@ -5,7 +5,9 @@ use std::path::Path;
 
 use joulepath_files::{By, Trouble, read, read_beside};
 use joulepath_model::live::{First, Intent, LiveConfig, Manager};
-use joulepath_model::scenario::{CalibratedProfile, ScenarioErrors, read_live_beside, read_profile_in};
+use joulepath_model::scenario::{
+    CalibratedProfile, ScenarioErrors, read_live_beside, read_profile_in,
+};
 
 use crate::error::{Error, Result};
 
@@ -30,22 +32,32 @@ pub struct Chosen {
     pub adopt: bool,
 }
 
-/// Reads a configuration file for commands other than the daemon. Rules are always accepted, because the
-/// daemon may have been started as the path manager.
+/// Reads a configuration file for commands other than the daemon. Rules are always accepted,
+/// because the daemon may have been started as the path manager.
 ///
 /// # Errors
 /// [`Error::File`] and [`Error::Config`].
 pub fn load(path: &Path) -> Result<LiveConfig> {
-    load_for(path, Chosen { manager: Some(Manager::UserSpace), ..Chosen::default() })
+    load_for(
+        path,
+        Chosen {
+            manager: Some(Manager::UserSpace),
+            ..Chosen::default()
+        },
+    )
 }
 
 /// Like [`load`], for the daemon. `chosen` overrides the file.
 pub(crate) fn load_for(path: &Path, chosen: Chosen) -> Result<LiveConfig> {
     let name = path.display().to_string();
-    let content = read(path, By::Argument, MAX_BYTES)
-        .map_err(|trouble| Error::File { path: name.clone(), source: trouble.into() })?;
-    let text = String::from_utf8(content.bytes)
-        .map_err(|error| Error::File { path: name.clone(), source: io::Error::other(error.utf8_error()) })?;
+    let content = read(path, By::Argument, MAX_BYTES).map_err(|trouble| Error::File {
+        path: name.clone(),
+        source: trouble.into(),
+    })?;
+    let text = String::from_utf8(content.bytes).map_err(|error| Error::File {
+        path: name.clone(),
+        source: io::Error::other(error.utf8_error()),
+    })?;
     parse(&text, path, chosen).map_err(|error| match error {
         Error::Config(_) if !content.may_be_quoted => Error::Refused {
             what: format!("{name} has errors, but the user who called sudo may not read it"),
@@ -59,13 +71,24 @@ pub(crate) fn load_for(path: &Path, chosen: Chosen) -> Result<LiveConfig> {
 pub(crate) fn parse(text: &str, path: &Path, chosen: Chosen) -> Result<LiveConfig> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let read = read_live_beside(text, chosen.manager, &|file| profile(folder, file));
-    let named = |errors: ScenarioErrors| Error::Config(Box::new(errors.in_file(&path.display().to_string())));
+    let named = |errors: ScenarioErrors| {
+        Error::Config(Box::new(errors.in_file(&path.display().to_string())))
+    };
     let config = read.map_err(named)?;
-    let (intent, first) = (chosen.intent.unwrap_or(config.intent), chosen.first.unwrap_or(config.first));
+    let (intent, first) = (
+        chosen.intent.unwrap_or(config.intent),
+        chosen.first.unwrap_or(config.first),
+    );
     // A tolerance of the file has no meaning beside another intent.
     let tolerance = config.tolerance.filter(|_| intent.may_wait());
     let adopt = chosen.adopt || config.adopt;
-    Ok(LiveConfig { intent, first, tolerance, adopt, ..config })
+    Ok(LiveConfig {
+        intent,
+        first,
+        tolerance,
+        adopt,
+        ..config
+    })
 }
 
 /// A calibrated profile beside the configuration. Errors have the form "message; remedy".
@@ -94,7 +117,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Accepted text reads again to the same configuration; refused text gets a place in the file.
+        /// Accepted text reads again to the same configuration; refused text gets a place in the
+        /// file.
         #[test]
         fn a_mutated_configuration_is_read_or_refused_with_a_place(
             changes in prop::collection::vec((any::<u32>(), any::<u32>(), 0_u8..5), 1..6),
@@ -134,7 +158,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let begun = std::time::Instant::now();
         let pipe = folder.path().join("pipe.toml");
-        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(&pipe)
+                .status()
+                .unwrap()
+                .success()
+        );
         let large = folder.path().join("large.toml");
         fs::write(&large, "a = 1\n".repeat(2_000_000)).unwrap();
         for (path, says) in [
@@ -150,7 +180,11 @@ mod tests {
         let keys: String = (0..25_000).map(|key| format!("k{key} = 1\n")).collect();
         fs::write(&large, &keys[..MAX_BYTES as usize / 10 * 9]).unwrap();
         assert!(matches!(load(&large), Err(Error::Config(_))));
-        assert!(begun.elapsed() < std::time::Duration::from_secs(30), "{:?}", begun.elapsed());
+        assert!(
+            begun.elapsed() < std::time::Duration::from_secs(30),
+            "{:?}",
+            begun.elapsed()
+        );
     }
 
     const PROFILE: &str = r#"
@@ -173,26 +207,42 @@ hold_out_error = "3.1 %"
         let text = "intent = \"frugal\"\n[[interface]]\nname = \"wlan0\"\nenergy = \"file:my-wifi.toml\"\n";
         fs::write(&file, text).unwrap();
         let missing = load(&file).unwrap_err().to_string();
-        assert!(missing.contains("4:10") && missing.contains("my-wifi.toml"), "{missing}");
+        assert!(
+            missing.contains("4:10") && missing.contains("my-wifi.toml"),
+            "{missing}"
+        );
 
         fs::write(folder.path().join("my-wifi.toml"), PROFILE).unwrap();
         let config = load(&file).unwrap_or_else(|error| panic!("{error}"));
         let energy = config.interface("wlan0").unwrap().energy.as_ref().unwrap();
-        assert_eq!(energy.profile, "file:my-wifi.toml, calibrated 2026-11-23 with hwmon:powerz");
+        assert_eq!(
+            energy.profile,
+            "file:my-wifi.toml, calibrated 2026-11-23 with hwmon:powerz"
+        );
         assert_eq!(config.interface("wlan0").unwrap().measured_at, None);
 
         // The range is also that of a model that changes the profile's numbers.
-        let with_signal = PROFILE.replace("energy =", "signal = [\"-62 dBm\", \"-58 dBm\"]\nenergy =");
+        let with_signal =
+            PROFILE.replace("energy =", "signal = [\"-62 dBm\", \"-58 dBm\"]\nenergy =");
         fs::write(folder.path().join("my-wifi.toml"), with_signal).unwrap();
-        let changed =
-            text.replace("\"file:my-wifi.toml\"", "{ profile = \"file:my-wifi.toml\", active = \"0.2 W\" }");
+        let changed = text.replace(
+            "\"file:my-wifi.toml\"",
+            "{ profile = \"file:my-wifi.toml\", active = \"0.2 W\" }",
+        );
         for text in [text, &changed] {
             fs::write(&file, text).unwrap();
             let config = load(&file).unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!(config.interface("wlan0").unwrap().measured_at, Some([Dbm(-62.0), Dbm(-58.0)]));
+            assert_eq!(
+                config.interface("wlan0").unwrap().measured_at,
+                Some([Dbm(-62.0), Dbm(-58.0)])
+            );
         }
 
-        fs::write(folder.path().join("my-wifi.toml"), PROFILE.replace("120 mW", "120 mA")).unwrap();
+        fs::write(
+            folder.path().join("my-wifi.toml"),
+            PROFILE.replace("120 mW", "120 mA"),
+        )
+        .unwrap();
         let wrong = load(&file).unwrap_err().to_string();
         assert!(wrong.contains("my-wifi.toml:7:"), "{wrong}");
     }

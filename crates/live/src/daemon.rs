@@ -93,7 +93,11 @@ fn would(config: &LiveConfig, path: &Path) -> Result<(Status, Vec<String>)> {
     let mut accounts = Accounts::look_at(&config.state, now, times)?;
     let (mut look, listing) = machine.look(now)?;
     accounts.take(config, &mut look, now, times);
-    let mut networks = if config.memory { Networks::look_at(&config.state) } else { Networks::default() };
+    let mut networks = if config.memory {
+        Networks::look_at(&config.state)
+    } else {
+        Networks::default()
+    };
     networks.take(&mut look, now, accounts.midnight_s());
     let battery = battery::read(Path::new(battery::FOLDER));
     let snapshot = look.snapshot(now, battery);
@@ -107,29 +111,63 @@ fn would(config: &LiveConfig, path: &Path) -> Result<(Status, Vec<String>)> {
     machine.guard(&mut guard, config, listing.as_ref())?;
     let guarded = guard.is_on();
     let disputed = report::disputed(&decision, &there, &managed(&decision, &look));
-    let adopted = if config.adopt { disputed.clone() } else { BTreeSet::new() };
+    let adopted = if config.adopt {
+        disputed.clone()
+    } else {
+        BTreeSet::new()
+    };
     let mut steps = match guarded {
         true => guard.news(&[]),
         false => report::steps(&decision, &there, table.limits()?, &snapshot, &adopted),
     };
-    steps.extend(report::controller_step(&decision, &table.value(Setting::Controller)?));
+    steps.extend(report::controller_step(
+        &decision,
+        &table.value(Setting::Controller)?,
+    ));
     if config.manager == PathManaging::UserSpace || guarded {
-        steps.extend(report::manager_step(PathManaging::UserSpace.word(), &table.value(Setting::Manager)?));
+        steps.extend(report::manager_step(
+            PathManaging::UserSpace.word(),
+            &table.value(Setting::Manager)?,
+        ));
     }
     if config.first == First::Steer || !cut(config, &look).is_empty() {
-        let may_be_used = |index| may_be_used(config, &Overrides::default(), &decision, &look, index);
-        steps.extend(first::steps(machine.view(), &wish(config, &decision, &look, may_be_used)));
+        let may_be_used =
+            |index| may_be_used(config, &Overrides::default(), &decision, &look, index);
+        steps.extend(first::steps(
+            machine.view(),
+            &wish(config, &decision, &look, may_be_used),
+        ));
     }
     steps.extend(units::steps(config));
     let is_running = is_running().unwrap_or(true);
     // A running daemon may have chosen the path manager.
-    let manager = if is_running { PathManaging::UserSpace } else { config.manager };
-    let mut warnings =
-        precheck::blockers(manager).into_iter().map(|error| error.to_string()).collect::<Vec<_>>();
-    let disputed = if is_running || config.adopt { BTreeSet::new() } else { disputed };
+    let manager = if is_running {
+        PathManaging::UserSpace
+    } else {
+        config.manager
+    };
+    let mut warnings = precheck::blockers(manager)
+        .into_iter()
+        .map(|error| error.to_string())
+        .collect::<Vec<_>>();
+    let disputed = if is_running || config.adopt {
+        BTreeSet::new()
+    } else {
+        disputed
+    };
     let disputed = report::by_interface(&look.interfaces, disputed.into_iter());
-    warnings.extend(precheck::warnings(&used(&decision), &disputed, config.adopt));
-    warnings.extend(accounts.trouble.clone().into_iter().chain(accounts.clock_trouble()));
+    warnings.extend(precheck::warnings(
+        &used(&decision),
+        &disputed,
+        config.adopt,
+    ));
+    warnings.extend(
+        accounts
+            .trouble
+            .clone()
+            .into_iter()
+            .chain(accounts.clock_trouble()),
+    );
     warnings.extend(networks.trouble.clone());
     let facts = report::Facts {
         config,
@@ -169,13 +207,18 @@ pub struct Outside<'a> {
     pub explain: Explain<'a>,
 }
 
-/// Runs until SIGTERM or SIGINT; SIGHUP rereads the configuration. `say` gets each event as one line.
+/// Runs until SIGTERM or SIGINT; SIGHUP rereads the configuration. `say` gets each event as one
+/// line.
 ///
 /// # Errors
-/// If the daemon cannot start: wrong configuration, missing rights, missing kernel features, or another
-/// daemon. Later failures are logged and retried.
+/// If the daemon cannot start: wrong configuration, missing rights, missing kernel features, or
+/// another daemon. Later failures are logged and retried.
 pub fn run(path: &Path, manner: Manner, outside: Outside, say: &mut dyn FnMut(&str)) -> Result<()> {
-    let Manner { chosen, record, keep } = manner;
+    let Manner {
+        chosen,
+        record,
+        keep,
+    } = manner;
     let config = load_for(path, chosen)?;
     left::sweep();
     let (lock, mut actor) = actor()?;
@@ -194,9 +237,15 @@ pub fn run(path: &Path, manner: Manner, outside: Outside, say: &mut dyn FnMut(&s
         noted.note(now(), text);
         say(text);
     };
-    let recorder = record.map(|path| Recorder::create(path, &config)).transpose()?;
+    let recorder = record
+        .map(|path| Recorder::create(path, &config))
+        .transpose()?;
     let begun = Daemon::begin(config, path, actor, events, outside, say)?;
-    let mut daemon = Daemon { recorder, chosen, ..begun };
+    let mut daemon = Daemon {
+        recorder,
+        chosen,
+        ..begun
+    };
     daemon.choose_manager()?;
     let ended = daemon.live(say);
     let is_managed = daemon.manager.is_some();
@@ -205,8 +254,8 @@ pub fn run(path: &Path, manner: Manner, outside: Outside, say: &mut dyn FnMut(&s
         Ok(undone) if undone.is_whole() => lock.remove()?,
         Ok(undone) => {
             drop(lock);
-            // A service manager kills every process of the service, so only a daemon without one leaves a
-            // waiter.
+            // A service manager kills every process of the service, so only a daemon without one
+            // leaves a waiter.
             let waiting = (!keep && !is_managed).then(left::wait_apart);
             undone.tell(waiting, say);
         }
@@ -295,7 +344,10 @@ impl<'a> Daemon<'a> {
             Ok(read)
         };
         let doing = "waiting for signals";
-        let (stop, reload) = (signals(&[SIGTERM, SIGINT]).doing(doing)?, signals(&[SIGHUP]).doing(doing)?);
+        let (stop, reload) = (
+            signals(&[SIGTERM, SIGINT]).doing(doing)?,
+            signals(&[SIGHUP]).doing(doing)?,
+        );
         let machine = Machine::open()?;
         let mut reactor = Reactor::new()?;
         reactor.add(&machine, Interest::Read, Key::Network)?;
@@ -305,7 +357,11 @@ impl<'a> Daemon<'a> {
         let mut accounts = Accounts::open(&config.state, now, times())?;
         accounts.measure_by(config.meter.as_ref().map(outside.open_gauge));
         let networks = networks(&config);
-        for warning in rules_warnings.iter().chain(&accounts.trouble).chain(&networks.trouble) {
+        for warning in rules_warnings
+            .iter()
+            .chain(&accounts.trouble)
+            .chain(&networks.trouble)
+        {
             say(&format!("warning: {warning}"));
         }
         Ok(Daemon {
@@ -381,8 +437,12 @@ impl<'a> Daemon<'a> {
                 match event {
                     Event::Due => {}
                     Event::Ready { key: Key::Stop, .. } => return Ok(()),
-                    Event::Ready { key: Key::Reload, .. } => self.reload(say),
-                    Event::Ready { key: Key::Network, .. } => match self.machine.hear() {
+                    Event::Ready {
+                        key: Key::Reload, ..
+                    } => self.reload(say),
+                    Event::Ready {
+                        key: Key::Network, ..
+                    } => match self.machine.hear() {
                         Ok(false) => {}
                         Ok(true) => self.next_look = Nanos::ZERO,
                         Err(error) => {
@@ -391,15 +451,24 @@ impl<'a> Daemon<'a> {
                             std::thread::sleep(AFTER_UNHEARD);
                         }
                     },
-                    Event::Ready { key: Key::Connections, .. } => self.hear_connections(say),
-                    Event::Ready { key: Key::Listener, .. } => self.accept(),
-                    Event::Ready { key: Key::Client(id), .. } => self.serve(id, say),
+                    Event::Ready {
+                        key: Key::Connections,
+                        ..
+                    } => self.hear_connections(say),
+                    Event::Ready {
+                        key: Key::Listener, ..
+                    } => self.accept(),
+                    Event::Ready {
+                        key: Key::Client(id),
+                        ..
+                    } => self.serve(id, say),
                 }
             }
         }
     }
 
-    /// Undoes all changes except endpoints that connections need; with `keep`, undoes only settings.
+    /// Undoes all changes except endpoints that connections need; with `keep`, undoes only
+    /// settings.
     fn end(mut self, keep: bool, say: &mut dyn FnMut(&str)) -> Result<Undone> {
         if let Some(manager) = &self.manager {
             manager.tell("STOPPING=1");
@@ -413,9 +482,13 @@ impl<'a> Daemon<'a> {
         let undone = match keep {
             true => Undone::keeping(self.actor.leave(now())?),
             false => {
-                let first =
-                    self.machine.hear().and_then(|_| self.first.follow(self.machine.view(), None, now()));
-                Undone::from(self.actor.undo(now())?).and(first?.0).and_files(undo_files()?)
+                let first = self
+                    .machine
+                    .hear()
+                    .and_then(|_| self.first.follow(self.machine.view(), None, now()));
+                Undone::from(self.actor.undo(now())?)
+                    .and(first?.0)
+                    .and_files(undo_files()?)
             }
         };
         say(&format!("stopped; {}", undone.words()));
@@ -424,7 +497,11 @@ impl<'a> Daemon<'a> {
 }
 
 fn networks(config: &LiveConfig) -> Networks {
-    if config.memory { Networks::open(&config.state) } else { Networks::default() }
+    if config.memory {
+        Networks::open(&config.state)
+    } else {
+        Networks::default()
+    }
 }
 
 fn rules(config: &LiveConfig) -> (Rules, Vec<String>) {
@@ -433,7 +510,10 @@ fn rules(config: &LiveConfig) -> (Rules, Vec<String>) {
 
 /// Interfaces that carry traffic.
 fn used(decision: &Decision) -> Vec<String> {
-    let used = decision.interfaces.iter().filter(|one| one.role != Role::Unused);
+    let used = decision
+        .interfaces
+        .iter()
+        .filter(|one| one.role != Role::Unused);
     used.map(|one| one.name.clone()).collect()
 }
 
@@ -443,6 +523,11 @@ fn now() -> Nanos {
 
 fn times() -> Times {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    let unix_s = since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
-    Times { unix_s, since_boot: Nanos(since_boot_ns()) }
+    let unix_s = since.map_or(0, |since| {
+        i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    });
+    Times {
+        unix_s,
+        since_boot: Nanos(since_boot_ns()),
+    }
 }

@@ -45,12 +45,18 @@ mod tests {
         let events = Events::default();
         let other = events.clone();
         for second in 0..60 {
-            other.note(Nanos::from_secs(second), &format!("{second}: {}", "ä".repeat(1000)));
+            other.note(
+                Nanos::from_secs(second),
+                &format!("{second}: {}", "ä".repeat(1000)),
+            );
         }
         let told = events.latest(Nanos::from_secs(61));
         // The first 10 of 60 events are gone. The last one happened 61 s − 59 s ago.
         assert_eq!((told.len(), told[0].ago_s), (50, 2.0));
         assert!(told[0].text.starts_with("59: ") && told[49].text.starts_with("10: "));
-        assert!(told.iter().all(|event| event.text.chars().count() == LONGEST));
+        assert!(
+            told.iter()
+                .all(|event| event.text.chars().count() == LONGEST)
+        );
     }
 }

@@ -45,11 +45,16 @@ pub(crate) mod known {
 pub(crate) mod optional {
     use super::{Deserialize, Deserializer, Serialize, Serializer, Whole};
 
-    pub(crate) fn serialize<T: Whole, S: Serializer>(value: &Option<T>, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<T: Whole, S: Serializer>(
+        value: &Option<T>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
         value.map(T::number).serialize(to)
     }
 
-    pub(crate) fn deserialize<'a, T: Whole, D: Deserializer<'a>>(from: D) -> Result<Option<T>, D::Error> {
+    pub(crate) fn deserialize<'a, T: Whole, D: Deserializer<'a>>(
+        from: D,
+    ) -> Result<Option<T>, D::Error> {
         Ok(Option::<u64>::deserialize(from)?.map(T::of))
     }
 }

@@ -1,5 +1,5 @@
-//! A meter of the whole machine, compared with the energy that models attribute to interfaces. Another thread
-//! reads the meter ([`Gauge`]); this module only adds up: pure.
+//! A meter of the whole machine, compared with the energy that models attribute to interfaces.
+//! Another thread reads the meter ([`Gauge`]); this module only adds up: pure.
 
 use joulepath_model::calendar::Day;
 use joulepath_model::live::MeterConfig;
@@ -53,11 +53,17 @@ pub(crate) struct Machine {
 impl Machine {
     pub(crate) fn new(gauge: Box<dyn Gauge>, today: Day) -> Self {
         let (last, total) = (Taken::default(), Measure::default());
-        Machine { gauge, last, power: Smoothed::default(), total, today }
+        Machine {
+            gauge,
+            last,
+            power: Smoothed::default(),
+            total,
+            today,
+        }
     }
 
-    /// Takes in new measurements. `attributed_j`: energy that the interfaces' models attribute to the same
-    /// time.
+    /// Takes in new measurements. `attributed_j`: energy that the interfaces' models attribute to
+    /// the same time.
     pub(crate) fn look(&mut self, ledger: &mut Ledger, attributed_j: f64, today: Day) {
         let before = self.last.about.take();
         self.last = self.gauge.take();
@@ -65,7 +71,9 @@ impl Machine {
         if self.last.about.is_none() {
             self.last.about = before;
         }
-        let Taken { joules, length_s, .. } = self.last;
+        let Taken {
+            joules, length_s, ..
+        } = self.last;
         if length_s > 0.0 {
             self.power.add(joules / length_s, length_s);
             self.total.measured_j += joules;
@@ -82,7 +90,8 @@ impl Machine {
         let about = self.last.about.as_ref();
         let has_radios = about.is_some_and(|about| about.has_radios);
         let power_w = self.power.power_w();
-        let [today_j, month_j] = [self.today, self.today.period_start(1)].map(|first| ledger.measured(first));
+        let [today_j, month_j] =
+            [self.today, self.today.period_start(1)].map(|first| ledger.measured(first));
         let rest_j = self.total.measured_j - self.total.attributed_j;
         MachineStatus {
             meter: about.map(|about| about.name.clone()),
@@ -90,7 +99,9 @@ impl Machine {
             quality: Quality::Measured.word().to_owned(),
             power_w,
             attributed_w,
-            unexplained_w: power_w.filter(|_| has_radios).map(|power_w| power_w - attributed_w),
+            unexplained_w: power_w
+                .filter(|_| has_radios)
+                .map(|power_w| power_w - attributed_w),
             total: self.total,
             unexplained_j: (has_radios && self.total.measured_j > 0.0).then_some(rest_j),
             today_j,
@@ -112,15 +123,27 @@ mod tests {
     impl Gauge for Fake {
         fn take(&mut self) -> Taken {
             match self.0.is_empty() {
-                true => Taken { trouble: Some("on mains".into()), ..Taken::default() },
+                true => Taken {
+                    trouble: Some("on mains".into()),
+                    ..Taken::default()
+                },
                 false => self.0.remove(0),
             }
         }
     }
 
     fn taken(joules: f64, length_s: f64, has_radios: bool) -> Taken {
-        let about = About { name: "hwmon:powerz".into(), measures: "the supply".into(), has_radios };
-        Taken { about: Some(about), joules, length_s, trouble: None }
+        let about = About {
+            name: "hwmon:powerz".into(),
+            measures: "the supply".into(),
+            has_radios,
+        };
+        Taken {
+            about: Some(about),
+            joules,
+            length_s,
+            trouble: None,
+        }
     }
 
     fn machine(has_radios: bool) -> Machine {
@@ -136,15 +159,25 @@ mod tests {
         for attributed_j in [5.0, 3.0, 2.0] {
             machine.look(&mut ledger, attributed_j, TODAY);
         }
-        // 16 J in 2 s, twice: 8 W, of which the models attribute 1.25 W to radios. 32 J − 3 J − 2 J.
+        // 16 J in 2 s, twice: 8 W, of which the models attribute 1.25 W to radios. 32 J − 3 J − 2
+        // J.
         let status = machine.status(&ledger, 1.25);
-        assert_eq!((status.power_w, status.unexplained_w), (Some(8.0), Some(6.75)));
-        assert_eq!((status.total.measured_j, status.total.attributed_j), (32.0, 5.0));
+        assert_eq!(
+            (status.power_w, status.unexplained_w),
+            (Some(8.0), Some(6.75))
+        );
+        assert_eq!(
+            (status.total.measured_j, status.total.attributed_j),
+            (32.0, 5.0)
+        );
         assert_eq!(
             (status.unexplained_j, status.today_j, status.month_j),
             (Some(27.0), Some(32.0), Some(32.0))
         );
-        assert_eq!((status.quality.as_str(), status.meter.as_deref()), ("measured", Some("hwmon:powerz")));
+        assert_eq!(
+            (status.quality.as_str(), status.meter.as_deref()),
+            ("measured", Some("hwmon:powerz"))
+        );
     }
 
     #[test]
@@ -152,7 +185,10 @@ mod tests {
         let (mut ledger, mut machine) = (Ledger::default(), machine(true));
         (0..4).for_each(|_| machine.look(&mut ledger, 1.0, TODAY));
         let status = machine.status(&ledger, 1.0);
-        assert_eq!((status.power_w, status.unexplained_w, status.today_j), (None, None, Some(32.0)));
+        assert_eq!(
+            (status.power_w, status.unexplained_w, status.today_j),
+            (None, None, Some(32.0))
+        );
         assert_eq!(
             (status.trouble.as_deref(), status.meter.as_deref()),
             (Some("on mains"), Some("hwmon:powerz"))
@@ -164,6 +200,9 @@ mod tests {
         let (mut ledger, mut machine) = (Ledger::default(), machine(false));
         (0..3).for_each(|_| machine.look(&mut ledger, 1.0, TODAY));
         let status = machine.status(&ledger, 1.0);
-        assert_eq!((status.power_w, status.unexplained_w, status.unexplained_j), (Some(8.0), None, None));
+        assert_eq!(
+            (status.power_w, status.unexplained_w, status.unexplained_j),
+            (Some(8.0), None, None)
+        );
     }
 }

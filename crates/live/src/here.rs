@@ -28,19 +28,29 @@ pub struct Here {
     pub status: Option<Status>,
 }
 
-/// The daemon of the calling thread's network namespace, wherever its control socket is; `usual` is asked
-/// first. `None` if none runs.
+/// The daemon of the calling thread's network namespace, wherever its control socket is; `usual` is
+/// asked first. `None` if none runs.
 pub fn find(usual: &Path) -> Option<Here> {
     let text = fs::read_to_string(SOCKETS).unwrap_or_default();
     let listening: Vec<(u32, PathBuf)> = text.lines().filter_map(listener).collect();
     let of_daemon = owned();
     let is_likely = |(inode, path): &&(u32, PathBuf)| path == usual || of_daemon.contains(inode);
-    let mut likely: Vec<&PathBuf> = listening.iter().filter(is_likely).map(|(_, path)| path).collect();
+    let mut likely: Vec<&PathBuf> = listening
+        .iter()
+        .filter(is_likely)
+        .map(|(_, path)| path)
+        .collect();
     likely.sort_by_key(|path| *path != usual);
     let answers = |path: &&PathBuf| client::ask(path, &Request::Status).ok();
     match likely.iter().find_map(|path| Some((path, answers(path)?))) {
-        Some((path, status)) => Some(Here { socket: Some(path.to_path_buf()), status: Some(status) }),
-        None => is_locked().then_some(Here { socket: None, status: None }),
+        Some((path, status)) => Some(Here {
+            socket: Some(path.to_path_buf()),
+            status: Some(status),
+        }),
+        None => is_locked().then_some(Here {
+            socket: None,
+            status: None,
+        }),
     }
 }
 
@@ -64,13 +74,29 @@ fn listener(line: &str) -> Option<(u32, PathBuf)> {
 
 /// Inodes of the sockets that processes of this program hold and that this user may see.
 fn owned() -> BTreeSet<u32> {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
+    let processes = fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
     let is_ours = |process: &PathBuf| {
         fs::read_to_string(process.join("comm")).is_ok_and(|name| name.trim_end() == PROGRAM)
     };
-    let files = processes.filter(is_ours).flat_map(|process| fs::read_dir(process.join("fd")));
-    let targets = files.flatten().flatten().filter_map(|file| fs::read_link(file.path()).ok());
-    let inode = |target: PathBuf| target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok();
+    let files = processes
+        .filter(is_ours)
+        .flat_map(|process| fs::read_dir(process.join("fd")));
+    let targets = files
+        .flatten()
+        .flatten()
+        .filter_map(|file| fs::read_link(file.path()).ok());
+    let inode = |target: PathBuf| {
+        target
+            .to_str()?
+            .strip_prefix("socket:[")?
+            .strip_suffix(']')?
+            .parse()
+            .ok()
+    };
     targets.filter_map(inode).collect()
 }
 
@@ -80,8 +106,12 @@ mod tests {
 
     #[test]
     fn a_listening_socket_has_inode_and_path() {
-        let listens = "0000000000000000: 00000002 00000000 00010000 0001 01 27001 /run/joulepath/live.sock";
-        assert_eq!(listener(listens), Some((27001, "/run/joulepath/live.sock".into())));
+        let listens =
+            "0000000000000000: 00000002 00000000 00010000 0001 01 27001 /run/joulepath/live.sock";
+        assert_eq!(
+            listener(listens),
+            Some((27001, "/run/joulepath/live.sock".into()))
+        );
         for other in [
             "Num       RefCount Protocol Flags    Type St Inode Path",
             "0000000000000000: 00000003 00000000 00000000 0001 03 27002 /run/joulepath/live.sock",

@@ -57,8 +57,8 @@ impl Smoothed {
     }
 }
 
-/// Energy by the model of one interface. The packets of an interval are spread evenly between the first and
-/// the last.
+/// Energy by the model of one interface. The packets of an interval are spread evenly between the
+/// first and the last.
 #[derive(Clone, Debug)]
 pub struct Modelled {
     meter: DeviceMeter,
@@ -70,8 +70,8 @@ pub struct Modelled {
 }
 
 impl Modelled {
-    /// An interface that is idle at `now`. Without a signal, a radio whose power follows its signal counts at
-    /// [`REFERENCE`].
+    /// An interface that is idle at `now`. Without a signal, a radio whose power follows its signal
+    /// counts at [`REFERENCE`].
     pub fn new(energy: &InterfaceEnergy, quality: Quality, now: Nanos) -> Self {
         let model = std::slice::from_ref(&energy.model);
         let mut meter = DeviceMeter::new(model, &DeviceEnergy::ADDITIVE, now);
@@ -81,7 +81,13 @@ impl Modelled {
         });
         // Endpoints exist as long as the daemon runs, with or without connections.
         meter.open(0, now);
-        Modelled { meter, quality, at: now, spent_j: 0.0, signal }
+        Modelled {
+            meter,
+            quality,
+            at: now,
+            spent_j: 0.0,
+            signal,
+        }
     }
 
     /// How reliable the values are.
@@ -96,7 +102,13 @@ impl Modelled {
 
     /// Energy of the interval that follows that of the last call, J; `signal` is that of the path.
     pub fn advance(&mut self, interval: Placed, signal: Option<Dbm>) -> f64 {
-        let Placed { first, last, passed, until, .. } = interval;
+        let Placed {
+            first,
+            last,
+            passed,
+            until,
+            ..
+        } = interval;
         let now = until.max(self.at);
         let signal = self.signal.map(|_| signal.unwrap_or(REFERENCE));
         if let Some(signal) = signal.filter(|_| signal != self.signal) {
@@ -110,7 +122,9 @@ impl Modelled {
             let packets = passed.packets.clamp(1, MOST_PACKETS).max(least);
             let length = last.saturating_sub(first).0;
             for k in 0..packets {
-                let at = Nanos(first.0 + (u128::from(length) * u128::from(k) / u128::from(packets)) as u64);
+                let at = Nanos(
+                    first.0 + (u128::from(length) * u128::from(k) / u128::from(packets)) as u64,
+                );
                 for (total, direction) in bytes.into_iter().zip([Traffic::Down, Traffic::Up]) {
                     let part = part_of(total, k, packets);
                     if part > 0 {
@@ -142,7 +156,10 @@ mod tests {
     use crate::placing::Passed;
 
     fn energy(name: &str) -> InterfaceEnergy {
-        InterfaceEnergy { profile: name.into(), model: profile(name).unwrap().model }
+        InterfaceEnergy {
+            profile: name.into(),
+            model: profile(name).unwrap().model,
+        }
     }
 
     /// Energy until `now` with packets spread over the whole time.
@@ -156,12 +173,28 @@ mod tests {
         let radio = joulepath_model::energy::radios::radio("5g-mmwave-2021").unwrap();
         let mut joules = Modelled::new(&energy("5g-mmwave-2021"), Quality::Modelled, Nanos::ZERO);
         // 100 Mbit/s down. The first 20 s contain the promotion.
-        let passed = |s: u64| Passed { received_bytes: 12_500_000 * s, sent_bytes: 0, packets: 10_000 * s };
+        let passed = |s: u64| Passed {
+            received_bytes: 12_500_000 * s,
+            sent_bytes: 0,
+            packets: 10_000 * s,
+        };
         advance(&mut joules, Nanos::from_secs(20), passed(20), None);
-        for (s, signal, dbm) in [(30, None, -80.0), (40, Some(-110.0), -110.0), (50, None, -80.0)] {
-            let spent = advance(&mut joules, Nanos::from_secs(s), passed(10), signal.map(Dbm));
+        for (s, signal, dbm) in [
+            (30, None, -80.0),
+            (40, Some(-110.0), -110.0),
+            (50, None, -80.0),
+        ] {
+            let spent = advance(
+                &mut joules,
+                Nanos::from_secs(s),
+                passed(10),
+                signal.map(Dbm),
+            );
             let expected = 10.0 * radio.power(Dbm(dbm), 100e6, 0.0).0;
-            assert!((spent / expected - 1.0).abs() < 0.15, "{s}: {spent} J, {expected} J");
+            assert!(
+                (spent / expected - 1.0).abs() < 0.15,
+                "{s}: {spent} J, {expected} J"
+            );
             assert_eq!(joules.signal(), Some(Dbm(dbm)));
         }
         // A model without signal ignores it.
@@ -172,20 +205,31 @@ mod tests {
 
     #[test]
     fn a_linear_interface_costs_its_slope_and_its_base_power() {
-        // Paper 000, table 1: WiFi 137 mW per Mbit/s and 132.9 mW. 1 MB in 2 s: 8 Mbit · 0.137 J + 2 s ·
-        // 0.1329 W = 1.3618 J.
+        // Paper 000, table 1: WiFi 137 mW per Mbit/s and 132.9 mW. 1 MB in 2 s: 8 Mbit · 0.137 J +
+        // 2 s · 0.1329 W = 1.3618 J.
         let mut joules = Modelled::new(&energy("wifi-seed000"), Quality::Modelled, Nanos::ZERO);
-        let passed = Passed { received_bytes: 1_000_000, sent_bytes: 0, packets: 700 };
+        let passed = Passed {
+            received_bytes: 1_000_000,
+            sent_bytes: 0,
+            packets: 700,
+        };
         let spent = advance(&mut joules, Nanos::from_secs(2), passed, None);
         assert!((spent - 1.3618).abs() < 1e-6, "{spent}");
-        assert!((advance(&mut joules, Nanos::from_secs(3), Passed::default(), None) - 0.1329).abs() < 1e-9);
+        assert!(
+            (advance(&mut joules, Nanos::from_secs(3), Passed::default(), None) - 0.1329).abs()
+                < 1e-9
+        );
     }
 
     #[test]
     fn a_radio_with_traffic_costs_more_than_a_sleeping_one() {
         let new = || Modelled::new(&energy("lte-huang2012"), Quality::Modelled, Nanos::ZERO);
         let (mut used, mut idle) = (new(), new());
-        let passed = Passed { received_bytes: 100, sent_bytes: 60, packets: 2 };
+        let passed = Passed {
+            received_bytes: 100,
+            sent_bytes: 60,
+            packets: 2,
+        };
         let after = Nanos::from_secs(60);
         advance(&mut used, Nanos::from_secs(1), passed, None);
         let used = advance(&mut used, after, Passed::default(), None);

@@ -1,5 +1,6 @@
-//! The last listings of connections, from which another crate explains what holds a connection back.
-//! Keeping them costs no processor time; they are examined only when a client asks, at most every 10 s.
+//! The last listings of connections, from which another crate explains what holds a connection
+//! back. Keeping them costs no processor time; they are examined only when a client asks, at most
+//! every 10 s.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -34,8 +35,8 @@ pub struct Kept {
     pub counters: BTreeMap<String, u64>,
 }
 
-/// Explains what holds connections back: from at least two listings, the first and the last with counters,
-/// and from what the daemon has decided.
+/// Explains what holds connections back: from at least two listings, the first and the last with
+/// counters, and from what the daemon has decided.
 pub type Explain<'a> = &'a dyn Fn(&[Kept], &Status) -> Vec<Hindrance>;
 
 /// Reads the counters; none if that fails.
@@ -53,12 +54,22 @@ pub(crate) struct Listings<'a> {
 
 impl<'a> Listings<'a> {
     pub(crate) fn new(explain: Explain<'a>) -> Self {
-        Listings { explain, count: read_counters, all: VecDeque::new(), counted: None, explained: None }
+        Listings {
+            explain,
+            count: read_counters,
+            all: VecDeque::new(),
+            counted: None,
+            explained: None,
+        }
     }
 
     /// Keeps a new listing; `None` if this poll made none.
     pub(crate) fn keep(&mut self, now: Nanos, listing: Option<Listing>) {
-        while self.all.front().is_some_and(|kept| now.saturating_sub(kept.at) > KEPT) {
+        while self
+            .all
+            .front()
+            .is_some_and(|kept| now.saturating_sub(kept.at) > KEPT)
+        {
             self.all.pop_front();
         }
         let Some(listing) = listing else { return };
@@ -66,15 +77,29 @@ impl<'a> Listings<'a> {
             self.all.clear();
             return;
         }
-        if self.all.back().is_some_and(|kept| now.saturating_sub(kept.at) < APART) {
+        if self
+            .all
+            .back()
+            .is_some_and(|kept| now.saturating_sub(kept.at) < APART)
+        {
             return;
         }
-        let is_due = self.counted.is_none_or(|at| now.saturating_sub(at) >= COUNTED);
-        let counters = if is_due { (self.count)() } else { BTreeMap::new() };
+        let is_due = self
+            .counted
+            .is_none_or(|at| now.saturating_sub(at) >= COUNTED);
+        let counters = if is_due {
+            (self.count)()
+        } else {
+            BTreeMap::new()
+        };
         if is_due {
             self.counted = Some(now);
         }
-        self.all.push_back(Kept { at: now, listing, counters });
+        self.all.push_back(Kept {
+            at: now,
+            listing,
+            counters,
+        });
     }
 
     /// What holds connections back, the costliest first; `None` without enough listings.
@@ -85,7 +110,11 @@ impl<'a> Listings<'a> {
             return Some(known.clone());
         }
         self.keep(now, None);
-        let first = self.all.iter().position(|kept| !kept.counters.is_empty()).unwrap_or(0);
+        let first = self
+            .all
+            .iter()
+            .position(|kept| !kept.counters.is_empty())
+            .unwrap_or(0);
         let all = &mut self.all.make_contiguous()[first..];
         let length = all.last()?.at.saturating_sub(all.first()?.at);
         if all.len() < LEAST || length < LEAST_TIME {
@@ -100,7 +129,11 @@ impl<'a> Listings<'a> {
 }
 
 fn sockets(listing: &Listing) -> usize {
-    let subflows: usize = listing.connections.iter().map(|connection| connection.subflows.len()).sum();
+    let subflows: usize = listing
+        .connections
+        .iter()
+        .map(|connection| connection.subflows.len())
+        .sum();
     subflows + listing.plain.len() + listing.orphans.len()
 }
 
@@ -114,11 +147,17 @@ mod tests {
     const S: fn(u64) -> Nanos = Nanos::from_secs;
 
     fn one(verdict: &str) -> Vec<Hindrance> {
-        vec![Hindrance { verdict: verdict.into(), ..Hindrance::default() }]
+        vec![Hindrance {
+            verdict: verdict.into(),
+            ..Hindrance::default()
+        }]
     }
 
     fn listings<'a>(explain: Explain<'a>) -> Listings<'a> {
-        Listings { count: || [("TcpExtTCPTimeouts".to_owned(), 1)].into(), ..Listings::new(explain) }
+        Listings {
+            count: || [("TcpExtTCPTimeouts".to_owned(), 1)].into(),
+            ..Listings::new(explain)
+        }
     }
 
     #[test]
@@ -159,7 +198,13 @@ mod tests {
         let socket = subflow(1, [192, 0, 2, 1].into(), 1);
         for at in (0..20).step_by(2).map(S) {
             let plain = vec![socket.clone(); if at == S(18) { MOST_SOCKETS + 1 } else { 3 }];
-            kept.keep(at, Some(Listing { plain, ..Listing::default() }));
+            kept.keep(
+                at,
+                Some(Listing {
+                    plain,
+                    ..Listing::default()
+                }),
+            );
         }
         assert_eq!(kept.explain(S(18), &status), None);
     }

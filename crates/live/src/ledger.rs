@@ -1,12 +1,12 @@
 //! Bytes and joules by interface and day, and their sums over a period.
 //!
-//! A wrong clock loses no count. Days of this boot are kept apart from earlier days: the time since the boot
-//! is known, so they move together when the clock is set ([`Ledger::shift`]), and yesterday's traffic stays
-//! yesterday's. A period includes the days noted after today. The number of days is limited, not their age,
-//! so a day far in the future does not erase the past.
+//! A wrong clock loses no count. Days of this boot are kept apart from earlier days: the time since
+//! the boot is known, so they move together when the clock is set ([`Ledger::shift`]), and
+//! yesterday's traffic stays yesterday's. A period includes the days noted after today. The number
+//! of days is limited, not their age, so a day far in the future does not erase the past.
 //!
-//! Traffic that passed while no daemon ran counts for the day of the next poll, if the counters still show
-//! it: the kernel's counters start at 0 with each device and each boot.
+//! Traffic that passed while no daemon ran counts for the day of the next poll, if the counters
+//! still show it: the kernel's counters start at 0 with each device and each boot.
 
 use joulepath_model::calendar::Day;
 use std::collections::BTreeMap;
@@ -76,7 +76,8 @@ impl Account {
     fn add(&mut self, sum: Sum, today: Day) {
         self.recent.entry(today.0).or_default().add(sum);
         while self.days.len() + self.recent.len() > KEPT_DAYS {
-            let oldest = |days: &BTreeMap<i64, Sum>| days.keys().next().copied().unwrap_or(i64::MAX);
+            let oldest =
+                |days: &BTreeMap<i64, Sum>| days.keys().next().copied().unwrap_or(i64::MAX);
             let is_settled = oldest(&self.days) <= oldest(&self.recent);
             if is_settled {
                 self.days.pop_first()
@@ -88,7 +89,10 @@ impl Account {
 
     fn since(&self, first: Day) -> Sum {
         let mut sum = Sum::default();
-        let all = self.days.range(first.0..).chain(self.recent.range(first.0..));
+        let all = self
+            .days
+            .range(first.0..)
+            .chain(self.recent.range(first.0..));
         all.for_each(|(_, day)| sum.add(*day));
         sum
     }
@@ -101,7 +105,10 @@ impl Account {
 
     fn shift(&mut self, by_days: i64) {
         let recent = std::mem::take(&mut self.recent);
-        self.recent = recent.into_iter().map(|(day, sum)| (day.saturating_add(by_days), sum)).collect();
+        self.recent = recent
+            .into_iter()
+            .map(|(day, sum)| (day.saturating_add(by_days), sum))
+            .collect();
     }
 
     fn fold(&mut self, today: Day) {
@@ -118,8 +125,8 @@ pub struct Ledger {
     /// Energy from a whole-machine meter; no bytes.
     #[serde(default)]
     machine: Account,
-    /// Bytes of MPTCP connections, and the energy that their radios would have used besides if all had been
-    /// awake.
+    /// Bytes of MPTCP connections, and the energy that their radios would have used besides if all
+    /// had been awake.
     #[serde(default)]
     mptcp: Account,
     /// Interfaces whose hard quota is used up: the first day of the period, and the quota, bytes.
@@ -137,11 +144,14 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Starts counting in boot `boot`; counts of earlier boots keep their days. Returns the last trusted
-    /// time; `None` if the ledger is empty.
+    /// Starts counting in boot `boot`; counts of earlier boots keep their days. Returns the last
+    /// trusted time; `None` if the ledger is empty.
     pub(crate) fn resume(&mut self, boot: &str) -> Option<Anchor> {
         for (day, joules) in std::mem::take(&mut self.measured_j) {
-            let sum = Sum { joules: Some(joules), ..Sum::default() };
+            let sum = Sum {
+                joules: Some(joules),
+                ..Sum::default()
+            };
             self.machine.days.entry(day).or_default().add(sum);
         }
         let of_older = (self.latest > 0).then(|| Anchor::of_day(Day(self.latest)));
@@ -167,10 +177,13 @@ impl Ledger {
         self.all().for_each(|account| account.fold(today));
     }
 
-    /// True if the last reading is of the same device in the same boot: traffic since then can be recovered
-    /// from the kernel's counters.
+    /// True if the last reading is of the same device in the same boot: traffic since then can be
+    /// recovered from the kernel's counters.
     pub(crate) fn is_based_on(&self, interface: &str, reading: &Reading) -> bool {
-        let last = self.accounts.get(interface).and_then(|account| account.last.as_ref());
+        let last = self
+            .accounts
+            .get(interface)
+            .and_then(|account| account.last.as_ref());
         last.is_some_and(|last| (&last.boot, last.device) == (&reading.boot, reading.device))
     }
 
@@ -191,13 +204,25 @@ impl Ledger {
     /// Adds modelled energy to today.
     pub fn spend(&mut self, interface: &str, joules: f64, today: Day) {
         if let Some(account) = self.accounts.get_mut(interface) {
-            account.add(Sum { joules: Some(joules), ..Sum::default() }, today);
+            account.add(
+                Sum {
+                    joules: Some(joules),
+                    ..Sum::default()
+                },
+                today,
+            );
         }
     }
 
     /// Adds measured energy of the machine to today.
     pub fn measure(&mut self, joules: f64, today: Day) {
-        self.machine.add(Sum { joules: Some(joules), ..Sum::default() }, today);
+        self.machine.add(
+            Sum {
+                joules: Some(joules),
+                ..Sum::default()
+            },
+            today,
+        );
     }
 
     /// Adds bytes of MPTCP connections, and spared energy, to today.
@@ -215,8 +240,8 @@ impl Ledger {
         self.machine.since(first).joules
     }
 
-    /// Notes that the hard quota of an interface is used up in the period that began on `first`. Returns true
-    /// if that is new.
+    /// Notes that the hard quota of an interface is used up in the period that began on `first`.
+    /// Returns true if that is new.
     pub fn close(&mut self, interface: &str, first: Day, hard: u64) -> bool {
         self.closed.insert(interface.to_owned(), (first.0, hard)) != Some((first.0, hard))
     }
@@ -228,34 +253,57 @@ impl Ledger {
 
     /// Traffic of an interface since `first`.
     pub fn since(&self, interface: &str, first: Day) -> Sum {
-        self.accounts.get(interface).map(|account| account.since(first)).unwrap_or_default()
+        self.accounts
+            .get(interface)
+            .map(|account| account.since(first))
+            .unwrap_or_default()
     }
 
     fn all(&mut self) -> impl Iterator<Item = &mut Account> {
-        self.accounts.values_mut().chain([&mut self.machine, &mut self.mptcp])
+        self.accounts
+            .values_mut()
+            .chain([&mut self.machine, &mut self.mptcp])
     }
 
     fn forget_the_oldest(&mut self) {
         while self.accounts.len() > MOST_INTERFACES {
             let last_used = |account: &Account| {
-                account.days.keys().next_back().max(account.recent.keys().next_back()).copied()
+                account
+                    .days
+                    .keys()
+                    .next_back()
+                    .max(account.recent.keys().next_back())
+                    .copied()
             };
-            let oldest = self.accounts.iter().min_by_key(|(_, account)| last_used(account));
-            let Some(oldest) = oldest.map(|(name, _)| name.clone()) else { return };
+            let oldest = self
+                .accounts
+                .iter()
+                .min_by_key(|(_, account)| last_used(account));
+            let Some(oldest) = oldest.map(|(name, _)| name.clone()) else {
+                return;
+            };
             self.accounts.remove(&oldest);
         }
     }
 }
 
-/// Traffic between two readings. A new device, or one whose counters were reset, carried at least what its
-/// counters show.
+/// Traffic between two readings. A new device, or one whose counters were reset, carried at least
+/// what its counters show.
 fn since(last: &Reading, now: &Reading) -> Sum {
     let is_same = last.boot == now.boot
         && last.device == now.device
         && now.received_bytes >= last.received_bytes
         && now.sent_bytes >= last.sent_bytes;
-    let (received, sent) = if is_same { (last.received_bytes, last.sent_bytes) } else { (0, 0) };
-    Sum { received_bytes: now.received_bytes - received, sent_bytes: now.sent_bytes - sent, joules: None }
+    let (received, sent) = if is_same {
+        (last.received_bytes, last.sent_bytes)
+    } else {
+        (0, 0)
+    };
+    Sum {
+        received_bytes: now.received_bytes - received,
+        sent_bytes: now.sent_bytes - sent,
+        joules: None,
+    }
 }
 
 #[cfg(test)]
@@ -265,7 +313,12 @@ mod tests {
     const TODAY: Day = Day(20_780);
 
     fn reading(boot: &str, device: u32, received_bytes: u64) -> Reading {
-        Reading { boot: boot.into(), device, received_bytes, sent_bytes: 0 }
+        Reading {
+            boot: boot.into(),
+            device,
+            received_bytes,
+            sent_bytes: 0,
+        }
     }
 
     #[test]
@@ -273,11 +326,17 @@ mod tests {
         let mut ledger = Ledger::default();
         // Nothing is counted before the first poll.
         assert_eq!(ledger.read("lte", reading("a", 3, 1000), TODAY).bytes(), 0);
-        assert_eq!(ledger.read("lte", reading("a", 3, 1500), TODAY).bytes(), 500);
+        assert_eq!(
+            ledger.read("lte", reading("a", 3, 1500), TODAY).bytes(),
+            500
+        );
         // Restart: traffic in the meantime counts.
         let text = serde_json::to_string(&ledger).unwrap();
         let mut ledger: Ledger = serde_json::from_str(&text).unwrap();
-        assert_eq!(ledger.read("lte", reading("a", 3, 1700), TODAY).bytes(), 200);
+        assert_eq!(
+            ledger.read("lte", reading("a", 3, 1700), TODAY).bytes(),
+            200
+        );
         // The modem was replugged and is a new device; then the machine boots.
         assert_eq!(ledger.read("lte", reading("a", 9, 30), TODAY).bytes(), 30);
         assert_eq!(ledger.read("lte", reading("b", 9, 50), TODAY).bytes(), 50);
@@ -296,13 +355,19 @@ mod tests {
         ledger.read("lte", reading("a", 3, 0), TODAY);
         ledger.read("lte", reading("a", 3, 100), TODAY);
         ledger.read("lte", reading("a", 3, 107), Day(TODAY.0 + 1));
-        assert_eq!((used(&ledger, TODAY.0 + 1), used(&ledger, TODAY.0)), (7, 107));
+        assert_eq!(
+            (used(&ledger, TODAY.0 + 1), used(&ledger, TODAY.0)),
+            (7, 107)
+        );
     }
 
     #[test]
     fn setting_the_clock_there_and_back_changes_no_day() {
         for by in [100, -100] {
-            let mut ledger = Ledger { clock: Some(Anchor::of_day(TODAY)), ..Ledger::default() };
+            let mut ledger = Ledger {
+                clock: Some(Anchor::of_day(TODAY)),
+                ..Ledger::default()
+            };
             let mut carried = 0;
             let mut carry = |ledger: &mut Ledger, bytes, day| {
                 carried += bytes;
@@ -315,15 +380,18 @@ mod tests {
             ledger.resume("b");
             carry(&mut ledger, 1, TODAY.0);
             carry(&mut ledger, 1, TODAY.0 + 1);
-            let before: Vec<u64> =
-                (0..KEPT_DAYS as i64 - 5).map(|ago| used(&ledger, TODAY.0 - ago)).collect();
+            let before: Vec<u64> = (0..KEPT_DAYS as i64 - 5)
+                .map(|ago| used(&ledger, TODAY.0 - ago))
+                .collect();
             assert_eq!(before[..3], [12, 22, 32]);
             ledger.shift(by);
             ledger.measure(1.0, Day(TODAY.0 + by));
             // The age of this boot's traffic is unchanged.
             assert!(used(&ledger, TODAY.0 + by) >= 2);
             ledger.shift(-by);
-            let after: Vec<u64> = (0..KEPT_DAYS as i64 - 5).map(|ago| used(&ledger, TODAY.0 - ago)).collect();
+            let after: Vec<u64> = (0..KEPT_DAYS as i64 - 5)
+                .map(|ago| used(&ledger, TODAY.0 - ago))
+                .collect();
             assert_eq!(before, after);
         }
     }
@@ -338,7 +406,10 @@ mod tests {
         ledger.read("lte", reading("b", 3, 7), TODAY);
         assert_eq!(used(&ledger, TODAY.0), 107);
         ledger.fold(TODAY);
-        assert_eq!((used(&ledger, TODAY.0), used(&ledger, TODAY.0 + 1)), (107, 0));
+        assert_eq!(
+            (used(&ledger, TODAY.0), used(&ledger, TODAY.0 + 1)),
+            (107, 0)
+        );
     }
 
     #[test]

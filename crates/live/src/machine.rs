@@ -25,7 +25,9 @@ use crate::mute::{self, Ask, Told};
 use crate::pace::{Pace, Seen};
 use crate::refusals::{Ear, Refusals};
 use crate::roaming::Roaming;
-use crate::snapshot::{Battery, Families, Interface, Place, STALE, Snapshot, Strength, StrengthSource};
+use crate::snapshot::{
+    Battery, Families, Interface, Place, STALE, Snapshot, Strength, StrengthSource,
+};
 use crate::still::Still;
 
 /// `RT_TABLE_MAIN`.
@@ -143,7 +145,8 @@ impl Machine {
         Ok(Machine {
             manager,
             most_endpoints,
-            has_laminar: Version::running().is_some_and(|running| running >= Endpoint::LAMINAR_SINCE),
+            has_laminar: Version::running()
+                .is_some_and(|running| running >= Endpoint::LAMINAR_SINCE),
             monitor: Monitor::open()?,
             routing: Routing::open()?,
             diag: Diag::open()?,
@@ -195,7 +198,10 @@ impl Machine {
         config: &LiveConfig,
         listing: Option<&Listing>,
     ) -> Result<()> {
-        let mut kernel = Kernel { routing: &mut self.routing, manager: self.manager.as_mut() };
+        let mut kernel = Kernel {
+            routing: &mut self.routing,
+            manager: self.manager.as_mut(),
+        };
         guard.observe(config, self.monitor.view(), listing, &mut kernel)
     }
 
@@ -225,12 +231,16 @@ impl Machine {
         if let Some(ear) = &mut self.ear {
             ear.hear(now)?;
         }
-        self.roaming.observe(now, self.monitor.view().links.values(), &self.wifi_clients);
+        self.roaming
+            .observe(now, self.monitor.view().links.values(), &self.wifi_clients);
         self.identify(now);
         let counters: BTreeMap<u32, Counters> = self.routing.counters()?.into_iter().collect();
         let view = self.monitor.view();
         let links: Vec<&Link> = view.links.values().filter(|link| !link.loopback).collect();
-        let addresses: Vec<Vec<IpAddr>> = links.iter().map(|link| all_addresses(view, link.index)).collect();
+        let addresses: Vec<Vec<IpAddr>> = links
+            .iter()
+            .map(|link| all_addresses(view, link.index))
+            .collect();
         let looked: Vec<Looked> = links
             .iter()
             .zip(&addresses)
@@ -242,10 +252,9 @@ impl Machine {
             })
             .collect();
         let mut measured = self.measurer.count_all(now, &looked);
-        let known = self
-            .starts
-            .take()
-            .filter(|(at, _)| !seen(measured.values()).passed && now.saturating_sub(*at) < ASK_AGAIN);
+        let known = self.starts.take().filter(|(at, _)| {
+            !seen(measured.values()).passed && now.saturating_sub(*at) < ASK_AGAIN
+        });
         let asked = || Ok((now, foreign::starts(&mut |flow| self.routing.lookup(flow))?));
         let (at, starts) = known.map_or_else(asked, Ok)?;
         self.starts = Some((at, starts.clone()));
@@ -257,10 +266,17 @@ impl Machine {
             let listing = self.diag.list()?;
             let none = Refusals::default();
             let refusals = self.ear.as_ref().map_or(&none, |ear| &ear.refusals);
-            measured = self.measurer.list(&looked, &owners(view, &starts), &listing, refusals, measured);
+            measured = self.measurer.list(
+                &looked,
+                &owners(view, &starts),
+                &listing,
+                refusals,
+                measured,
+            );
             self.counted = counted(&listing);
             self.families = families(&listing);
-            self.pace.listed(now, Nanos(thread_cpu_ns().saturating_sub(begun)));
+            self.pace
+                .listed(now, Nanos(thread_cpu_ns().saturating_sub(begun)));
             Some(listing)
         } else {
             self.measurer.recall(&mut measured);
@@ -269,24 +285,41 @@ impl Machine {
         let mut asked = mute::paths(view, &looked, &measured);
         if let Some(listing) = &listing {
             let owners = owners(view, &starts);
-            let places = Places { all: &looked, owners: &owners };
+            let places = Places {
+                all: &looked,
+                owners: &owners,
+            };
             mute::sockets(now, listing, view, places, &mut asked);
         }
         if asked.iter().any(|one| self.answers.doubts(one)) {
-            mute::routers(view, &self.routing.neighbours().unwrap_or_default(), &mut asked);
+            mute::routers(
+                view,
+                &self.routing.neighbours().unwrap_or_default(),
+                &mut asked,
+            );
         }
         let answers = self.answers.observe(now, &asked);
-        let counters = looked.iter().filter_map(|one| Some((one.name.to_owned(), one.counters?))).collect();
-        let mut interfaces: Vec<Interface> =
-            links.iter().map(|link| interface(view, link, &starts, measured.get(&link.name))).collect();
+        let counters = looked
+            .iter()
+            .filter_map(|one| Some((one.name.to_owned(), one.counters?)))
+            .collect();
+        let mut interfaces: Vec<Interface> = links
+            .iter()
+            .map(|link| interface(view, link, &starts, measured.get(&link.name)))
+            .collect();
         for interface in interfaces.iter_mut().filter(|one| one.usable) {
             if self.wifi_clients.contains(&interface.index) {
-                interface.strength =
-                    self.wireless.as_mut().and_then(|all| wifi_strength(all, interface.index));
+                interface.strength = self
+                    .wireless
+                    .as_mut()
+                    .and_then(|all| wifi_strength(all, interface.index));
             }
         }
         let roaming: Vec<u32> = self.roaming.now().collect();
-        for interface in interfaces.iter_mut().filter(|one| roaming.contains(&one.index)) {
+        for interface in interfaces
+            .iter_mut()
+            .filter(|one| roaming.contains(&one.index))
+        {
             interface.usable = true;
         }
         for interface in &mut interfaces {
@@ -332,16 +365,20 @@ impl Asked for Kernel<'_> {
 
     fn is_of_kernel(&mut self, token: Token) -> bool {
         // A kernel that cannot answer has only its own path manager.
-        self.manager.as_mut().is_none_or(|all| all.is_steerable(token).ok() != Some(Some(true)))
+        self.manager
+            .as_mut()
+            .is_none_or(|all| all.is_steerable(token).ok() != Some(Some(true)))
     }
 }
 
 impl Machine {
-    /// Asks the first router of a path for a sign of life: by ARP or a neighbour solicitation, if the kernel
-    /// knows its hardware address, and by a packet that goes no farther. Errors are the path's silence.
+    /// Asks the first router of a path for a sign of life: by ARP or a neighbour solicitation, if
+    /// the kernel knows its hardware address, and by a packet that goes no farther. Errors are the
+    /// path's silence.
     pub(crate) fn ask(&mut self, ask: Ask) {
         let view = self.monitor.view();
-        let router = routers(view, ask.device).find(|router| router.is_ipv4() == ask.towards.is_ipv4());
+        let router =
+            routers(view, ask.device).find(|router| router.is_ipv4() == ask.towards.is_ipv4());
         if let Some(router) = router {
             let _ = self.routing.probe_neighbour(ask.device, router);
         }
@@ -357,20 +394,37 @@ impl Machine {
                 && !self.places.contains_key(&link.name)
         });
         let every = if lacks { IDENTIFY_SOON } else { IDENTIFY };
-        if self.identified.is_some_and(|at| now.saturating_sub(at) < every) {
+        if self
+            .identified
+            .is_some_and(|at| now.saturating_sub(at) < every)
+        {
             return;
         }
         self.identified = Some(now);
         // A network that cannot be identified is unknown.
         let neighbours = self.routing.neighbours().unwrap_or_default();
-        let wireless = self.wireless.as_mut().and_then(|wireless| wireless.links().ok()).unwrap_or_default();
+        let wireless = self
+            .wireless
+            .as_mut()
+            .and_then(|wireless| wireless.links().ok())
+            .unwrap_or_default();
         let mut places = places(view, &neighbours, &wireless);
-        for link in self.roaming.now().filter_map(|index| view.links.get(&index)) {
+        for link in self
+            .roaming
+            .now()
+            .filter_map(|index| view.links.get(&index))
+        {
             if let Some(before) = self.places.get(&link.name) {
-                places.entry(link.name.clone()).or_insert_with(|| before.clone());
+                places
+                    .entry(link.name.clone())
+                    .or_insert_with(|| before.clone());
             }
         }
-        self.wifi_clients = wireless.iter().filter(|one| one.is_client).map(|one| one.device).collect();
+        self.wifi_clients = wireless
+            .iter()
+            .filter(|one| one.is_client)
+            .map(|one| one.device)
+            .collect();
         for (name, before) in &self.places {
             if places.get(name).is_some_and(|place| place != before) {
                 self.measurer.forget_capacity(name);
@@ -380,8 +434,13 @@ impl Machine {
     }
 }
 
-/// The networks of interfaces: the SSID, or the hardware address of the router. Absent if there is neither.
-fn places(view: &View, neighbours: &[Neighbour], wireless: &[WirelessLink]) -> BTreeMap<String, Place> {
+/// The networks of interfaces: the SSID, or the hardware address of the router. Absent if there is
+/// neither.
+fn places(
+    view: &View,
+    neighbours: &[Neighbour],
+    wireless: &[WirelessLink],
+) -> BTreeMap<String, Place> {
     let place = |link: &Link| {
         if let Some(wireless) = wireless.iter().find(|one| one.device == link.index) {
             let name = String::from_utf8_lossy(wireless.ssid.as_ref()?).into_owned();
@@ -389,31 +448,49 @@ fn places(view: &View, neighbours: &[Neighbour], wireless: &[WirelessLink]) -> B
         }
         let of = |router: IpAddr| {
             let of = |one: &&Neighbour| (one.device, one.address) == (link.index, router);
-            neighbours.iter().find(of).filter(|one| !one.hardware.is_empty())
+            neighbours
+                .iter()
+                .find(of)
+                .filter(|one| !one.hardware.is_empty())
         };
         let hardware = &routers(view, link.index).find_map(of)?.hardware;
         let bytes: Vec<String> = hardware.iter().map(|byte| format!("{byte:02x}")).collect();
-        Some(Place { kind: "ethernet", name: bytes.join(":") })
+        Some(Place {
+            kind: "ethernet",
+            name: bytes.join(":"),
+        })
     };
-    let usable = view.links.values().filter(|link| !link.loopback && link.is_usable());
-    usable.filter_map(|link| Some((link.name.clone(), place(link)?))).collect()
+    let usable = view
+        .links
+        .values()
+        .filter(|link| !link.loopback && link.is_usable());
+    usable
+        .filter_map(|link| Some((link.name.clone(), place(link)?)))
+        .collect()
 }
 
 /// The signal of a WiFi client's access point; `None` if it cannot be read, or is too old.
 fn wifi_strength(wireless: &mut Wireless, device: u32) -> Option<Strength> {
     let signal = wireless.signal(device).ok()??;
     let age = Nanos::from_secs_f64(signal.age.as_secs_f64());
-    let strength = Strength { dbm: signal.dbm.into(), age, source: StrengthSource::Nl80211 };
+    let strength = Strength {
+        dbm: signal.dbm.into(),
+        age,
+        source: StrengthSource::Nl80211,
+    };
     (age < STALE).then_some(strength)
 }
 
 /// Routers of the default routes through a device.
 pub(crate) fn routers(view: &View, device: u32) -> impl Iterator<Item = IpAddr> {
-    let routes = [true, false]
-        .into_iter()
-        .flat_map(move |v4| view.routes.iter().filter(move |route| is_default(route, device, v4)));
+    let routes = [true, false].into_iter().flat_map(move |v4| {
+        view.routes
+            .iter()
+            .filter(move |route| is_default(route, device, v4))
+    });
     let hops = routes.flat_map(|route| &route.hops);
-    hops.filter(move |hop| hop.device == Some(device)).filter_map(|hop| hop.gateway)
+    hops.filter(move |hop| hop.device == Some(device))
+        .filter_map(|hop| hop.gateway)
 }
 
 /// Readable when notifications wait.
@@ -423,8 +500,8 @@ impl AsFd for Machine {
     }
 }
 
-/// Interface index of every address, including loopback. If several devices share an address, it belongs to
-/// the device through which the kernel sends its packets.
+/// Interface index of every address, including loopback. If several devices share an address, it
+/// belongs to the device through which the kernel sends its packets.
 fn owners(view: &View, starts: &Starts) -> BTreeMap<IpAddr, u32> {
     let mut owners = BTreeMap::new();
     for one in &view.addresses {
@@ -447,7 +524,10 @@ fn seen<'a>(all: impl Iterator<Item = &'a Measured>) -> Seen {
 }
 
 fn counted(listing: &Listing) -> Counted {
-    let fallen_back = listing.connections.iter().filter(|connection| connection.info.fallback);
+    let fallen_back = listing
+        .connections
+        .iter()
+        .filter(|connection| connection.info.fallback);
     // Other states are about to begin or to end.
     let counts = |socket: &&TcpSocket| {
         socket.state == TcpState::Established && !socket.remote.ip().to_canonical().is_loopback()
@@ -460,18 +540,33 @@ fn counted(listing: &Listing) -> Counted {
 }
 
 fn families(listing: &Listing) -> Families {
-    let all = listing.connections.iter().filter(|connection| !connection.info.fallback);
-    let v4 = all.clone().filter(|one| one.remote.ip().to_canonical().is_ipv4()).count();
-    Families { v4, v6: all.count() - v4 }
+    let all = listing
+        .connections
+        .iter()
+        .filter(|connection| !connection.info.fallback);
+    let v4 = all
+        .clone()
+        .filter(|one| one.remote.ip().to_canonical().is_ipv4())
+        .count();
+    Families {
+        v4,
+        v6: all.count() - v4,
+    }
 }
 
 fn all_addresses(view: &View, device: u32) -> Vec<IpAddr> {
-    view.addresses.iter().filter(|one| one.device == device).map(|one| one.address).collect()
+    view.addresses
+        .iter()
+        .filter(|one| one.device == device)
+        .map(|one| one.address)
+        .collect()
 }
 
 /// True if some table has a default route of the family through `device`.
 pub(crate) fn is_routed(view: &View, device: u32, v4: bool) -> bool {
-    view.routes.iter().any(|route| is_default(route, device, v4))
+    view.routes
+        .iter()
+        .any(|route| is_default(route, device, v4))
 }
 
 fn is_default(route: &Route, device: u32, v4: bool) -> bool {
@@ -487,16 +582,21 @@ fn is_first(starts: &Starts, device: u32) -> bool {
     starts.iter().any(|devices| devices.contains(&device))
 }
 
-/// Source address named by the device's default route of a family. The main table precedes others, then the
-/// smallest metric wins.
+/// Source address named by the device's default route of a family. The main table precedes others,
+/// then the smallest metric wins.
 fn preferred_source(view: &View, device: u32, v4: bool) -> Option<IpAddr> {
-    let routes = view.routes.iter().filter(|route| is_default(route, device, v4) && route.source.is_some());
-    routes.min_by_key(|route| (route.table != MAIN_TABLE, route.priority))?.source
+    let routes = view
+        .routes
+        .iter()
+        .filter(|route| is_default(route, device, v4) && route.source.is_some());
+    routes
+        .min_by_key(|route| (route.table != MAIN_TABLE, route.priority))?
+        .source
 }
 
-/// Addresses that can become endpoints. For each routed family: the source named by its default route, or
-/// else the first address that is not temporary. Without any route, the addresses of both families and
-/// `false`, which tells this device from one without addresses.
+/// Addresses that can become endpoints. For each routed family: the source named by its default
+/// route, or else the first address that is not temporary. Without any route, the addresses of both
+/// families and `false`, which tells this device from one without addresses.
 fn endpoint_addresses(view: &View, device: u32) -> (bool, Vec<IpAddr>) {
     let usable = |v4: bool| {
         let all = view.addresses.iter().filter(|one| {
@@ -508,13 +608,18 @@ fn endpoint_addresses(view: &View, device: u32) -> (bool, Vec<IpAddr>) {
         });
         let preferred = preferred_source(view, device, v4);
         let named = all.clone().find(|one| Some(one.address) == preferred);
-        named.or_else(|| all.clone().find(|one| !one.temporary)).map(|one| one.address)
+        named
+            .or_else(|| all.clone().find(|one| !one.temporary))
+            .map(|one| one.address)
     };
     let routed = [true, false].map(|v4| usable(v4).filter(|_| is_routed(view, device, v4)));
     if routed.iter().any(Option::is_some) {
         return (true, routed.into_iter().flatten().collect());
     }
-    (false, [true, false].into_iter().filter_map(usable).collect())
+    (
+        false,
+        [true, false].into_iter().filter_map(usable).collect(),
+    )
 }
 
 fn interface(view: &View, link: &Link, starts: &Starts, measured: Option<&Measured>) -> Interface {
@@ -579,26 +684,57 @@ mod tests {
         ];
         // Orphans are subflows.
         let orphans = vec![socket("203.0.113.1:80", TcpState::Established)];
-        let listing = Listing { plain, orphans, ..Listing::default() };
-        assert_eq!(counted(&listing), Counted { mptcp: 0, fallen_back: 0, plain: 2 });
+        let listing = Listing {
+            plain,
+            orphans,
+            ..Listing::default()
+        };
+        assert_eq!(
+            counted(&listing),
+            Counted {
+                mptcp: 0,
+                fallen_back: 0,
+                plain: 2
+            }
+        );
     }
 
     #[test]
     fn each_routed_family_uses_its_first_permanent_address() {
         let mut view = View::default();
         view.addresses.insert(address(2, "192.0.2.7"));
-        view.addresses.insert(Address { temporary: true, ..address(2, "192.0.2.5") });
+        view.addresses.insert(Address {
+            temporary: true,
+            ..address(2, "192.0.2.5")
+        });
         view.addresses.insert(address(2, "2001:db8::7"));
-        view.addresses.insert(Address { tentative: true, ..address(2, "2001:db8::3") });
-        view.addresses.insert(Address { scope: Scope::Link, ..address(2, "fe80::1") });
+        view.addresses.insert(Address {
+            tentative: true,
+            ..address(2, "2001:db8::3")
+        });
+        view.addresses.insert(Address {
+            scope: Scope::Link,
+            ..address(2, "fe80::1")
+        });
         view.addresses.insert(address(3, "192.0.2.1"));
-        let ips = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<IpAddr>>();
-        assert_eq!(endpoint_addresses(&view, 2), (false, ips(&["192.0.2.7", "2001:db8::7"])));
+        let ips = |texts: &[&str]| {
+            texts
+                .iter()
+                .map(|text| text.parse().unwrap())
+                .collect::<Vec<IpAddr>>()
+        };
+        assert_eq!(
+            endpoint_addresses(&view, 2),
+            (false, ips(&["192.0.2.7", "2001:db8::7"]))
+        );
         let all_v4 = Prefix::all_like("192.0.2.1".parse().unwrap());
         let via = |device| Route::via(all_v4, "192.0.2.254".parse().unwrap(), device);
         view.routes.insert(via(3));
         assert!(!endpoint_addresses(&view, 2).0);
-        view.routes.insert(Route { table: 102, ..via(2) });
+        view.routes.insert(Route {
+            table: 102,
+            ..via(2)
+        });
         assert_eq!(endpoint_addresses(&view, 2), (true, ips(&["192.0.2.7"])));
         assert_eq!(endpoint_addresses(&view, 9), (false, vec![]));
     }
@@ -618,28 +754,52 @@ mod tests {
         };
         view.routes.insert(via("192.168.9.1", None, 0, 102));
         view.routes.insert(via("2001:db8::ff", None, 0, 102));
-        assert_eq!(endpoint_addresses(&view, 2).1, [ip("10.0.0.5"), ip("2001:db8::1")]);
-        view.routes.insert(via("192.168.9.1", Some("192.168.9.50"), 100, MAIN_TABLE));
-        view.routes.insert(via("192.168.9.1", Some("10.0.0.5"), 0, 102));
-        view.routes.insert(via("2001:db8::ff", Some("2001:db8::9"), 0, 103));
-        assert_eq!(endpoint_addresses(&view, 2).1, [ip("192.168.9.50"), ip("2001:db8::9")]);
+        assert_eq!(
+            endpoint_addresses(&view, 2).1,
+            [ip("10.0.0.5"), ip("2001:db8::1")]
+        );
+        view.routes
+            .insert(via("192.168.9.1", Some("192.168.9.50"), 100, MAIN_TABLE));
+        view.routes
+            .insert(via("192.168.9.1", Some("10.0.0.5"), 0, 102));
+        view.routes
+            .insert(via("2001:db8::ff", Some("2001:db8::9"), 0, 103));
+        assert_eq!(
+            endpoint_addresses(&view, 2).1,
+            [ip("192.168.9.50"), ip("2001:db8::9")]
+        );
         // An address that was removed from the interface cannot be used.
         view.addresses.remove(&address(2, "192.168.9.50"));
-        assert_eq!(endpoint_addresses(&view, 2).1, [ip("10.0.0.5"), ip("2001:db8::9")]);
+        assert_eq!(
+            endpoint_addresses(&view, 2).1,
+            [ip("10.0.0.5"), ip("2001:db8::9")]
+        );
     }
 
     #[test]
     fn a_network_is_its_ssid_or_its_routers_hardware_address() {
         let mut view = View::default();
-        for (index, name, carrier) in
-            [(2, "wlan0", true), (3, "eth0", true), (4, "ppp0", true), (5, "eth1", false)]
-        {
-            view.links.insert(index, crate::samples::link(index, name, carrier));
+        for (index, name, carrier) in [
+            (2, "wlan0", true),
+            (3, "eth0", true),
+            (4, "ppp0", true),
+            (5, "eth1", false),
+        ] {
+            view.links
+                .insert(index, crate::samples::link(index, name, carrier));
         }
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
         let all = Prefix::all_like(ip("192.0.2.1"));
-        for (index, router) in [(2, "192.0.2.1"), (3, "192.0.2.1"), (4, "10.0.0.1"), (5, "192.0.2.1")] {
-            view.routes.insert(Route { table: 100 + index, ..Route::via(all, ip(router), index) });
+        for (index, router) in [
+            (2, "192.0.2.1"),
+            (3, "192.0.2.1"),
+            (4, "10.0.0.1"),
+            (5, "192.0.2.1"),
+        ] {
+            view.routes.insert(Route {
+                table: 100 + index,
+                ..Route::via(all, ip(router), index)
+            });
         }
         let router = |device| Neighbour {
             device,
@@ -649,12 +809,31 @@ mod tests {
         };
         let neighbours = [router(2), router(3), router(5)];
         let wifi = |ssid: Option<&str>| {
-            [WirelessLink { device: 2, ssid: ssid.map(|ssid| ssid.as_bytes().to_vec()), is_client: true }]
+            [WirelessLink {
+                device: 2,
+                ssid: ssid.map(|ssid| ssid.as_bytes().to_vec()),
+                is_client: true,
+            }]
         };
-        let router = ("eth0".to_owned(), Place { kind: "ethernet", name: "02:00:00:00:00:fe".into() });
-        let home = ("wlan0".to_owned(), Place { kind: "wifi", name: "home".into() });
+        let router = (
+            "eth0".to_owned(),
+            Place {
+                kind: "ethernet",
+                name: "02:00:00:00:00:fe".into(),
+            },
+        );
+        let home = (
+            "wlan0".to_owned(),
+            Place {
+                kind: "wifi",
+                name: "home".into(),
+            },
+        );
         // A modem's point-to-point link has no hardware address; eth1 has no carrier.
-        assert_eq!(places(&view, &neighbours, &wifi(Some("home"))), [router.clone(), home].into());
+        assert_eq!(
+            places(&view, &neighbours, &wifi(Some("home"))),
+            [router.clone(), home].into()
+        );
         // A WiFi interface between networks has none, although it still has its route.
         assert_eq!(places(&view, &neighbours, &wifi(None)), [router].into());
         assert_eq!(places(&view, &[], &wifi(None)), BTreeMap::new());

@@ -1,7 +1,7 @@
 //! Traffic and capacity of interfaces, from counters and from the subflows of connections.
 //!
-//! The capacity of an idle path cannot be measured. The highest rate seen stands for it and decays slowly.
-//! The delivery rate of subflows that are not limited by the application counts at once.
+//! The capacity of an idle path cannot be measured. The highest rate seen stands for it and decays
+//! slowly. The delivery rate of subflows that are not limited by the application counts at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -14,7 +14,8 @@ use joulepath_model::units::Nanos;
 use crate::placing::Passed;
 use crate::refusals::Refusals;
 
-/// Time after which half of the difference between the highest rate and the present one is forgotten.
+/// Time after which half of the difference between the highest rate and the present one is
+/// forgotten.
 const HALF_LIFE_S: f64 = 6.0 * 3600.0;
 /// Lower rates say nothing about a path's capacity, bit/s.
 const LEAST_CAPACITY_BPS: f64 = 100e3;
@@ -57,8 +58,8 @@ pub struct Measured {
     pub lost: usize,
     /// Time since the last packet arrived, if packets arrived steadily before.
     pub silent: Option<Nanos>,
-    /// True if the program of the connection that received last has not read all of it: it may have closed
-    /// its window, so that silence says nothing.
+    /// True if the program of the connection that received last has not read all of it: it may have
+    /// closed its window, so that silence says nothing.
     pub paused: bool,
     /// True if subflows wait in vain for an answer, and no subflow with data gets one.
     pub stalled: bool,
@@ -124,12 +125,15 @@ pub(crate) struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    /// The interface to which the subflow is bound, if that has the subflow's address; otherwise the owner of
-    /// the address.
+    /// The interface to which the subflow is bound, if that has the subflow's address; otherwise
+    /// the owner of the address.
     fn at(&self, subflow: &TcpSocket) -> Option<&'a Looked<'a>> {
         let address = subflow.local.ip().to_canonical();
         let with = |index: u32| self.all.iter().find(|one| one.device == index);
-        let bound = subflow.interface.and_then(with).filter(|one| one.addresses.contains(&address));
+        let bound = subflow
+            .interface
+            .and_then(with)
+            .filter(|one| one.addresses.contains(&address));
         bound.or_else(|| with(*self.owners.get(&address)?))
     }
 
@@ -155,8 +159,11 @@ impl<'a> Places<'a> {
 impl Measurer {
     /// Takes in counters of all interfaces. Returns measurements by name, without connections.
     pub fn count_all(&mut self, now: Nanos, all: &[Looked]) -> BTreeMap<String, Measured> {
-        self.last.retain(|_, last| now.saturating_sub(last.at) < FORGET);
-        all.iter().map(|one| (one.name.to_owned(), self.count(now, one))).collect()
+        self.last
+            .retain(|_, last| now.saturating_sub(last.at) < FORGET);
+        all.iter()
+            .map(|one| (one.name.to_owned(), self.count(now, one)))
+            .collect()
     }
 
     /// Adds the results of the last listing.
@@ -196,10 +203,18 @@ impl Measurer {
             }
             let unread = connection.memory.as_ref().is_some_and(is_full);
             for subflow in subflows(connection) {
-                let Some(name) = places.of(subflow) else { continue };
-                let Some(measured) = measured.get_mut(name) else { continue };
+                let Some(name) = places.of(subflow) else {
+                    continue;
+                };
+                let Some(measured) = measured.get_mut(name) else {
+                    continue;
+                };
                 take(measured, subflow);
-                if let Some(info) = subflow.info.as_ref().filter(|info| info.data_segments_in > 0) {
+                if let Some(info) = subflow
+                    .info
+                    .as_ref()
+                    .filter(|info| info.data_segments_in > 0)
+                {
                     let last = readers.entry(name).or_insert((u32::MAX, false));
                     *last = (*last).min((info.heard_ms, unread));
                 }
@@ -226,15 +241,23 @@ impl Measurer {
     }
 
     /// Counts connections that have lost their subflow on an interface.
-    fn count_lost(&mut self, listing: &Listing, places: Places, measured: &mut BTreeMap<String, Measured>) {
-        let stands =
-            |connection: &&Connection| connection.state == TcpState::Established && !connection.info.fallback;
+    fn count_lost(
+        &mut self,
+        listing: &Listing,
+        places: Places,
+        measured: &mut BTreeMap<String, Measured>,
+    ) {
+        let stands = |connection: &&Connection| {
+            connection.state == TcpState::Established && !connection.info.fallback
+        };
         let mut had = BTreeMap::new();
         for connection in listing.connections.iter().filter(stands) {
             let token = connection.info.token;
             let mut names = self.had.remove(&token).unwrap_or_default();
-            let opened_here =
-                connection.subflows.iter().any(|one| one.membership.is_some_and(|own| own.opened_locally));
+            let opened_here = connection
+                .subflows
+                .iter()
+                .any(|one| one.membership.is_some_and(|own| own.opened_locally));
             if opened_here && !names.is_empty() {
                 for name in places.beside(connection) {
                     if let Some(measured) = measured.get_mut(name)
@@ -268,32 +291,61 @@ impl Measurer {
     }
 
     fn count(&mut self, now: Nanos, one: &Looked) -> Measured {
-        let Some(counters) = one.counters else { return Measured::default() };
-        let last = self.last.get(one.name).filter(|last| last.device == one.device);
+        let Some(counters) = one.counters else {
+            return Measured::default();
+        };
+        let last = self
+            .last
+            .get(one.name)
+            .filter(|last| last.device == one.device);
         let (passed, seconds) = match last {
             None => (Passed::default(), 0.0),
-            Some(last) => (between(last.counters, counters), now.saturating_sub(last.at).as_secs_f64()),
+            Some(last) => (
+                between(last.counters, counters),
+                now.saturating_sub(last.at).as_secs_f64(),
+            ),
         };
-        let bps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 };
+        let bps = |bytes: u64| {
+            if seconds > 0.0 {
+                bytes as f64 * 8.0 / seconds
+            } else {
+                0.0
+            }
+        };
         let (received_bps, sent_bps) = (bps(passed.received_bytes), bps(passed.sent_bytes));
         let remembered = self.last.get(one.name);
-        let carried_bytes =
-            remembered.map_or(0, |last| last.carried_bytes) + passed.received_bytes + passed.sent_bytes;
-        let capacity_bps =
-            capacity(remembered.and_then(|last| last.capacity_bps), received_bps.max(sent_bps), seconds);
-        let received = last.is_none_or(|last| counters.received_packets != last.counters.received_packets);
+        let carried_bytes = remembered.map_or(0, |last| last.carried_bytes)
+            + passed.received_bytes
+            + passed.sent_bytes;
+        let capacity_bps = capacity(
+            remembered.and_then(|last| last.capacity_bps),
+            received_bps.max(sent_bps),
+            seconds,
+        );
+        let received =
+            last.is_none_or(|last| counters.received_packets != last.counters.received_packets);
         let (flowing, silent_since) = match last {
             Some(last) if !received && last.flowing >= FLOWING_LOOKS => {
                 (last.flowing, last.silent_since.or(Some(last.at)))
             }
-            Some(last) if received_bps >= LEAST_FLOW_BPS => ((last.flowing + 1).min(MOST_FLOWING), None),
+            Some(last) if received_bps >= LEAST_FLOW_BPS => {
+                ((last.flowing + 1).min(MOST_FLOWING), None)
+            }
             // The poll in which a flow ends sees a part of it.
             Some(last) if received => (last.flowing / 2, None),
             _ => (0, None),
         };
         let silent = silent_since.map(|since| now.saturating_sub(since));
         let device = one.device;
-        let last = Last { device, counters, at: now, carried_bytes, capacity_bps, flowing, silent_since };
+        let last = Last {
+            device,
+            counters,
+            at: now,
+            carried_bytes,
+            capacity_bps,
+            flowing,
+            silent_since,
+        };
         self.last.insert(one.name.to_owned(), last);
         Measured {
             passed,
@@ -352,7 +404,11 @@ fn with_connections(counted: Measured, known: &Measured) -> Measured {
         ..
     } = *known;
     let silent = counted.silent.filter(|_| !paused);
-    let capacity_bps = counted.capacity_bps.into_iter().chain(known.capacity_bps).reduce(f64::max);
+    let capacity_bps = counted
+        .capacity_bps
+        .into_iter()
+        .chain(known.capacity_bps)
+        .reduce(f64::max);
     Measured {
         subflows,
         backups,
@@ -380,7 +436,9 @@ fn capacity(remembered: Option<f64>, rate_bps: f64, seconds: f64) -> Option<f64>
         (Some(most), Some(seen)) if seen >= most => Some(seen),
         // An idle path says nothing about its capacity.
         (Some(most), None) => Some(most),
-        (Some(most), Some(seen)) => Some(seen + (most - seen) * 0.5_f64.powf(seconds / HALF_LIFE_S)),
+        (Some(most), Some(seen)) => {
+            Some(seen + (most - seen) * 0.5_f64.powf(seconds / HALF_LIFE_S))
+        }
     }
 }
 
@@ -396,7 +454,10 @@ pub(crate) fn between(last: Counters, now: Counters) -> Passed {
 }
 
 fn subflows(connection: &Connection) -> impl Iterator<Item = &TcpSocket> {
-    connection.subflows.iter().filter(|subflow| is_established(subflow))
+    connection
+        .subflows
+        .iter()
+        .filter(|subflow| is_established(subflow))
 }
 
 fn is_established(subflow: &TcpSocket) -> bool {
@@ -405,7 +466,10 @@ fn is_established(subflow: &TcpSocket) -> bool {
 
 /// True if its retransmissions get no answer.
 pub(crate) fn waits_in_vain(subflow: &TcpSocket) -> bool {
-    subflow.info.as_ref().is_some_and(|info| info.backoff >= STALLED_TIMEOUTS && info.unacked_packets > 0)
+    subflow
+        .info
+        .as_ref()
+        .is_some_and(|info| info.backoff >= STALLED_TIMEOUTS && info.unacked_packets > 0)
 }
 
 /// True during the handshake.
@@ -416,18 +480,27 @@ fn opens(subflow: &TcpSocket) -> bool {
 /// True if the connection has a subflow on the interface, or is opening one.
 fn has(connection: &Connection, places: Places, name: &str) -> bool {
     let here = |subflow: &&TcpSocket| places.of(subflow) == Some(name);
-    connection.subflows.iter().filter(here).any(|subflow| is_established(subflow) || opens(subflow))
+    connection
+        .subflows
+        .iter()
+        .filter(here)
+        .any(|subflow| is_established(subflow) || opens(subflow))
 }
 
 /// True if it has data in flight and gets answers.
 fn has_recent_data(subflow: &TcpSocket) -> bool {
-    subflow.info.as_ref().is_some_and(|info| info.unacked_packets > 0 && info.backoff == 0)
+    subflow
+        .info
+        .as_ref()
+        .is_some_and(|info| info.unacked_packets > 0 && info.backoff == 0)
 }
 
 fn take(measured: &mut Measured, subflow: &TcpSocket) {
     measured.subflows += 1;
     measured.healthy += usize::from(!waits_in_vain(subflow));
-    let is_backup = subflow.membership.is_some_and(|m| m.backup_locally || m.backup_remotely);
+    let is_backup = subflow
+        .membership
+        .is_some_and(|m| m.backup_locally || m.backup_remotely);
     measured.backups += usize::from(is_backup);
     let Some(info) = &subflow.info else { return };
     measured.retransmitted_bytes += info.retransmitted_bytes;
@@ -451,9 +524,17 @@ mod tests {
     use super::*;
 
     fn look(measurer: &mut Measurer, s: u64, device: u32, received_bytes: u64) -> Measured {
-        let counters =
-            Some(Counters { received_bytes, received_packets: received_bytes / 1000, ..Counters::default() });
-        let one = Looked { name: "eth0", device, addresses: &[], counters };
+        let counters = Some(Counters {
+            received_bytes,
+            received_packets: received_bytes / 1000,
+            ..Counters::default()
+        });
+        let one = Looked {
+            name: "eth0",
+            device,
+            addresses: &[],
+            counters,
+        };
         measurer.count_all(Nanos::from_secs(s), &[one])["eth0"]
     }
 
@@ -464,14 +545,29 @@ mod tests {
             name: "eth0",
             device: 2,
             addresses: &[],
-            counters: Some(Counters { received_bytes, ..Counters::default() }),
+            counters: Some(Counters {
+                received_bytes,
+                ..Counters::default()
+            }),
         };
         let counted = measurer.count_all(Nanos::ZERO, &[of(0)]);
-        measurer.list(&[of(0)], &BTreeMap::new(), &Listing::default(), &Refusals::default(), counted);
+        measurer.list(
+            &[of(0)],
+            &BTreeMap::new(),
+            &Listing::default(),
+            &Refusals::default(),
+            counted,
+        );
         let rtt = Some(Nanos::from_millis(20));
         measurer.known.insert(
             "eth0".into(),
-            Measured { subflows: 3, healthy: 2, rtt, capacity_bps: Some(8e6), ..Measured::default() },
+            Measured {
+                subflows: 3,
+                healthy: 2,
+                rtt,
+                capacity_bps: Some(8e6),
+                ..Measured::default()
+            },
         );
         let mut measured = measurer.count_all(Nanos::from_secs(1), &[of(500_000)]);
         measurer.recall(&mut measured);
@@ -496,15 +592,24 @@ mod tests {
                 }),
             };
             let mut connection = crate::samples::connection(1, &addresses);
-            connection.subflows[0].info = Some(TcpInfo { data_segments_in: 9, ..crate::samples::heard(10) });
+            connection.subflows[0].info = Some(TcpInfo {
+                data_segments_in: 9,
+                ..crate::samples::heard(10)
+            });
             connection.memory = Some(SocketMemory {
                 receive_used_bytes: used,
                 receive_limit_bytes: 100_000,
                 send_used_bytes: 0,
                 send_limit_bytes: 0,
             });
-            let listing = Listing { connections: vec![connection], ..Listing::default() };
-            for (s, bytes) in [1_000_000, 2_000_000, 3_000_000, 3_000_000].into_iter().enumerate() {
+            let listing = Listing {
+                connections: vec![connection],
+                ..Listing::default()
+            };
+            for (s, bytes) in [1_000_000, 2_000_000, 3_000_000, 3_000_000]
+                .into_iter()
+                .enumerate()
+            {
                 let all = [of(bytes)];
                 let counted = measurer.count_all(Nanos::from_secs(s as u64), &all);
                 let owners = [(addresses[0], 2)].into();
@@ -521,17 +626,39 @@ mod tests {
     fn with_a_shared_address_a_subflow_counts_on_its_bound_or_routed_interface() {
         let address: IpAddr = "192.168.8.100".parse().unwrap();
         let addresses = [address];
-        let of = |name, device| Looked { name, device, addresses: &addresses, counters: None };
+        let of = |name, device| Looked {
+            name,
+            device,
+            addresses: &addresses,
+            counters: None,
+        };
         let all = [of("w0", 2), of("l0", 3)];
-        for (interface, on) in [(Some(2), [1, 0]), (Some(3), [0, 1]), (None, [1, 0]), (Some(9), [1, 0])] {
+        for (interface, on) in [
+            (Some(2), [1, 0]),
+            (Some(3), [0, 1]),
+            (None, [1, 0]),
+            (Some(9), [1, 0]),
+        ] {
             let mut connection = crate::samples::connection(1, &addresses);
             connection.subflows[0].interface = interface;
-            let listing = Listing { connections: vec![connection], ..Listing::default() };
+            let listing = Listing {
+                connections: vec![connection],
+                ..Listing::default()
+            };
             let mut measurer = Measurer::default();
             let counted = measurer.count_all(Nanos::ZERO, &all);
-            let measured =
-                measurer.list(&all, &[(address, 2)].into(), &listing, &Refusals::default(), counted);
-            assert_eq!(["w0", "l0"].map(|name| measured[name].subflows), on, "{interface:?}");
+            let measured = measurer.list(
+                &all,
+                &[(address, 2)].into(),
+                &listing,
+                &Refusals::default(),
+                counted,
+            );
+            assert_eq!(
+                ["w0", "l0"].map(|name| measured[name].subflows),
+                on,
+                "{interface:?}"
+            );
         }
     }
 
@@ -541,11 +668,20 @@ mod tests {
         assert_eq!(look(&mut measurer, 0, 2, 5_000_000), Measured::default());
         // 2.5 MB in 2 s are 10 Mbit/s.
         let measured = look(&mut measurer, 2, 2, 7_500_000);
-        assert_eq!((measured.received_bps, measured.capacity_bps), (10e6, Some(10e6)));
-        assert_eq!((measured.passed.packets, measured.carried_bytes), (2500, 2_500_000));
+        assert_eq!(
+            (measured.received_bps, measured.capacity_bps),
+            (10e6, Some(10e6))
+        );
+        assert_eq!(
+            (measured.passed.packets, measured.carried_bytes),
+            (2500, 2_500_000)
+        );
         // A new device of that name starts at 0; its earlier traffic is unknown.
         let measured = look(&mut measurer, 4, 3, 900);
-        assert_eq!((measured.received_bps, measured.carried_bytes), (0.0, 2_500_000));
+        assert_eq!(
+            (measured.received_bps, measured.carried_bytes),
+            (0.0, 2_500_000)
+        );
         assert_eq!(look(&mut measurer, 6, 3, 1900).carried_bytes, 2_501_000);
     }
 

@@ -1,5 +1,5 @@
-//! Signal strengths of modems, from ModemManager. A thread asks for all of them; the daemon takes the last
-//! readings and never waits.
+//! Signal strengths of modems, from ModemManager. A thread asks for all of them; the daemon takes
+//! the last readings and never waits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -82,8 +82,13 @@ impl<S: Source> Asker<S> {
         }
     }
 
-    /// Reads the signals of all modems among these interfaces. Returns the time until the next call.
-    fn round(&mut self, wanted: &BTreeSet<String>, latest: &mut BTreeMap<String, Latest>) -> Duration {
+    /// Reads the signals of all modems among these interfaces. Returns the time until the next
+    /// call.
+    fn round(
+        &mut self,
+        wanted: &BTreeSet<String>,
+        latest: &mut BTreeMap<String, Latest>,
+    ) -> Duration {
         let read = self.read(wanted);
         let failed = read.as_ref().err().map(ToString::to_string);
         let Ok(read) = read else {
@@ -102,31 +107,47 @@ impl<S: Source> Asker<S> {
         if self.source.is_none() {
             self.source = S::open(&self.socket)?;
         }
-        let Some(source) = &mut self.source else { return Ok(BTreeMap::new()) };
-        let is_due = |(at, names): &(Instant, BTreeSet<String>)| at.elapsed() >= RARELY || names != wanted;
+        let Some(source) = &mut self.source else {
+            return Ok(BTreeMap::new());
+        };
+        let is_due =
+            |(at, names): &(Instant, BTreeSet<String>)| at.elapsed() >= RARELY || names != wanted;
         if self.searched.as_ref().is_none_or(is_due) {
             self.modems = source.interfaces()?;
             self.searched = Some((Instant::now(), wanted.clone()));
         }
-        let present: BTreeMap<&String, &Modem> =
-            self.modems.iter().filter(|(name, _)| wanted.contains(*name)).collect();
+        let present: BTreeMap<&String, &Modem> = self
+            .modems
+            .iter()
+            .filter(|(name, _)| wanted.contains(*name))
+            .collect();
         let idle = |modem: &&Modem| !present.values().any(|one| one == modem);
-        for modem in self.measured.iter().filter(idle).cloned().collect::<Vec<_>>() {
+        for modem in self
+            .measured
+            .iter()
+            .filter(idle)
+            .cloned()
+            .collect::<Vec<_>>()
+        {
             self.measured.remove(&modem);
             restore(source, &modem);
         }
         let mut found = BTreeMap::new();
         for (name, modem) in present {
             let signal = source.signal(modem)?;
-            let is_due = self.refused.get(modem).is_none_or(|(at, _)| at.elapsed() >= RARELY);
+            let is_due = self
+                .refused
+                .get(modem)
+                .is_none_or(|(at, _)| at.elapsed() >= RARELY);
             if signal.every_s > 0 {
                 self.refused.remove(modem);
             } else if is_due {
                 match source.measure(modem, EVERY_S) {
                     Ok(()) => drop(self.measured.insert(modem.clone())),
-                    Err(error) => {
-                        drop(self.refused.insert(modem.clone(), (Instant::now(), error.to_string())))
-                    }
+                    Err(error) => drop(
+                        self.refused
+                            .insert(modem.clone(), (Instant::now(), error.to_string())),
+                    ),
                 }
             }
             let trouble = match self.refused.get(modem) {
@@ -147,15 +168,20 @@ impl<S: Source> Asker<S> {
     /// Ends the measurements of this process.
     fn end(mut self) {
         if let Some(source) = &mut self.source {
-            self.measured.iter().for_each(|modem| restore(source, modem));
+            self.measured
+                .iter()
+                .for_each(|modem| restore(source, modem));
         }
     }
 }
 
-/// Ends a measurement, unless another program has chosen another time since. A modem that is gone needs no
-/// end.
+/// Ends a measurement, unless another program has chosen another time since. A modem that is gone
+/// needs no end.
 fn restore(source: &mut impl Source, modem: &Modem) {
-    if source.signal(modem).is_ok_and(|signal| signal.every_s == EVERY_S) {
+    if source
+        .signal(modem)
+        .is_ok_and(|signal| signal.every_s == EVERY_S)
+    {
         let _ = source.measure(modem, 0);
     }
 }
@@ -193,7 +219,12 @@ impl Followed {
                 *shared.lock().unwrap_or_else(PoisonError::into_inner) = known.clone();
             }
         });
-        Followed { latest, wanted: BTreeSet::new(), tell: Some(tell), thread: Some(thread) }
+        Followed {
+            latest,
+            wanted: BTreeSet::new(),
+            tell: Some(tell),
+            thread: Some(thread),
+        }
     }
 
     /// Sets the interfaces whose signals are wanted.
@@ -201,26 +232,38 @@ impl Followed {
         if names != self.wanted {
             self.wanted = names;
             // The thread ends only after this value.
-            let _ = self.tell.as_ref().map(|tell| tell.send(self.wanted.clone()));
+            let _ = self
+                .tell
+                .as_ref()
+                .map(|tell| tell.send(self.wanted.clone()));
         }
     }
 
     fn known(&self) -> BTreeMap<String, Latest> {
-        self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.latest
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// The reading of an interface. Its age is the longest that the measurement can be ago.
     pub(crate) fn strength(&self, name: &str) -> Option<Strength> {
         let (at, dbm, every_s) = self.known().get(name)?.last?;
         let age = Nanos::from_secs_f64(at.elapsed().as_secs_f64() + f64::from(every_s));
-        let strength = Strength { dbm, age, source: StrengthSource::ModemManager };
+        let strength = Strength {
+            dbm,
+            age,
+            source: StrengthSource::ModemManager,
+        };
         (age < STALE).then_some(strength)
     }
 
     /// Modems without a reading, as warnings.
     pub(crate) fn troubles(&self) -> Vec<String> {
         let trouble = |(name, latest): (String, Latest)| {
-            latest.trouble.map(|why| format!("{name}: no signal from ModemManager: {why}"))
+            latest
+                .trouble
+                .map(|why| format!("{name}: no signal from ModemManager: {why}"))
         };
         self.known().into_iter().filter_map(trouble).collect()
     }
@@ -254,8 +297,13 @@ mod tests {
 
     struct Fake;
 
-    static STATE: Mutex<State> =
-        Mutex::new(State { dbm: -100.0, every_s: 0, refuses: false, is_present: true, searches: 0 });
+    static STATE: Mutex<State> = Mutex::new(State {
+        dbm: -100.0,
+        every_s: 0,
+        refuses: false,
+        is_present: true,
+        searches: 0,
+    });
     /// Tests with [`STATE`] take turns.
     static TURN: Mutex<()> = Mutex::new(());
 
@@ -274,7 +322,9 @@ mod tests {
 
         fn interfaces(&mut self) -> Result<BTreeMap<String, Modem>> {
             state().searches += 1;
-            let found = state().is_present.then(|| ("wwan0".to_owned(), Modem("/Modem/0".into())));
+            let found = state()
+                .is_present
+                .then(|| ("wwan0".to_owned(), Modem("/Modem/0".into())));
             Ok(found.into_iter().collect())
         }
 
@@ -282,7 +332,10 @@ mod tests {
             let state = state();
             let dbm = Some(state.dbm).filter(|_| state.every_s > 0);
             if state.is_present {
-                Ok(ModemSignal { dbm, every_s: state.every_s })
+                Ok(ModemSignal {
+                    dbm,
+                    every_s: state.every_s,
+                })
             } else {
                 Err(failure("gone"))
             }
@@ -310,7 +363,13 @@ mod tests {
     }
 
     fn present(every_s: u32, refuses: bool) -> State {
-        State { dbm: -100.0, every_s, refuses, is_present: true, searches: 0 }
+        State {
+            dbm: -100.0,
+            every_s,
+            refuses,
+            is_present: true,
+            searches: 0,
+        }
     }
 
     fn dbm(latest: &BTreeMap<String, Latest>) -> Option<f64> {
@@ -358,15 +417,27 @@ mod tests {
             // It is not asked again at once, and the trouble ends when somebody else sets it.
             state().refuses = false;
             asker.round(&names(&["wwan0"]), &mut latest);
-            assert_eq!((state().every_s, latest["wwan0"].trouble.is_some()), (0, true));
+            assert_eq!(
+                (state().every_s, latest["wwan0"].trouble.is_some()),
+                (0, true)
+            );
             state().every_s = 5;
             asker.round(&names(&["wwan0"]), &mut latest);
-            assert_eq!((dbm(&latest), latest["wwan0"].trouble.clone()), (Some(-100.0), None));
+            assert_eq!(
+                (dbm(&latest), latest["wwan0"].trouble.clone()),
+                (Some(-100.0), None)
+            );
         });
         with(present(60, false), |asker| {
             let mut latest = BTreeMap::new();
             asker.round(&names(&["wwan0"]), &mut latest);
-            assert!(latest["wwan0"].trouble.as_ref().unwrap().contains("every 60 s only"));
+            assert!(
+                latest["wwan0"]
+                    .trouble
+                    .as_ref()
+                    .unwrap()
+                    .contains("every 60 s only")
+            );
         });
     }
 
@@ -402,9 +473,18 @@ mod tests {
             thread::sleep(Duration::from_millis(10));
         }
         let strength = followed.strength("wwan0").unwrap();
-        assert_eq!((strength.dbm, strength.source), (-100.0, StrengthSource::ModemManager));
-        assert!(strength.age >= Nanos::from_secs(5) && strength.age < Nanos::from_secs(30), "{strength:?}");
-        assert_eq!((followed.strength("eth1"), followed.troubles()), (None, vec![]));
+        assert_eq!(
+            (strength.dbm, strength.source),
+            (-100.0, StrengthSource::ModemManager)
+        );
+        assert!(
+            strength.age >= Nanos::from_secs(5) && strength.age < Nanos::from_secs(30),
+            "{strength:?}"
+        );
+        assert_eq!(
+            (followed.strength("eth1"), followed.troubles()),
+            (None, vec![])
+        );
         drop(followed);
         assert_eq!(state().every_s, 0);
     }

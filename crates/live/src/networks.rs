@@ -1,9 +1,9 @@
-//! What the daemon remembers of the networks that its interfaces were attached to: rate, RTT and loss of
-//! earlier visits.
+//! What the daemon remembers of the networks that its interfaces were attached to: rate, RTT and
+//! loss of earlier visits.
 //!
-//! A visit begins when an interface gets a network, and ends with it, or after [`LONGEST_VISIT`]. What
-//! identifies a network is its SSID, or the hardware address of its router; without either nothing is
-//! remembered. The file has neither: [`Book::text`].
+//! A visit begins when an interface gets a network, and ends with it, or after [`LONGEST_VISIT`].
+//! What identifies a network is its SSID, or the hardware address of its router; without either
+//! nothing is remembered. The file has neither: [`Book::text`].
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -27,9 +27,8 @@ const NAME: &str = "networks.json";
 const LONGEST_VISIT: Nanos = Nanos::from_secs(3600);
 /// Bytes after which a visit's own highest rate counts, and the remembered rate no longer.
 const ENOUGH_BYTES: u64 = 5_000_000;
-/// Bytes that must have been sent before retransmissions give a loss rate: an upper bound of the loss events,
-/// which
-/// `tcp_info` does not count.
+/// Bytes that must have been sent before retransmissions give a loss rate: an upper bound of the
+/// loss events, which `tcp_info` does not count.
 const ENOUGH_SENT_BYTES: u64 = 1_000_000;
 /// Digits of an id that people see.
 const SHOWN_DIGITS: usize = 8;
@@ -69,12 +68,17 @@ impl Ongoing {
     fn take(&mut self, measured: &Measured) {
         self.carried_bytes += measured.passed.received_bytes + measured.passed.sent_bytes;
         self.sent_bytes += measured.passed.sent_bytes;
-        self.most_bps = self.most_bps.max(measured.received_bps).max(measured.sent_bps);
+        self.most_bps = self
+            .most_bps
+            .max(measured.received_bps)
+            .max(measured.sent_bps);
         if let Some(rtt) = measured.rtt.filter(|_| measured.passed.packets > 0) {
             self.rtts = (self.rtts.0 + rtt.as_secs_f64(), self.rtts.1 + 1);
         }
         // Subflows that close take their counts with them.
-        self.retransmitted_bytes += measured.retransmitted_bytes.saturating_sub(self.retransmitted);
+        self.retransmitted_bytes += measured
+            .retransmitted_bytes
+            .saturating_sub(self.retransmitted);
         self.retransmitted = measured.retransmitted_bytes;
     }
 
@@ -122,12 +126,17 @@ impl Networks {
             Ok((book, salt, state))
         });
         match opened {
-            Ok((book, salt, state)) => {
-                Networks { book, salt: Some(salt), state: Some(state), ..Networks::default() }
-            }
-            Err(error) => {
-                Networks { salt: random().ok(), trouble: Some(not_kept(&error)), ..Networks::default() }
-            }
+            Ok((book, salt, state)) => Networks {
+                book,
+                salt: Some(salt),
+                state: Some(state),
+                ..Networks::default()
+            },
+            Err(error) => Networks {
+                salt: random().ok(),
+                trouble: Some(not_kept(&error)),
+                ..Networks::default()
+            },
         }
     }
 
@@ -135,19 +144,28 @@ impl Networks {
     pub(crate) fn look_at(folder: &str) -> Self {
         let read = || read(&State::lasting(Path::new(folder))?);
         match Path::new(folder).exists().then(read) {
-            Some(Ok((book, salt))) => Networks { book, salt, ..Networks::default() },
+            Some(Ok((book, salt))) => Networks {
+                book,
+                salt,
+                ..Networks::default()
+            },
             None => Networks::default(),
-            Some(Err(error)) => Networks { trouble: Some(not_kept(&error)), ..Networks::default() },
+            Some(Err(error)) => Networks {
+                trouble: Some(not_kept(&error)),
+                ..Networks::default()
+            },
         }
     }
 
-    /// Takes in a poll, and gives interfaces what is remembered of their networks. `unix_s`: s since 1970.
+    /// Takes in a poll, and gives interfaces what is remembered of their networks. `unix_s`: s
+    /// since 1970.
     pub(crate) fn take(&mut self, look: &mut Look, now: Nanos, unix_s: u32) {
         if self.salt.is_none() {
             return;
         }
         let is_over = |name: &String, one: &Ongoing| {
-            look.places.get(name) != Some(&one.place) || now.saturating_sub(one.since) >= LONGEST_VISIT
+            look.places.get(name) != Some(&one.place)
+                || now.saturating_sub(one.since) >= LONGEST_VISIT
         };
         let over: Vec<String> = self
             .ongoing
@@ -162,8 +180,14 @@ impl Networks {
             self.save(unix_s);
         }
         for interface in &mut look.interfaces {
-            let Some(place) = look.places.get(&interface.name) else { continue };
-            let measured = look.measured.get(&interface.name).copied().unwrap_or_default();
+            let Some(place) = look.places.get(&interface.name) else {
+                continue;
+            };
+            let measured = look
+                .measured
+                .get(&interface.name)
+                .copied()
+                .unwrap_or_default();
             match self.ongoing.get_mut(&interface.name) {
                 Some(ongoing) => ongoing.take(&measured),
                 None => {
@@ -181,22 +205,29 @@ impl Networks {
         let known = self.entry(&ongoing.place)?.at(unix_s);
         let is_measured = ongoing.carried_bytes >= ENOUGH_BYTES;
         let remembered = Remembered {
-            rate_bps: known.rate_now().filter(|_| !is_measured).map(|rate| rate.median),
+            rate_bps: known
+                .rate_now()
+                .filter(|_| !is_measured)
+                .map(|rate| rate.median),
             rtt: known.rtt_now().map(|rtt| Nanos::from_secs_f64(rtt.median)),
         };
         (remembered != Remembered::default()).then_some(remembered)
     }
 
     fn entry(&self, place: &Place) -> Option<&Network> {
-        self.book.network(place.kind, Some(&self.salt.as_ref()?.id(&place.name)))
+        self.book
+            .network(place.kind, Some(&self.salt.as_ref()?.id(&place.name)))
     }
 
     /// Writes down the visit of an interface.
     fn end(&mut self, name: &str, unix_s: u32) {
-        let (Some(ongoing), Some(salt)) = (self.ongoing.remove(name), &self.salt) else { return };
+        let (Some(ongoing), Some(salt)) = (self.ongoing.remove(name), &self.salt) else {
+            return;
+        };
         let (kind, id) = (ongoing.place.kind, salt.id(&ongoing.place.name));
         let known = self.book.recall(kind, Some(&id), unix_s);
-        self.book.learn(kind, Some(&id), unix_s, ongoing.visit(&known));
+        self.book
+            .learn(kind, Some(&id), unix_s, ongoing.visit(&known));
     }
 
     /// Ends all visits.
@@ -209,25 +240,36 @@ impl Networks {
     fn save(&mut self, unix_s: u32) {
         self.book.forget_faded(unix_s);
         if let Some(state) = &self.state {
-            self.trouble = state.write_private(NAME, &self.book.text()).err().map(|error| not_kept(&error));
+            self.trouble = state
+                .write_private(NAME, &self.book.text())
+                .err()
+                .map(|error| not_kept(&error));
         }
     }
 
-    /// Forgets the networks of this name or id, or all. Present visits begin anew. Returns the number of
-    /// networks.
+    /// Forgets the networks of this name or id, or all. Present visits begin anew. Returns the
+    /// number of networks.
     pub(crate) fn forget(&mut self, network: Option<&str>, unix_s: u32) -> usize {
-        let is_id =
-            |text: &str| text.len() >= LEAST_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let named = network.zip(self.salt.as_ref()).map(|(name, salt)| salt.id(name));
+        let is_id = |text: &str| {
+            text.len() >= LEAST_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+        };
+        let named = network
+            .zip(self.salt.as_ref())
+            .map(|(name, salt)| salt.id(name));
         let is_meant = |id: Option<&str>| match network {
             None => true,
-            Some(text) => {
-                id.is_some_and(|id| named.as_deref() == Some(id) || is_id(text) && id.starts_with(text))
-            }
+            Some(text) => id.is_some_and(|id| {
+                named.as_deref() == Some(id) || is_id(text) && id.starts_with(text)
+            }),
         };
         let salt = self.salt.clone();
-        self.ongoing
-            .retain(|_, one| !is_meant(salt.as_ref().map(|salt| salt.id(&one.place.name)).as_deref()));
+        self.ongoing.retain(|_, one| {
+            !is_meant(
+                salt.as_ref()
+                    .map(|salt| salt.id(&one.place.name))
+                    .as_deref(),
+            )
+        });
         let forgotten = self.book.forget(|entry| is_meant(entry.network.as_deref()));
         self.save(unix_s);
         forgotten
@@ -271,7 +313,9 @@ fn read(state: &State) -> Result<(Book, Option<Salt>)> {
         why,
         remedy: "remove networks.json and networks.json.salt, then restart the daemon".into(),
     };
-    let Some(text) = state.read_private(&salt_name())? else { return Ok((Book::default(), None)) };
+    let Some(text) = state.read_private(&salt_name())? else {
+        return Ok((Book::default(), None));
+    };
     let salt = Salt::parse(&text)
         .ok_or_else(|| refused(salt_name(), "it does not have 64 hexadecimal digits".into()))?;
     let book = match state.read_private(NAME)? {
@@ -289,7 +333,10 @@ fn random() -> Result<Salt> {
 }
 
 fn not_kept(error: &Error) -> String {
-    format!("networks are remembered only until the daemon ends: {}", error.with_remedy())
+    format!(
+        "networks are remembered only until the daemon ends: {}",
+        error.with_remedy()
+    )
 }
 
 #[cfg(test)]
@@ -304,21 +351,35 @@ mod tests {
     const S: fn(u64) -> Nanos = Nanos::from_secs;
 
     fn place(name: &str) -> Option<Place> {
-        Some(Place { kind: "wifi", name: name.into() })
+        Some(Place {
+            kind: "wifi",
+            name: name.into(),
+        })
     }
 
     /// A poll that has received `bytes` in 2 s on wlan0.
     fn look(place: Option<Place>, bytes: u64) -> Look {
         let measured = Measured {
-            passed: Passed { received_bytes: bytes, sent_bytes: bytes / 4, packets: bytes / 1000 },
+            passed: Passed {
+                received_bytes: bytes,
+                sent_bytes: bytes / 4,
+                packets: bytes / 1000,
+            },
             received_bps: bytes as f64 * 4.0,
             rtt: Some(Nanos::from_millis(30)),
             ..Measured::default()
         };
         Look {
-            interfaces: vec![Interface { capacity_bps: None, rtt: None, ..seen(2, "wlan0") }],
+            interfaces: vec![Interface {
+                capacity_bps: None,
+                rtt: None,
+                ..seen(2, "wlan0")
+            }],
             measured: [("wlan0".to_owned(), measured)].into(),
-            places: place.into_iter().map(|place| ("wlan0".to_owned(), place)).collect(),
+            places: place
+                .into_iter()
+                .map(|place| ("wlan0".to_owned(), place))
+                .collect(),
             ..Look::default()
         }
     }
@@ -348,7 +409,10 @@ mod tests {
         let mut again = open();
         // √(20 · 40) Mbit/s.
         let remembered = visit(&mut again, "home", 0, 1000 + 2 * DAY_S).unwrap();
-        assert!((remembered.rate_bps.unwrap() - 28.284e6).abs() < 1e3, "{remembered:?}");
+        assert!(
+            (remembered.rate_bps.unwrap() - 28.284e6).abs() < 1e3,
+            "{remembered:?}"
+        );
         assert_eq!(visit(&mut again, "train", 0, 1000), None);
         // 200 days later nothing is left.
         assert_eq!(visit(&mut again, "home", 0, 1000 + 200 * DAY_S), None);
@@ -361,13 +425,20 @@ mod tests {
         visit(&mut networks, "home", 5_000_000, 1000);
         for name in [NAME.to_owned(), salt_name()] {
             let path = folder.path().join(&name);
-            assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{name}");
+            assert_eq!(
+                path.metadata().unwrap().permissions().mode() & 0o777,
+                0o600,
+                "{name}"
+            );
             assert!(!std::fs::read_to_string(path).unwrap().contains("home"));
         }
         let salt = std::fs::read_to_string(folder.path().join(salt_name())).unwrap();
         let other = tempfile::tempdir().unwrap();
         Networks::open(other.path().to_str().unwrap());
-        assert_ne!(salt, std::fs::read_to_string(other.path().join(salt_name())).unwrap());
+        assert_ne!(
+            salt,
+            std::fs::read_to_string(other.path().join(salt_name())).unwrap()
+        );
     }
 
     #[test]
@@ -379,7 +450,10 @@ mod tests {
         }
         let places = look(place("train"), 0).places;
         let train = networks.status(&places, "wlan0", 1000).unwrap();
-        assert_eq!((train.visits, train.rate_bps.map(|rate| rate.median)), (1, Some(20e6)));
+        assert_eq!(
+            (train.visits, train.rate_bps.map(|rate| rate.median)),
+            (1, Some(20e6))
+        );
         assert_eq!(networks.forget(Some("nowhere"), 1000), 0);
         assert_eq!(networks.forget(Some("home"), 1000), 1);
         assert_eq!(networks.forget(Some(&train.id), 1000), 1);
@@ -390,7 +464,10 @@ mod tests {
         assert_eq!(networks.forget(None, 1000), 2);
         networks.take(&mut look(None, 0), S(4), 1000);
         assert_eq!(networks.number(), Some(0));
-        assert_eq!(Networks::open(folder.path().to_str().unwrap()).number(), Some(0));
+        assert_eq!(
+            Networks::open(folder.path().to_str().unwrap()).number(),
+            Some(0)
+        );
     }
 
     #[test]
@@ -401,7 +478,10 @@ mod tests {
         let mut take = |s, bytes| {
             let mut look = look(place("home"), bytes);
             networks.take(&mut look, S(s), 1000);
-            (look.interfaces[0].remembered.unwrap().rate_bps, networks.book.networks()[0].visits)
+            (
+                look.interfaces[0].remembered.unwrap().rate_bps,
+                networks.book.networks()[0].visits,
+            )
         };
         assert_eq!(take(100, 0), (Some(20e6), 1));
         // A throttled network: 1 Mbit/s. After 5 MB that counts.
@@ -419,8 +499,16 @@ mod tests {
         drop(Networks::open(path));
         std::fs::write(folder.path().join(NAME), "{").unwrap();
         let mut networks = Networks::open(path);
-        assert!(networks.trouble.as_ref().is_some_and(|said| said.contains("networks.json")));
+        assert!(
+            networks
+                .trouble
+                .as_ref()
+                .is_some_and(|said| said.contains("networks.json"))
+        );
         visit(&mut networks, "home", 5_000_000, 1000);
-        assert_eq!(std::fs::read_to_string(folder.path().join(NAME)).unwrap(), "{");
+        assert_eq!(
+            std::fs::read_to_string(folder.path().join(NAME)).unwrap(),
+            "{"
+        );
     }
 }

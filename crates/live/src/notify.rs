@@ -18,7 +18,8 @@ impl Manager {
     /// From `NOTIFY_SOCKET` and `WATCHDOG_USEC`; `None` without a usable socket.
     pub(crate) fn from_environment() -> Option<Self> {
         let name = env::var("NOTIFY_SOCKET").ok()?;
-        let is_meant = env::var("WATCHDOG_PID").map_or(true, |pid| pid == std::process::id().to_string());
+        let is_meant =
+            env::var("WATCHDOG_PID").map_or(true, |pid| pid == std::process::id().to_string());
         let period = env::var("WATCHDOG_USEC").ok().filter(|_| is_meant);
         Self::new(&name, period.and_then(|us| us.parse().ok())).ok()
     }
@@ -33,7 +34,11 @@ impl Manager {
         let socket = UnixDatagram::unbound()?;
         socket.set_nonblocking(true)?;
         let watchdog = watchdog_us.filter(|us| *us > 0).map(Duration::from_micros);
-        Ok(Manager { socket, address, watchdog })
+        Ok(Manager {
+            socket,
+            address,
+            watchdog,
+        })
     }
 
     /// Longest time between two signs of life: half the watchdog period.
@@ -66,7 +71,9 @@ mod tests {
         let name = format!("joulepath-test-{}", std::process::id());
         let address = SocketAddr::from_abstract_name(&name).unwrap();
         let listener = UnixDatagram::bind_addr(&address).unwrap();
-        Manager::new(&format!("@{name}"), None).unwrap().tell("WATCHDOG=1");
+        Manager::new(&format!("@{name}"), None)
+            .unwrap()
+            .tell("WATCHDOG=1");
         let length = listener.recv(&mut buffer).unwrap();
         assert_eq!(&buffer[..length], b"WATCHDOG=1");
     }

@@ -1,9 +1,10 @@
-//! Files of ours in folders of others, such as systemd's. Each file is its own journal: its first lines say
-//! that we wrote it, whether we also made its folder, and a checksum of the rest. So it is undone exactly
-//! after SIGKILL and after a reboot, and a file that somebody has edited is left alone.
+//! Files of ours in folders of others, such as systemd's. Each file is its own journal: its first
+//! lines say that we wrote it, whether we also made its folder, and a checksum of the rest. So it
+//! is undone exactly after SIGKILL and after a reboot, and a file that somebody has edited is left
+//! alone.
 //!
-//! A new folder appears and goes together with its file, by renaming. A killed process leaves at most a
-//! draft, which the next call removes.
+//! A new folder appears and goes together with its file, by renaming. A killed process leaves at
+//! most a draft, which the next call removes.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -33,7 +34,11 @@ pub(crate) struct Stamp {
 
 impl Stamp {
     pub(crate) fn now() -> Result<Self> {
-        Ok(Stamp { boot: boot_id()?, namespace: Cookie::own()?.0, since_boot_ns: since_boot_ns() })
+        Ok(Stamp {
+            boot: boot_id()?,
+            namespace: Cookie::own()?.0,
+            since_boot_ns: since_boot_ns(),
+        })
     }
 }
 
@@ -58,21 +63,40 @@ pub(crate) enum Found {
 impl Own {
     fn text(&self, purpose: &str) -> String {
         let folder = if self.made_folder { "made" } else { "found" };
-        let Stamp { boot, namespace, since_boot_ns } = &self.stamp;
-        let facts = format!("folder {folder}, boot {boot}, namespace {namespace}, {since_boot_ns} ns");
+        let Stamp {
+            boot,
+            namespace,
+            since_boot_ns,
+        } = &self.stamp;
+        let facts =
+            format!("folder {folder}, boot {boot}, namespace {namespace}, {since_boot_ns} ns");
         let sum = checksum(&[purpose, &facts, &self.body]);
-        format!("{MARK}: {purpose}\n# {facts}, checksum {sum:016x}\n{}", self.body)
+        format!(
+            "{MARK}: {purpose}\n# {facts}, checksum {sum:016x}\n{}",
+            self.body
+        )
     }
 
     fn read(text: &str) -> Option<Self> {
-        let (purpose, rest) = text.strip_prefix(MARK)?.strip_prefix(": ")?.split_once('\n')?;
+        let (purpose, rest) = text
+            .strip_prefix(MARK)?
+            .strip_prefix(": ")?
+            .split_once('\n')?;
         let (facts, body) = rest.split_once('\n')?;
         let mut words = facts.strip_prefix("# folder ")?.split(", ");
         let made_folder = words.next()? == "made";
         let boot = words.next()?.strip_prefix("boot ")?.to_owned();
         let namespace = words.next()?.strip_prefix("namespace ")?.parse().ok()?;
         let since_boot_ns = words.next()?.strip_suffix(" ns")?.parse().ok()?;
-        let own = Own { body: body.into(), stamp: Stamp { boot, namespace, since_boot_ns }, made_folder };
+        let own = Own {
+            body: body.into(),
+            stamp: Stamp {
+                boot,
+                namespace,
+                since_boot_ns,
+            },
+            made_folder,
+        };
         (own.text(purpose) == text).then_some(own)
     }
 }
@@ -80,7 +104,9 @@ impl Own {
 /// FNV-1a, 64 bits: recognises edits, not forgeries.
 fn checksum(parts: &[&str]) -> u64 {
     let bytes = parts.iter().flat_map(|part| part.bytes().chain([0]));
-    bytes.fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    bytes.fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
+        (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// What is at `file`.
@@ -96,22 +122,32 @@ pub(crate) fn look(file: &Path) -> io::Result<Found> {
     Ok(Own::read(&text).map_or(Found::Foreign, Found::Ours))
 }
 
-/// Writes `file`, and its folder if that is absent. `purpose` is one line about it. Returns false if the file
-/// is there with this body.
+/// Writes `file`, and its folder if that is absent. `purpose` is one line about it. Returns false
+/// if the file is there with this body.
 ///
 /// # Errors
 /// [`ErrorKind::AlreadyExists`] if a file that is not ours is there.
 pub(crate) fn put(file: &Path, purpose: &str, body: &str, stamp: Stamp) -> io::Result<bool> {
     let (folder, parent) = folders(file);
     sweep(file)?;
-    let foreign = || Err(io::Error::new(ErrorKind::AlreadyExists, "a file of this name is not ours"));
+    let foreign = || {
+        Err(io::Error::new(
+            ErrorKind::AlreadyExists,
+            "a file of this name is not ours",
+        ))
+    };
     let made_folder = match look(file)? {
         Found::Foreign => return foreign(),
         Found::Ours(own) if own.body == body => return Ok(false),
         Found::Ours(own) => own.made_folder,
         Found::Absent => !folder.is_dir(),
     };
-    let text = Own { body: body.into(), stamp, made_folder }.text(purpose);
+    let text = Own {
+        body: body.into(),
+        stamp,
+        made_folder,
+    }
+    .text(purpose);
     if folder.is_dir() {
         let draft = folder.join(DRAFT);
         write(&draft, &text)?;
@@ -125,14 +161,22 @@ pub(crate) fn put(file: &Path, purpose: &str, body: &str, stamp: Stamp) -> io::R
     Ok(true)
 }
 
-/// Removes `file` if it is ours, and its folder if we made it and it has nothing else. Returns true if the
-/// file was there.
+/// Removes `file` if it is ours, and its folder if we made it and it has nothing else. Returns true
+/// if the file was there.
 pub(crate) fn remove(file: &Path) -> io::Result<bool> {
     sweep(file)?;
-    let Found::Ours(own) = look(file)? else { return Ok(false) };
+    let Found::Ours(own) = look(file)? else {
+        return Ok(false);
+    };
     let (folder, parent) = folders(file);
     if own.made_folder && fs::read_dir(&folder)?.count() == 1 {
-        renameat_with(CWD, &folder, CWD, parent.join(DRAFT), RenameFlags::NOREPLACE)?;
+        renameat_with(
+            CWD,
+            &folder,
+            CWD,
+            parent.join(DRAFT),
+            RenameFlags::NOREPLACE,
+        )?;
         sweep(file)?;
     } else {
         fs::remove_file(file)?;
@@ -149,7 +193,11 @@ pub(crate) fn sweep(file: &Path) -> io::Result<()> {
     if is_there(&file) {
         fs::remove_file(file)?;
     }
-    if is_there(&folder) { fs::remove_dir_all(folder) } else { Ok(()) }
+    if is_there(&folder) {
+        fs::remove_dir_all(folder)
+    } else {
+        Ok(())
+    }
 }
 
 fn is_absent(error: &io::Error) -> bool {
@@ -177,7 +225,11 @@ mod tests {
     use super::*;
 
     fn stamp() -> Stamp {
-        Stamp { boot: "b-1".into(), namespace: 3, since_boot_ns: 7 }
+        Stamp {
+            boot: "b-1".into(),
+            namespace: 3,
+            since_boot_ns: 7,
+        }
     }
 
     fn put_one(file: &Path, body: &str) -> io::Result<bool> {
@@ -201,7 +253,9 @@ mod tests {
         let file = base.path().join("a.service.d/zz.conf");
         assert!(put_one(&file, "x\n").unwrap() && !put_one(&file, "x\n").unwrap());
         assert!(put_one(&file, "y\n").unwrap());
-        let Found::Ours(own) = look(&file).unwrap() else { panic!("{:?}", look(&file)) };
+        let Found::Ours(own) = look(&file).unwrap() else {
+            panic!("{:?}", look(&file))
+        };
         assert_eq!((own.body.as_str(), own.stamp), ("y\n", stamp()));
         assert!(remove(&file).unwrap() && !remove(&file).unwrap());
         assert_eq!(all(base.path()), Vec::<PathBuf>::new());
@@ -210,7 +264,8 @@ mod tests {
     #[test]
     fn folders_and_files_of_others_stay() {
         let base = tempfile::tempdir().unwrap();
-        let [found, shared] = ["found.d", "shared.d"].map(|name| base.path().join(name).join("zz.conf"));
+        let [found, shared] =
+            ["found.d", "shared.d"].map(|name| base.path().join(name).join("zz.conf"));
         fs::create_dir(found.parent().unwrap()).unwrap();
         put_one(&found, "x\n").unwrap();
         put_one(&shared, "x\n").unwrap();
@@ -219,7 +274,14 @@ mod tests {
         assert!(remove(&found).unwrap() && remove(&shared).unwrap());
         let mut left = all(base.path());
         left.sort();
-        assert_eq!(left, [found.parent().unwrap(), shared.parent().unwrap(), other.as_path()]);
+        assert_eq!(
+            left,
+            [
+                found.parent().unwrap(),
+                shared.parent().unwrap(),
+                other.as_path()
+            ]
+        );
     }
 
     #[test]
@@ -228,11 +290,18 @@ mod tests {
         let file = base.path().join("a.d/zz.conf");
         put_one(&file, "x\n").unwrap();
         let text = fs::read_to_string(&file).unwrap();
-        for edited in [text.replace("for a", "of a"), text.replace("7 ns", "8 ns"), format!("{text}\n")] {
+        for edited in [
+            text.replace("for a", "of a"),
+            text.replace("7 ns", "8 ns"),
+            format!("{text}\n"),
+        ] {
             assert_ne!(edited, text);
             fs::write(&file, &edited).unwrap();
             assert_eq!(look(&file).unwrap(), Found::Foreign, "{edited}");
-            assert_eq!(put_one(&file, "y\n").unwrap_err().kind(), ErrorKind::AlreadyExists);
+            assert_eq!(
+                put_one(&file, "y\n").unwrap_err().kind(),
+                ErrorKind::AlreadyExists
+            );
             assert!(!remove(&file).unwrap());
             assert_eq!(fs::read_to_string(&file).unwrap(), edited);
         }

@@ -1,6 +1,6 @@
-//! When to list connections. A listing costs time for each socket of the network namespace, so a host with
-//! thousands of sockets is listed less often. Counters cost almost nothing: every poll reads them, and they
-//! tell when a listing cannot wait.
+//! When to list connections. A listing costs time for each socket of the network namespace, so a
+//! host with thousands of sockets is listed less often. Counters cost almost nothing: every poll
+//! reads them, and they tell when a listing cannot wait.
 
 use joulepath_model::units::Nanos;
 
@@ -39,15 +39,25 @@ impl Pace {
     /// True if this poll lists.
     pub(crate) fn is_due(&mut self, now: Nanos, seen: Seen) -> bool {
         self.passed |= seen.passed;
-        let Some((at, cost)) = self.last else { return true };
+        let Some((at, cost)) = self.last else {
+            return true;
+        };
         let share = if seen.doubtful { SHARE_IN_DOUBT } else { SHARE };
-        let pause = if self.passed { Nanos(cost.0.saturating_mul(share)).min(LONGEST) } else { LONGEST };
+        let pause = if self.passed {
+            Nanos(cost.0.saturating_mul(share)).min(LONGEST)
+        } else {
+            LONGEST
+        };
         self.at_once || now.saturating_sub(at) >= pause
     }
 
     /// Records a listing that took `cost` of processor time.
     pub(crate) fn listed(&mut self, now: Nanos, cost: Nanos) {
-        *self = Pace { last: Some((now, cost)), passed: false, at_once: false };
+        *self = Pace {
+            last: Some((now, cost)),
+            passed: false,
+            at_once: false,
+        };
     }
 }
 
@@ -55,8 +65,14 @@ impl Pace {
 mod tests {
     use super::*;
 
-    const BUSY: Seen = Seen { passed: true, doubtful: false };
-    const IN_DOUBT: Seen = Seen { passed: true, doubtful: true };
+    const BUSY: Seen = Seen {
+        passed: true,
+        doubtful: false,
+    };
+    const IN_DOUBT: Seen = Seen {
+        passed: true,
+        doubtful: true,
+    };
     const S: fn(u64) -> Nanos = Nanos::from_secs;
 
     /// Listings in a day with one poll every 2 s; each listing costs `cost`.

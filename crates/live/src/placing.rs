@@ -1,9 +1,9 @@
 //! When packets passed, from counters that are read now and then: pure.
 //!
-//! A reading gives the packets of an interval, not their times. A burst that began or ended between two
-//! readings would look longer than it was, and the radio would seem to stay awake longer. Beside a quiet
-//! interval, a burst fills only as much of its own as its bytes need at the rate of the other neighbour, or
-//! at the highest rate seen.
+//! A reading gives the packets of an interval, not their times. A burst that began or ended between
+//! two readings would look longer than it was, and the radio would seem to stay awake longer.
+//! Beside a quiet interval, a burst fills only as much of its own as its bytes need at the rate of
+//! the other neighbour, or at the highest rate seen.
 
 use joulepath_model::units::Nanos;
 
@@ -50,7 +50,13 @@ pub struct Placed {
 impl Placed {
     /// Packets spread evenly over the whole interval.
     pub fn evenly(from: Nanos, until: Nanos, passed: Passed) -> Self {
-        Placed { from, until, first: from, last: until, passed }
+        Placed {
+            from,
+            until,
+            first: from,
+            last: until,
+            passed,
+        }
     }
 
     fn length(&self) -> Nanos {
@@ -79,7 +85,11 @@ pub(crate) struct Placing {
 impl Placing {
     pub(crate) fn new(now: Nanos) -> Self {
         let quiet = Placed::evenly(now, now, Passed::default());
-        Placing { before: quiet, waits: quiet, fastest: 0.0 }
+        Placing {
+            before: quiet,
+            waits: quiet,
+            fastest: 0.0,
+        }
     }
 
     /// True if packets passed in the last interval.
@@ -105,7 +115,9 @@ impl Placing {
         let [begins, ends] = [self.before, after].map(|one| one.is_quiet());
         if self.waits.is_quiet() || !(begins || ends) {
             let is_full = !(self.waits.is_quiet() || begins || ends);
-            self.fastest = self.fastest.max(if is_full { self.waits.rate() } else { 0.0 });
+            self.fastest = self
+                .fastest
+                .max(if is_full { self.waits.rate() } else { 0.0 });
             return self.waits;
         }
         let spare = self.waits.length().saturating_sub(self.busy(after));
@@ -117,7 +129,11 @@ impl Placing {
                 (from.saturating_add(half), until.saturating_sub(half))
             }
         };
-        Placed { first, last, ..self.waits }
+        Placed {
+            first,
+            last,
+            ..self.waits
+        }
     }
 
     /// How long the packets of an interval next to a quiet one took.
@@ -129,7 +145,9 @@ impl Placing {
             (1, _) => Nanos::ZERO,
             // Without any rate: the mean of what is possible.
             (_, false) => Nanos(length.0 / 2),
-            (_, true) => Nanos::from_secs_f64(length.as_secs_f64() * (self.waits.rate() / rate).min(1.0)),
+            (_, true) => {
+                Nanos::from_secs_f64(length.as_secs_f64() * (self.waits.rate() / rate).min(1.0))
+            }
         }
     }
 }
@@ -141,21 +159,34 @@ mod tests {
     const MS: fn(u64) -> Nanos = Nanos::from_millis;
 
     fn packets(packets: u64) -> Passed {
-        Passed { received_bytes: packets * 1000, sent_bytes: 0, packets }
+        Passed {
+            received_bytes: packets * 1000,
+            sent_bytes: 0,
+            packets,
+        }
     }
 
     /// First and last packet, ms, of intervals of 100 ms with so many packets.
     fn placed(counts: &[u64]) -> Vec<[u64; 2]> {
         let mut placing = Placing::new(Nanos::ZERO);
         let ends = (1..).map(|k| MS(100 * k));
-        let all = counts.iter().chain(&[0]).zip(ends).map(|(&count, at)| placing.next(at, packets(count)));
-        all.skip(1).map(|one| [one.first, one.last].map(|at| at.0 / 1_000_000)).collect()
+        let all = counts
+            .iter()
+            .chain(&[0])
+            .zip(ends)
+            .map(|(&count, at)| placing.next(at, packets(count)));
+        all.skip(1)
+            .map(|one| [one.first, one.last].map(|at| at.0 / 1_000_000))
+            .collect()
     }
 
     #[test]
     fn a_burst_lasts_as_long_as_its_bytes_need_at_the_rate_of_its_middle() {
         // 10 packets in 100 ms: 5 take 50 ms, 2 take 20 ms.
-        assert_eq!(placed(&[0, 5, 10, 2, 0])[1..4], [[150, 200], [200, 300], [300, 320]]);
+        assert_eq!(
+            placed(&[0, 5, 10, 2, 0])[1..4],
+            [[150, 200], [200, 300], [300, 320]]
+        );
         // A burst within one interval is in its middle, at the rate of the last one.
         assert_eq!(placed(&[10, 10, 10, 0, 4, 0])[4], [430, 470]);
     }

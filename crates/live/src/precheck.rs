@@ -21,7 +21,9 @@ pub(crate) fn blockers(manager: Manager) -> Vec<Error> {
             remedy: "sysctl -w net.mptcp.enabled=1".into(),
         });
     }
-    let chosen = path_manager::chosen().ok().filter(|name| name != path_manager::KERNEL);
+    let chosen = path_manager::chosen()
+        .ok()
+        .filter(|name| name != path_manager::KERNEL);
     if let (Manager::Kernel, Some(name)) = (manager, chosen) {
         blockers.push(Error::Unsupported {
             what: "managing MPTCP's paths".into(),
@@ -32,13 +34,18 @@ pub(crate) fn blockers(manager: Manager) -> Vec<Error> {
     blockers
 }
 
-/// Warnings for the user. `used`: interfaces with endpoints; `disputed`: interfaces whose endpoints another
-/// program has set, with addresses; `adopts`: true if they are taken over until that program changes them.
+/// Warnings for the user. `used`: interfaces with endpoints; `disputed`: interfaces whose endpoints
+/// another program has set, with addresses; `adopts`: true if they are taken over until that
+/// program changes them.
 pub(crate) fn warnings(used: &[String], disputed: &[String], adopts: bool) -> Vec<String> {
     let [(_, network_manager), (_, mptcpd)] = managers(&Machine::default());
     let mut warnings = vec![];
     if !disputed.is_empty() {
-        let remedy = if adopts { "" } else { "; `sudo joulepath on --adopt` takes them over until `off`" };
+        let remedy = if adopts {
+            ""
+        } else {
+            "; `sudo joulepath on --adopt` takes them over until `off`"
+        };
         let what = format!(
             "another program has set the endpoints of {}: the daemon leaves them unchanged and does not \
              manage these interfaces until they are removed{remedy}",
@@ -77,5 +84,9 @@ pub(crate) fn own_uid() -> u32 {
 }
 
 fn number(sysctl: &str) -> Option<u32> {
-    fs::read_to_string(format!("/proc/sys/{sysctl}")).ok()?.trim().parse().ok()
+    fs::read_to_string(format!("/proc/sys/{sysctl}"))
+        .ok()?
+        .trim()
+        .parse()
+        .ok()
 }

@@ -45,7 +45,11 @@ pub enum Reason {
     /// `aggregate`: `used` of `paths` paths carry data.
     Aggregate { used: usize, paths: usize },
     /// `overflow`: `used` of `paths` paths carry data.
-    Overflow { used: usize, paths: usize, rate_bps: f64 },
+    Overflow {
+        used: usize,
+        paths: usize,
+        rate_bps: f64,
+    },
     /// The interface's own intent is `aggregate`.
     InterfaceAggregate,
     /// `frugal`: least energy for a transfer; `advice` is the sentence of `joulepath advise`.
@@ -88,22 +92,38 @@ pub enum Reason {
     /// All paths together carry less than usual, so this path is left for some seconds as a trial.
     Trial { path: String, rate_bps: f64 },
     /// All paths together carry more without this path.
-    Slow { path: String, with_bps: f64, without_bps: f64 },
+    Slow {
+        path: String,
+        with_bps: f64,
+        without_bps: f64,
+    },
     /// It replaces a path that was left.
     StandsIn { because: Box<Reason> },
     /// `handover`: it replaces the first path, up to a budget.
-    Handover { first: String, used_bytes: u64, budget_bytes: u64, because: Box<Reason> },
+    Handover {
+        first: String,
+        used_bytes: u64,
+        budget_bytes: u64,
+        because: Box<Reason>,
+    },
     /// `handover`: the budget is used up, so this path carries no data.
     BudgetUsed { used_bytes: u64, budget_bytes: u64 },
     /// `handover`: the budget is used up, so no path may replace this one.
-    NoStandIn { used_bytes: u64, budget_bytes: u64, because: Vec<Reason> },
+    NoStandIn {
+        used_bytes: u64,
+        budget_bytes: u64,
+        because: Vec<Reason>,
+    },
 
     /// Connections over it get no answer.
     NoAnswer,
     /// The soft quota is reached.
     SoftQuota { used_bytes: u64, quota_bytes: u64 },
     /// The battery is too weak for this interface.
-    BatteryLow { battery_percent: f64, below_percent: f64 },
+    BatteryLow {
+        battery_percent: f64,
+        below_percent: f64,
+    },
     /// Its traffic costs money.
     Metered,
 
@@ -118,8 +138,8 @@ pub enum Reason {
     StillNeeded { connections: usize },
     /// This number of connections try to open a subflow here and get no answer.
     Unanswered { connections: usize },
-    /// It has addresses of one family, and no connection here, although this number use the other family.
-    /// `remedy`: the path manager in user space may open one.
+    /// It has addresses of one family, and no connection here, although this number use the other
+    /// family. `remedy`: the path manager in user space may open one.
     OtherFamily {
         addresses: String,
         connections: usize,
@@ -161,14 +181,27 @@ impl Display for Reason {
     fn fmt(&self, to: &mut Formatter<'_>) -> Written {
         match self {
             Reason::Paused => to.write_str("the daemon is paused"),
-            Reason::MachineOff => to.write_str("the machine's intent is `off`, so nothing is changed"),
+            Reason::MachineOff => {
+                to.write_str("the machine's intent is `off`, so nothing is changed")
+            }
             Reason::InterfaceOff => to.write_str("its intent is `off`"),
             Reason::Virtual { kind } => {
-                write!(to, "it is virtual (`{kind}`), and the configuration does not name it")
+                write!(
+                    to,
+                    "it is virtual (`{kind}`), and the configuration does not name it"
+                )
             }
             Reason::Tunnelled { devices } => {
-                let (takes, stay) = if devices.len() == 1 { ("takes", "it") } else { ("take", "them") };
-                write!(to, "{} {takes} new connections, which stay in {stay}", devices.join(" and "))
+                let (takes, stay) = if devices.len() == 1 {
+                    ("takes", "it")
+                } else {
+                    ("take", "them")
+                };
+                write!(
+                    to,
+                    "{} {takes} new connections, which stay in {stay}",
+                    devices.join(" and ")
+                )
             }
             Reason::HardQuota { quota_bytes, .. } => {
                 write!(to, "its hard quota of {} is used up", amount(*quota_bytes))
@@ -183,13 +216,29 @@ impl Display for Reason {
                     true => format!("{} costs more", one.path),
                     false => format!("{}: {}", one.path, list(&one.because)),
                 });
-                write!(to, "the first path ({})", others.collect::<Vec<_>>().join(", "))
+                write!(
+                    to,
+                    "the first path ({})",
+                    others.collect::<Vec<_>>().join(", ")
+                )
             }
-            Reason::Cheapest { paths } => write!(to, "the first of {paths} paths in the order of cost"),
-            Reason::Aggregate { used, paths } if used == paths => write!(to, "all {paths} paths are used"),
+            Reason::Cheapest { paths } => {
+                write!(to, "the first of {paths} paths in the order of cost")
+            }
+            Reason::Aggregate { used, paths } if used == paths => {
+                write!(to, "all {paths} paths are used")
+            }
             Reason::Aggregate { used, paths } => write!(to, "{used} of {paths} paths are used"),
-            Reason::Overflow { used, paths, rate_bps } => {
-                write!(to, "{used} of {paths} paths, the cheapest first, for {:.1} Mbit/s", rate_bps / 1e6)
+            Reason::Overflow {
+                used,
+                paths,
+                rate_bps,
+            } => {
+                write!(
+                    to,
+                    "{used} of {paths} paths, the cheapest first, for {:.1} Mbit/s",
+                    rate_bps / 1e6
+                )
             }
             Reason::InterfaceAggregate => to.write_str("its intent is `aggregate`"),
             Reason::Frugal {
@@ -212,12 +261,21 @@ impl Display for Reason {
                 }
                 match next_energy_j {
                     Some(next_j) => {
-                        write!(to, "; next best {} J over {}", significant(*next_j), next_paths.join(" and "))
+                        write!(
+                            to,
+                            "; next best {} J over {}",
+                            significant(*next_j),
+                            next_paths.join(" and ")
+                        )
                     }
                     None => Ok(()),
                 }
             }
-            Reason::FrugalStays { other_paths, least_saving_percent, .. } => {
+            Reason::FrugalStays {
+                other_paths,
+                least_saving_percent,
+                ..
+            } => {
                 write!(
                     to,
                     "unchanged: {} would save less than {least_saving_percent:.0} %",
@@ -230,19 +288,32 @@ impl Display for Reason {
                 paths.join(", ")
             ),
             Reason::DeadlineImpossible { least_time_s } => {
-                write!(to, "all paths together need {} s, longer than `deadline`", significant(*least_time_s))
+                write!(
+                    to,
+                    "all paths together need {} s, longer than `deadline`",
+                    significant(*least_time_s)
+                )
             }
             Reason::RateImpossible { most_bps } => {
-                write!(to, "all paths together carry {:.1} Mbit/s, less than `rate`", most_bps / 1e6)
+                write!(
+                    to,
+                    "all paths together carry {:.1} Mbit/s, less than `rate`",
+                    most_bps / 1e6
+                )
             }
 
             Reason::OpenBackup { because } => write!(to, "an open backup: {}", or_later(because)),
             Reason::NotNeeded { because } => {
                 write!(to, "no subflow until one is needed: {}", or_later(because))
             }
-            Reason::Recovering { because } => write!(to, "a backup until it recovers: {}", list(because)),
+            Reason::Recovering { because } => {
+                write!(to, "a backup until it recovers: {}", list(because))
+            }
             Reason::Silent { path, silent_s } => {
-                write!(to, "opened as a backup: nothing has arrived over {path} for {silent_s:.0} s")
+                write!(
+                    to,
+                    "opened as a backup: nothing has arrived over {path} for {silent_s:.0} s"
+                )
             }
 
             Reason::Trial { path, rate_bps } => write!(
@@ -250,35 +321,69 @@ impl Display for Reason {
                 "a trial without {path}, which may be slow: all paths together carry only {:.2} Mbit/s",
                 rate_bps / 1e6
             ),
-            Reason::Slow { path, with_bps, without_bps } => write!(
+            Reason::Slow {
+                path,
+                with_bps,
+                without_bps,
+            } => write!(
                 to,
                 "{path} has become slow: {:.2} Mbit/s over all paths with it, {:.2} Mbit/s without it",
                 with_bps / 1e6,
                 without_bps / 1e6
             ),
             Reason::StandsIn { because } => write!(to, "a replacement: {because}"),
-            Reason::Handover { first, used_bytes, budget_bytes, because } => {
-                let because = if let Reason::StandsIn { because } = &**because { because } else { because };
+            Reason::Handover {
+                first,
+                used_bytes,
+                budget_bytes,
+                because,
+            } => {
+                let because = if let Reason::StandsIn { because } = &**because {
+                    because
+                } else {
+                    because
+                };
                 let percent = 100.0 * *used_bytes as f64 / *budget_bytes as f64;
-                write!(to, "replaces {first} ({percent:.0} % of `handover_budget` used): {because}")
+                write!(
+                    to,
+                    "replaces {first} ({percent:.0} % of `handover_budget` used): {because}"
+                )
             }
             Reason::BudgetUsed { budget_bytes, .. } => {
-                write!(to, "`handover_budget` of {} is used up", amount(*budget_bytes))
+                write!(
+                    to,
+                    "`handover_budget` of {} is used up",
+                    amount(*budget_bytes)
+                )
             }
-            Reason::NoStandIn { budget_bytes, because, .. } => {
+            Reason::NoStandIn {
+                budget_bytes,
+                because,
+                ..
+            } => {
                 match because.is_empty() {
                     true => write!(to, "the first in the order of cost")?,
                     false => write!(to, "it stays in use despite trouble ({})", list(because))?,
                 }
-                write!(to, "; `handover_budget` of {} is used up", amount(*budget_bytes))
+                write!(
+                    to,
+                    "; `handover_budget` of {} is used up",
+                    amount(*budget_bytes)
+                )
             }
 
             Reason::NoAnswer => to.write_str("connections over it get no answer"),
             Reason::SoftQuota { quota_bytes, .. } => {
                 write!(to, "its soft quota of {} is used up", amount(*quota_bytes))
             }
-            Reason::BatteryLow { battery_percent, below_percent } => {
-                write!(to, "the battery is at {battery_percent:.0} %, below {below_percent} %")
+            Reason::BatteryLow {
+                battery_percent,
+                below_percent,
+            } => {
+                write!(
+                    to,
+                    "the battery is at {battery_percent:.0} %, below {below_percent} %"
+                )
             }
             Reason::Metered => to.write_str("it is metered"),
 
@@ -287,7 +392,9 @@ impl Display for Reason {
                 "the traffic may wait for {path}: no subflow before `tolerance` of {tolerance_s} s has passed"
             ),
 
-            Reason::Waits => to.write_str("its role changes later, because the last change is too recent"),
+            Reason::Waits => {
+                to.write_str("its role changes later, because the last change is too recent")
+            }
             Reason::Lost { connections } => write!(
                 to,
                 "{} lost their subflow here; it is reopened at growing intervals while none works here",
@@ -307,7 +414,11 @@ impl Display for Reason {
                  `ip mptcp limits`",
                 counted(*connections)
             ),
-            Reason::OtherFamily { addresses, connections, remedy } => write!(
+            Reason::OtherFamily {
+                addresses,
+                connections,
+                remedy,
+            } => write!(
                 to,
                 "{} no subflow here: this interface has only {addresses} addresses{}",
                 counted(*connections),
@@ -320,7 +431,10 @@ impl Display for Reason {
             Reason::NoPlace { addresses, most } => {
                 let addresses: Vec<String> = addresses.iter().map(IpAddr::to_string).collect();
                 let addresses = addresses.join(", ");
-                write!(to, "no endpoint for {addresses}: the kernel has room for {most}")
+                write!(
+                    to,
+                    "no endpoint for {addresses}: the kernel has room for {most}"
+                )
             }
 
             Reason::Other { said } => to.write_str(said),
@@ -336,7 +450,13 @@ impl Serialize for Reason {
             reason: &'a Reason,
             text: String,
         }
-        Serialize::serialize(&Told { reason: self, text: self.to_string() }, to)
+        Serialize::serialize(
+            &Told {
+                reason: self,
+                text: self.to_string(),
+            },
+            to,
+        )
     }
 }
 
@@ -350,9 +470,9 @@ impl<'a> Deserialize<'a> for Reason {
         };
         match Reason::deserialize(value) {
             Ok(reason) => Ok(reason),
-            Err(error) => {
-                said.map(|said| Reason::Other { said }).ok_or_else(|| serde::de::Error::custom(error))
-            }
+            Err(error) => said
+                .map(|said| Reason::Other { said })
+                .ok_or_else(|| serde::de::Error::custom(error)),
         }
     }
 }
@@ -369,16 +489,28 @@ pub fn amount(bytes: u64) -> String {
 }
 
 fn list(reasons: &[Reason]) -> String {
-    reasons.iter().map(Reason::to_string).collect::<Vec<_>>().join("; ")
+    reasons
+        .iter()
+        .map(Reason::to_string)
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 fn or_later(because: &[Reason]) -> String {
-    if because.is_empty() { "other paths come first".to_owned() } else { list(because) }
+    if because.is_empty() {
+        "other paths come first".to_owned()
+    } else {
+        list(because)
+    }
 }
 
 /// `1 connection has`, `2 connections have`.
 fn counted(connections: usize) -> String {
-    if connections == 1 { "1 connection has".into() } else { format!("{connections} connections have") }
+    if connections == 1 {
+        "1 connection has".into()
+    } else {
+        format!("{connections} connections have")
+    }
 }
 
 #[cfg(test)]
@@ -394,16 +526,30 @@ mod tests {
 
     /// One example of each variant, in the order of the enum.
     fn examples() -> Vec<Reason> {
-        let slow = Reason::Slow { path: "wlan0".into(), with_bps: 120e3, without_bps: 4.2e6 };
+        let slow = Reason::Slow {
+            path: "wlan0".into(),
+            with_bps: 120e3,
+            without_bps: 4.2e6,
+        };
         let names = || vec!["wwan0".to_owned()];
-        let others = vec![Other { path: "wwan0".into(), because: vec![Reason::Metered] }];
+        let others = vec![Other {
+            path: "wwan0".into(),
+            because: vec![Reason::Metered],
+        }];
         vec![
             Reason::Paused,
             Reason::MachineOff,
             Reason::InterfaceOff,
-            Reason::Virtual { kind: "wireguard".into() },
-            Reason::Tunnelled { devices: vec!["tun0".into()] },
-            Reason::HardQuota { used_bytes: 10_100_000_000, quota_bytes: 10_000_000_000 },
+            Reason::Virtual {
+                kind: "wireguard".into(),
+            },
+            Reason::Tunnelled {
+                devices: vec!["tun0".into()],
+            },
+            Reason::HardQuota {
+                used_bytes: 10_100_000_000,
+                quota_bytes: 10_000_000_000,
+            },
             Reason::Down,
             Reason::NoAddress,
             Reason::NoRoute,
@@ -411,7 +557,11 @@ mod tests {
             Reason::FirstPath { others },
             Reason::Cheapest { paths: 2 },
             Reason::Aggregate { used: 2, paths: 2 },
-            Reason::Overflow { used: 1, paths: 2, rate_bps: 3.1e6 },
+            Reason::Overflow {
+                used: 1,
+                paths: 2,
+                rate_bps: 3.1e6,
+            },
             Reason::InterfaceAggregate,
             Reason::Frugal {
                 transfer_bytes: 10_000_000,
@@ -421,7 +571,8 @@ mod tests {
                 delay_price_w: 0.0,
                 next_paths: names(),
                 next_energy_j: Some(22.3),
-                advice: "Use wlan0 alone: 7.11 J; the next best, wwan0 alone, would cost 22.3 J.".into(),
+                advice: "Use wlan0 alone: 7.11 J; the next best, wwan0 alone, would cost 22.3 J."
+                    .into(),
             },
             Reason::FrugalStays {
                 transfer_bytes: 10_000_000,
@@ -434,37 +585,70 @@ mod tests {
             Reason::DeadlineImpossible { least_time_s: 4.05 },
             Reason::RateImpossible { most_bps: 40e6 },
             Reason::OpenBackup { because: vec![] },
-            Reason::NotNeeded { because: vec![Reason::Metered] },
-            Reason::Recovering { because: vec![Reason::NoAnswer] },
-            Reason::Silent { path: "wlan0".into(), silent_s: 3.0 },
-            Reason::Trial { path: "wlan0".into(), rate_bps: 2e6 },
+            Reason::NotNeeded {
+                because: vec![Reason::Metered],
+            },
+            Reason::Recovering {
+                because: vec![Reason::NoAnswer],
+            },
+            Reason::Silent {
+                path: "wlan0".into(),
+                silent_s: 3.0,
+            },
+            Reason::Trial {
+                path: "wlan0".into(),
+                rate_bps: 2e6,
+            },
             slow.clone(),
-            Reason::StandsIn { because: Box::new(slow) },
+            Reason::StandsIn {
+                because: Box::new(slow),
+            },
             Reason::Handover {
                 first: "wlan0".into(),
                 used_bytes: 300_000,
                 budget_bytes: 1_000_000,
                 because: Box::new(Reason::OnlyPath),
             },
-            Reason::BudgetUsed { used_bytes: 1_000_000, budget_bytes: 1_000_000 },
+            Reason::BudgetUsed {
+                used_bytes: 1_000_000,
+                budget_bytes: 1_000_000,
+            },
             Reason::NoStandIn {
                 used_bytes: 1_000_000,
                 budget_bytes: 1_000_000,
                 because: vec![Reason::NoAnswer],
             },
             Reason::NoAnswer,
-            Reason::SoftQuota { used_bytes: 8_100_000_000, quota_bytes: 8_000_000_000 },
-            Reason::BatteryLow { battery_percent: 18.0, below_percent: 20.0 },
+            Reason::SoftQuota {
+                used_bytes: 8_100_000_000,
+                quota_bytes: 8_000_000_000,
+            },
+            Reason::BatteryLow {
+                battery_percent: 18.0,
+                below_percent: 20.0,
+            },
             Reason::Metered,
-            Reason::MayWait { path: "wlan0".into(), tolerance_s: 120.0 },
+            Reason::MayWait {
+                path: "wlan0".into(),
+                tolerance_s: 120.0,
+            },
             Reason::Waits,
             Reason::Lost { connections: 3 },
             Reason::StillNeeded { connections: 1 },
             Reason::Unanswered { connections: 2 },
-            Reason::OtherFamily { addresses: "IPv6".into(), connections: 1, remedy: false },
+            Reason::OtherFamily {
+                addresses: "IPv6".into(),
+                connections: 1,
+                remedy: false,
+            },
             Reason::Refused { connections: 2 },
-            Reason::NoPlace { addresses: vec![[192, 0, 2, 7].into()], most: 8 },
-            Reason::Other { said: "it is the first".into() },
+            Reason::NoPlace {
+                addresses: vec![[192, 0, 2, 7].into()],
+                most: 8,
+            },
+            Reason::Other {
+                said: "it is the first".into(),
+            },
         ]
     }
 
@@ -479,8 +663,15 @@ mod tests {
     #[test]
     fn every_reason_has_an_example() {
         let codes: BTreeSet<String> = examples().iter().map(code).collect();
-        let error = Reason::deserialize(serde_json::json!({ "code": "?" })).unwrap_err().to_string();
-        let known: BTreeSet<String> = error.split('`').skip(3).step_by(2).map(str::to_owned).collect();
+        let error = Reason::deserialize(serde_json::json!({ "code": "?" }))
+            .unwrap_err()
+            .to_string();
+        let known: BTreeSet<String> = error
+            .split('`')
+            .skip(3)
+            .step_by(2)
+            .map(str::to_owned)
+            .collect();
         assert_eq!(codes, known, "{error}");
         assert_eq!(codes.len(), examples().len());
     }
@@ -498,16 +689,34 @@ mod tests {
     fn reasons_of_other_versions_are_kept_as_text() {
         let other = |said: &str| Reason::Other { said: said.into() };
         let read = |text: &str| serde_json::from_str::<Reason>(text);
-        assert_eq!(read("\"it is the first\"").unwrap(), other("it is the first"));
-        assert_eq!(read(r#"{"code": "of-next-year", "text": "new"}"#).unwrap(), other("new"));
+        assert_eq!(
+            read("\"it is the first\"").unwrap(),
+            other("it is the first")
+        );
+        assert_eq!(
+            read(r#"{"code": "of-next-year", "text": "new"}"#).unwrap(),
+            other("new")
+        );
         assert!(read("{}").is_err() && read("7").is_err());
     }
 
     #[test]
     fn amounts_have_three_digits_and_a_suitable_unit() {
-        let bytes = [0, 7, 999, 1000, 1234, 999_499, 999_500, 5_200_000, 8_100_000_000, 123_456_000_000];
+        let bytes = [
+            0,
+            7,
+            999,
+            1000,
+            1234,
+            999_499,
+            999_500,
+            5_200_000,
+            8_100_000_000,
+            123_456_000_000,
+        ];
         let texts = [
-            "0 B", "7 B", "999 B", "1.00 kB", "1.23 kB", "999 kB", "1.00 MB", "5.20 MB", "8.10 GB", "123 GB",
+            "0 B", "7 B", "999 B", "1.00 kB", "1.23 kB", "999 kB", "1.00 MB", "5.20 MB", "8.10 GB",
+            "123 GB",
         ];
         assert_eq!(bytes.map(amount), texts);
     }
@@ -516,7 +725,11 @@ mod tests {
     fn notes_follow_the_sentence() {
         let notes = [Reason::Waits, Reason::StillNeeded { connections: 1 }];
         let said = Reason::Metered.with(&notes);
-        let parts: Vec<String> = [Reason::Metered].iter().chain(&notes).map(Reason::to_string).collect();
+        let parts: Vec<String> = [Reason::Metered]
+            .iter()
+            .chain(&notes)
+            .map(Reason::to_string)
+            .collect();
         assert_eq!(said, parts.join("; "));
     }
 
@@ -525,8 +738,11 @@ mod tests {
         let mut table = "| `code` | `text`, for example | other keys |\n|---|---|---|\n".to_owned();
         for reason in examples() {
             let json = json(&reason);
-            let keys =
-                json.as_object().unwrap().keys().filter(|key| !["code", "text"].contains(&key.as_str()));
+            let keys = json
+                .as_object()
+                .unwrap()
+                .keys()
+                .filter(|key| !["code", "text"].contains(&key.as_str()));
             let keys: Vec<String> = keys.map(|key| format!("`{key}`")).collect();
             table += &format!("| `{}` | {reason} | {} |\n", code(&reason), keys.join(", "));
         }
@@ -539,9 +755,17 @@ mod tests {
         let begin = page.find(MARKS[0]).unwrap() + MARKS[0].len();
         let end = begin + page[begin..].find(MARKS[1]).unwrap();
         if std::env::var_os(WRITE).is_some() {
-            std::fs::write(PAGE, format!("{}{}{}", &page[..begin], table(), &page[end..])).unwrap();
+            std::fs::write(
+                PAGE,
+                format!("{}{}{}", &page[..begin], table(), &page[end..]),
+            )
+            .unwrap();
             return;
         }
-        assert_eq!(&page[begin..end], table(), "{WRITE}=1 cargo test -p joulepath-live reasons writes it");
+        assert_eq!(
+            &page[begin..end],
+            table(),
+            "{WRITE}=1 cargo test -p joulepath-live reasons writes it"
+        );
     }
 }

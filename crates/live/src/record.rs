@@ -5,8 +5,8 @@
 //!   {"what": "look", "snapshot": …, "overrides": …, "decision": …}      one line per poll
 //!   {"what": "reload", "config": …}                                     the configuration was reread
 //! ```
-//! A decision depends only on these and on earlier decisions. A poll also has the traffic (`traffic`), from
-//! which paths can be simulated.
+//! A decision depends only on these and on earlier decisions. A poll also has the traffic
+//! (`traffic`), from which paths can be simulated.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -32,8 +32,14 @@ const MOST_TOLD: usize = 10;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "lowercase")]
 enum Line {
-    Begin { schema: u32, version: String, config: String },
-    Reload { config: String },
+    Begin {
+        schema: u32,
+        version: String,
+        config: String,
+    },
+    Reload {
+        config: String,
+    },
     Look(Box<Look>),
 }
 
@@ -84,8 +90,16 @@ pub(crate) struct Recorder<W> {
 impl Recorder<File> {
     /// Creates the file for its owner alone; it must not exist. Follows no symlink.
     pub(crate) fn create(path: &Path, config: &LiveConfig) -> Result<Self> {
-        let failed = |source| Error::File { path: path.display().to_string(), source };
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
+        let failed = |source| Error::File {
+            path: path.display().to_string(),
+            source,
+        };
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(failed)?;
         Recorder::begin(file, config).map_err(failed)
     }
 }
@@ -94,12 +108,18 @@ impl<W: Write> Recorder<W> {
     fn begin(to: W, config: &LiveConfig) -> std::io::Result<Self> {
         let mut recorder = Recorder { to };
         let version = env!("CARGO_PKG_VERSION").into();
-        recorder.write(&Line::Begin { schema: SCHEMA, version, config: show_live(config) })?;
+        recorder.write(&Line::Begin {
+            schema: SCHEMA,
+            version,
+            config: show_live(config),
+        })?;
         Ok(recorder)
     }
 
     pub(crate) fn reload(&mut self, config: &LiveConfig) -> std::io::Result<()> {
-        self.write(&Line::Reload { config: show_live(config) })
+        self.write(&Line::Reload {
+            config: show_live(config),
+        })
     }
 
     pub(crate) fn look(
@@ -109,7 +129,9 @@ impl<W: Write> Recorder<W> {
         decision: &Decision,
         measured: &BTreeMap<String, Measured>,
     ) -> std::io::Result<()> {
-        let traffic = measured.iter().map(|(name, measured)| (name.clone(), Traffic::of(measured)));
+        let traffic = measured
+            .iter()
+            .map(|(name, measured)| (name.clone(), Traffic::of(measured)));
         self.write(&Line::Look(Box::new(Look {
             snapshot: snapshot.clone(),
             overrides: overrides.clone(),
@@ -204,14 +226,22 @@ pub fn read(path: &Path) -> Result<Vec<Entry>> {
 
 /// Traffic from a record of an older version, which lacks the direction.
 fn carried(snapshot: &Snapshot) -> BTreeMap<String, Traffic> {
-    let traffic = |rate_bps| Traffic { received_bps: rate_bps, ..Traffic::default() };
-    snapshot.interfaces.iter().map(|one| (one.name.clone(), traffic(one.rate_bps))).collect()
+    let traffic = |rate_bps| Traffic {
+        received_bps: rate_bps,
+        ..Traffic::default()
+    };
+    snapshot
+        .interfaces
+        .iter()
+        .map(|one| (one.name.clone(), traffic(one.rate_bps)))
+        .collect()
 }
 
 /// Repeats the decisions of a record.
 ///
 /// # Errors
-/// [`Error::File`] if the file cannot be read; [`Error::Refused`], with the line, if it is no record.
+/// [`Error::File`] if the file cannot be read; [`Error::Refused`], with the line, if it is no
+/// record.
 pub fn replay(path: &Path) -> Result<Replayed> {
     let mut replay = Replay::default();
     let is_cut = each_line(path, &mut |number, line| replay.line(number, line))?;
@@ -224,39 +254,59 @@ pub fn replay(path: &Path) -> Result<Replayed> {
 
 fn nothing_in(path: &Path) -> Error {
     let what = format!("{}: the record is empty", path.display());
-    Error::Refused { what, remedy: NO_RECORD.into() }
+    Error::Refused {
+        what,
+        remedy: NO_RECORD.into(),
+    }
 }
 
 /// What is wrong with a line, and the remedy.
 type Wrong = (String, &'static str);
 
-/// Passes each line and its number to `each`. Returns true if the last line is incomplete, which is skipped.
+/// Passes each line and its number to `each`. Returns true if the last line is incomplete, which is
+/// skipped.
 fn each_line(
     path: &Path,
     each: &mut dyn FnMut(usize, Line) -> std::result::Result<(), Wrong>,
 ) -> Result<bool> {
     let name = path.display().to_string();
-    let failed = |source| Error::File { path: name.clone(), source };
+    let failed = |source| Error::File {
+        path: name.clone(),
+        source,
+    };
     let file = joulepath_files::open(path).map_err(|trouble| failed(trouble.into()))?;
     let mut from = BufReader::new(file);
     let mut text = String::new();
     for number in 1.. {
         text.clear();
-        if from.by_ref().take(LONGEST_LINE).read_line(&mut text).map_err(failed)? == 0 {
+        if from
+            .by_ref()
+            .take(LONGEST_LINE)
+            .read_line(&mut text)
+            .map_err(failed)?
+            == 0
+        {
             break;
         }
         if !text.ends_with('\n') {
             if text.len() as u64 == LONGEST_LINE {
-                let what = format!("{name}:{number}: the line has more than {} MiB", LONGEST_LINE >> 20);
-                return Err(Error::Refused { what, remedy: NO_RECORD.into() });
+                let what = format!(
+                    "{name}:{number}: the line has more than {} MiB",
+                    LONGEST_LINE >> 20
+                );
+                return Err(Error::Refused {
+                    what,
+                    remedy: NO_RECORD.into(),
+                });
             }
             return Ok(true);
         }
         let line = serde_json::from_str(&text).map_err(|error| (error.to_string(), NO_RECORD));
-        line.and_then(|line| each(number, line)).map_err(|(why, remedy)| Error::Refused {
-            what: format!("{name}:{number}: {why}"),
-            remedy: remedy.into(),
-        })?;
+        line.and_then(|line| each(number, line))
+            .map_err(|(why, remedy)| Error::Refused {
+                what: format!("{name}:{number}: {why}"),
+                remedy: remedy.into(),
+            })?;
     }
     Ok(false)
 }
@@ -287,7 +337,14 @@ struct Replay {
 impl Replay {
     fn line(&mut self, number: usize, line: Line) -> std::result::Result<(), Wrong> {
         match (line, &self.config) {
-            (Line::Begin { schema, version, config }, None) => {
+            (
+                Line::Begin {
+                    schema,
+                    version,
+                    config,
+                },
+                None,
+            ) => {
                 check_schema(schema)?;
                 self.told.version = version;
                 self.config = Some(read_config(&config)?);
@@ -300,7 +357,9 @@ impl Replay {
                 let now = self.decider.decide(config, &look.overrides, &look.snapshot);
                 self.compare(number, &look.snapshot, look.decision, now);
             }
-            (Line::Begin { .. }, Some(_)) => return Err(("a second line `begin`".into(), NO_RECORD)),
+            (Line::Begin { .. }, Some(_)) => {
+                return Err(("a second line `begin`".into(), NO_RECORD));
+            }
             (_, None) => return Err(("the line `begin` is missing".into(), NO_RECORD)),
         }
         Ok(())
@@ -316,19 +375,36 @@ impl Replay {
             self.told.differ += 1;
             if self.told.differences.len() < MOST_TOLD {
                 let said = difference(&before, &now);
-                self.told.differences.push(format!("line {number}, {at_s:.1} s: {said}"));
+                self.told
+                    .differences
+                    .push(format!("line {number}, {at_s:.1} s: {said}"));
             }
         }
-        let roles: Vec<_> = now.interfaces.iter().map(|one| (one.name.clone(), one.role)).collect();
+        let roles: Vec<_> = now
+            .interfaces
+            .iter()
+            .map(|one| (one.name.clone(), one.role))
+            .collect();
         for one in &now.interfaces {
             let is_new = !self.roles.contains(&(one.name.clone(), one.role));
-            if is_new && (one.role != Role::Unused || self.roles.iter().any(|(name, _)| *name == one.name)) {
-                let strength = snapshot.interfaces.iter().find(|seen| seen.name == one.name);
-                let strength = strength.and_then(|seen| seen.strength).map_or(String::new(), |strength| {
-                    let Strength { dbm, age, .. } = strength;
-                    format!(" (signal {dbm:.0} dBm, {:.1} s old)", age.as_secs_f64())
-                });
-                self.told.changes.push(format!("{at_s:.1} s: {one}{strength}"));
+            if is_new
+                && (one.role != Role::Unused
+                    || self.roles.iter().any(|(name, _)| *name == one.name))
+            {
+                let strength = snapshot
+                    .interfaces
+                    .iter()
+                    .find(|seen| seen.name == one.name);
+                let strength =
+                    strength
+                        .and_then(|seen| seen.strength)
+                        .map_or(String::new(), |strength| {
+                            let Strength { dbm, age, .. } = strength;
+                            format!(" (signal {dbm:.0} dBm, {:.1} s old)", age.as_secs_f64())
+                        });
+                self.told
+                    .changes
+                    .push(format!("{at_s:.1} s: {one}{strength}"));
             }
         }
         self.roles = roles;
@@ -337,12 +413,20 @@ impl Replay {
 
 fn read_config(text: &str) -> std::result::Result<LiveConfig, Wrong> {
     let remedy = "use the version that recorded it, or a newer one";
-    read_live(text)
-        .map_err(|errors| (errors.to_string().split_whitespace().collect::<Vec<_>>().join(" "), remedy))
+    read_live(text).map_err(|errors| {
+        (
+            errors
+                .to_string()
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" "),
+            remedy,
+        )
+    })
 }
 
-/// Records of schema 1 have reasons as text. The wording is not part of the decision, so equal roles count as
-/// the same decision.
+/// Records of schema 1 have reasons as text. The wording is not part of the decision, so equal
+/// roles count as the same decision.
 fn take_over_texts(before: &mut Decision, now: &Decision) {
     for (one, other) in before.interfaces.iter_mut().zip(&now.interfaces) {
         if one.reason.is_text_only() && (&one.name, one.role) == (&other.name, other.role) {
@@ -385,7 +469,10 @@ mod tests {
         };
         for k in 0..1800_u64 {
             snapshot.now = Nanos(2_000_000_123 * k);
-            snapshot.battery = Some(Battery { level: 1.0 / (k + 1) as f64, discharging: k % 300 > 150 });
+            snapshot.battery = Some(Battery {
+                level: 1.0 / (k + 1) as f64,
+                discharging: k % 300 > 150,
+            });
             let wlan = &mut snapshot.interfaces[0];
             wlan.usable = k % 97 > 20;
             wlan.rate_bps = 1e6 / 3.0 * (k % 31) as f64;
@@ -396,7 +483,8 @@ mod tests {
             snapshot.interfaces[1].stalled = k % 143 > 130;
             let (dbm, source) = (-90.0 - (k % 300) as f64 / 7.0, StrengthSource::Command);
             let age = Nanos::from_millis(500);
-            snapshot.interfaces[1].strength = (k % 500 < 400).then_some(Strength { dbm, age, source });
+            snapshot.interfaces[1].strength =
+                (k % 500 < 400).then_some(Strength { dbm, age, source });
             match k {
                 600 => overrides.machine = Some(joulepath_model::live::Intent::Overflow),
                 900 => {
@@ -407,7 +495,9 @@ mod tests {
                 _ => {}
             }
             let decision = decider.decide(&config, &overrides, &snapshot);
-            recorder.look(&snapshot, &overrides, &decision, &BTreeMap::new()).unwrap();
+            recorder
+                .look(&snapshot, &overrides, &decision, &BTreeMap::new())
+                .unwrap();
         }
         recorder.to
     }
@@ -425,20 +515,39 @@ mod tests {
         let path = folder.path().join("x");
         std::fs::write(&path, recorded()).unwrap();
         let entries = read(&path).unwrap();
-        let configs = entries.iter().filter(|entry| matches!(entry, Entry::Config(_))).count();
+        let configs = entries
+            .iter()
+            .filter(|entry| matches!(entry, Entry::Config(_)))
+            .count();
         assert_eq!((entries.len(), configs), (1802, 2));
         // The eighth poll: 7 / 3 Mbit/s. The direction was not recorded.
-        let Entry::Look(look) = &entries[8] else { panic!() };
-        assert!((look.traffic["wlan0"].received_bps - 7e6 / 3.0).abs() < 1.0, "{look:?}");
+        let Entry::Look(look) = &entries[8] else {
+            panic!()
+        };
+        assert!(
+            (look.traffic["wlan0"].received_bps - 7e6 / 3.0).abs() < 1.0,
+            "{look:?}"
+        );
     }
 
     #[test]
     fn a_replay_repeats_every_decision_exactly() {
         let replayed = replay_lines(&recorded()[..]).unwrap();
-        assert_eq!((replayed.decisions, replayed.differ, replayed.is_cut), (1800, 0, false));
+        assert_eq!(
+            (replayed.decisions, replayed.differ, replayed.is_cut),
+            (1800, 0, false)
+        );
         assert!(replayed.changes.len() > 20, "{:?}", replayed.changes);
-        assert!(replayed.changes[0].starts_with("0.0 s: wwan0: regular: "), "{}", replayed.changes[0]);
-        assert!(replayed.changes[0].ends_with(" (signal -90 dBm, 0.5 s old)"), "{}", replayed.changes[0]);
+        assert!(
+            replayed.changes[0].starts_with("0.0 s: wwan0: regular: "),
+            "{}",
+            replayed.changes[0]
+        );
+        assert!(
+            replayed.changes[0].ends_with(" (signal -90 dBm, 0.5 s old)"),
+            "{}",
+            replayed.changes[0]
+        );
         assert_eq!(replayed.version, env!("CARGO_PKG_VERSION"));
         assert!((replayed.length_s - 3598.0).abs() < 0.01);
     }
@@ -446,7 +555,11 @@ mod tests {
     /// WiFi fails for 100 s, then for 200 s.
     #[test]
     fn a_replay_repeats_what_waited() {
-        let text = format!("{CONFIG}\n").replacen("\n", "\npm = \"userspace\"\ntolerance = \"2 min\"\n", 1);
+        let text = format!("{CONFIG}\n").replacen(
+            "\n",
+            "\npm = \"userspace\"\ntolerance = \"2 min\"\n",
+            1,
+        );
         let config = read_live(&text).unwrap();
         let mut recorder = Recorder::begin(vec![], &config).unwrap();
         let (mut decider, overrides) = (Decider::default(), Overrides::default());
@@ -457,15 +570,27 @@ mod tests {
         };
         for second in 0..500_u64 {
             snapshot.now = Nanos::from_secs(second);
-            snapshot.interfaces[0].usable = !(10..110).contains(&second) && !(200..400).contains(&second);
+            snapshot.interfaces[0].usable =
+                !(10..110).contains(&second) && !(200..400).contains(&second);
             let decision = decider.decide(&config, &overrides, &snapshot);
-            recorder.look(&snapshot, &overrides, &decision, &BTreeMap::new()).unwrap();
+            recorder
+                .look(&snapshot, &overrides, &decision, &BTreeMap::new())
+                .unwrap();
         }
         let replayed = replay_lines(&recorder.to).unwrap();
-        assert_eq!((replayed.decisions, replayed.differ), (500, 0), "{:?}", replayed.differences);
+        assert_eq!(
+            (replayed.decisions, replayed.differ),
+            (500, 0),
+            "{:?}",
+            replayed.differences
+        );
         let opens = |change: &&String| change.contains("wwan0: regular");
         let opened: Vec<&String> = replayed.changes.iter().filter(opens).collect();
-        assert!(opened.len() == 1 && opened[0].starts_with("320.0 s: "), "{:?}", replayed.changes);
+        assert!(
+            opened.len() == 1 && opened[0].starts_with("320.0 s: "),
+            "{:?}",
+            replayed.changes
+        );
     }
 
     #[test]
@@ -476,7 +601,10 @@ mod tests {
         other.replace_range(place..place + 16, "\"role\":\"unused\"");
         let replayed = replay_lines(other.as_bytes()).unwrap();
         assert_eq!((replayed.decisions, replayed.differ), (1800, 1));
-        assert!(replayed.differences[0].starts_with("line 2, 0.0 s: was wwan0: not used: "), "{replayed:?}");
+        assert!(
+            replayed.differences[0].starts_with("line 2, 0.0 s: was wwan0: not used: "),
+            "{replayed:?}"
+        );
         // Another observation leads to another decision, too.
         let other = text.replacen("\"usable\":true", "\"usable\":false", 40);
         assert!(replay_lines(other.as_bytes()).unwrap().differ > 0);
@@ -486,12 +614,18 @@ mod tests {
     fn an_incomplete_last_line_is_skipped_and_a_bad_line_is_refused_with_its_number() {
         let text = String::from_utf8(recorded()).unwrap();
         let replayed = replay_lines(&text.as_bytes()[..text.len() - 5]).unwrap();
-        assert_eq!((replayed.decisions, replayed.differ, replayed.is_cut), (1799, 0, true));
+        assert_eq!(
+            (replayed.decisions, replayed.differ, replayed.is_cut),
+            (1799, 0, true)
+        );
         let second = text.lines().nth(1).unwrap();
         for (bad, why) in [
             (String::new(), "the record is empty"),
             (format!("{second}\n"), "x:1: the line `begin` is missing"),
-            (text.replacen("\"schema\":2", "\"schema\":3", 1), "x:1: its schema is 3"),
+            (
+                text.replacen("\"schema\":2", "\"schema\":3", 1),
+                "x:1: its schema is 3",
+            ),
             (text.replacen("intent", "intend", 1), "x:1: "),
             (text.replacen("\"now_ns\":0", "\"now_ns\":-1", 1), "x:2: "),
         ] {
@@ -508,7 +642,11 @@ mod tests {
             if line["what"] == "begin" {
                 line["schema"] = 1.into();
             }
-            for told in line["decision"]["interfaces"].as_array_mut().into_iter().flatten() {
+            for told in line["decision"]["interfaces"]
+                .as_array_mut()
+                .into_iter()
+                .flatten()
+            {
                 told["reason"] = "said at that time".into();
                 told.as_object_mut().unwrap().remove("notes");
             }
@@ -516,11 +654,19 @@ mod tests {
         };
         let old: String = text.lines().map(of_form_1).collect();
         let replayed = replay_lines(old.as_bytes()).unwrap();
-        assert_eq!((replayed.decisions, replayed.differ), (1800, 0), "{:?}", replayed.differences);
+        assert_eq!(
+            (replayed.decisions, replayed.differ),
+            (1800, 0),
+            "{:?}",
+            replayed.differences
+        );
         let other = old.replacen("\"role\":\"regular\"", "\"role\":\"unused\"", 1);
         let replayed = replay_lines(other.as_bytes()).unwrap();
         assert_eq!(replayed.differ, 1);
-        assert!(replayed.differences[0].contains("wwan0: not used: said at that time"), "{replayed:?}");
+        assert!(
+            replayed.differences[0].contains("wwan0: not used: said at that time"),
+            "{replayed:?}"
+        );
     }
 
     #[test]

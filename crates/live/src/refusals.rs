@@ -1,8 +1,8 @@
 //! Subflows that the peer refuses, from the kernel's events.
 //!
-//! A server at its subflow limit completes the handshake and then closes the subflow without a reason. So a
-//! subflow counts as refused if it ends at once, or if it is reset during the handshake. A join without an
-//! answer causes no event.
+//! A server at its subflow limit completes the handshake and then closes the subflow without a
+//! reason. So a subflow counts as refused if it ends at once, or if it is reset during the
+//! handshake. A join without an answer causes no event.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
@@ -13,7 +13,8 @@ use joulepath_kernel::mptcp::Token;
 use joulepath_kernel::mptcp::path_manager::{Event, Events, PathManager, SubflowEvent};
 use joulepath_model::units::Nanos;
 
-/// A subflow that lived no longer than this was refused. Events carry the time of the poll that reads them.
+/// A subflow that lived no longer than this was refused. Events carry the time of the poll that
+/// reads them.
 const AT_ONCE: Nanos = Nanos::from_secs(1);
 /// Receive buffer for events, bytes.
 const ROOM: usize = 1 << 20;
@@ -41,7 +42,12 @@ impl Refusals {
                 self.opened.insert((*token, ends.local, ends.remote), now);
                 self.refused.remove(&(*token, ends.local.ip()));
             }
-            Event::SubflowClosed(SubflowEvent { token, ends, failure, .. }) => {
+            Event::SubflowClosed(SubflowEvent {
+                token,
+                ends,
+                failure,
+                ..
+            }) => {
                 let opened = self.opened.remove(&(*token, ends.local, ends.remote));
                 let is_reset = failure.is_some_and(|failure| failure.errno == ECONNREFUSED);
                 let is_refused = match opened {
@@ -54,8 +60,11 @@ impl Refusals {
             }
             Event::Closed { token } => self.forget(|one| one != *token),
             Event::Resync(listing) => {
-                let stand: BTreeSet<Token> =
-                    listing.connections.iter().map(|connection| connection.info.token).collect();
+                let stand: BTreeSet<Token> = listing
+                    .connections
+                    .iter()
+                    .map(|connection| connection.info.token)
+                    .collect();
                 self.forget(|one| stand.contains(&one));
             }
             _ => {}
@@ -85,7 +94,11 @@ impl Ear {
     pub(crate) fn open() -> Result<Self> {
         let events = PathManager::open()?.events()?;
         events.set_room(ROOM)?;
-        Ok(Ear { events, refusals: Refusals::default(), begun: false })
+        Ok(Ear {
+            events,
+            refusals: Refusals::default(),
+            begun: false,
+        })
     }
 
     /// True if some connection was established since the last call.
@@ -121,9 +134,20 @@ mod tests {
     const TOKEN: Token = Token(7);
 
     fn subflow(failure: Option<Failure>) -> SubflowEvent {
-        let ends = Ends { local: "10.0.1.2:4000".parse().unwrap(), remote: "10.0.9.2:443".parse().unwrap() };
+        let ends = Ends {
+            local: "10.0.1.2:4000".parse().unwrap(),
+            remote: "10.0.9.2:443".parse().unwrap(),
+        };
         let (local_id, remote_id, interface) = (AddressId(1), AddressId(0), Some(3));
-        SubflowEvent { token: TOKEN, ends, local_id, remote_id, backup_remotely: false, interface, failure }
+        SubflowEvent {
+            token: TOKEN,
+            ends,
+            local_id,
+            remote_id,
+            backup_remotely: false,
+            interface,
+            failure,
+        }
     }
 
     /// True if the subflow counts as refused after `events`, each with its time in ms.
@@ -137,18 +161,34 @@ mod tests {
 
     #[test]
     fn a_subflow_that_ends_at_once_or_is_reset_in_its_handshake_counts_as_refused() {
-        let (opened, closed) =
-            (Event::SubflowEstablished(subflow(None)), Event::SubflowClosed(subflow(None)));
-        let reset = |errno| Event::SubflowClosed(subflow(Some(Failure { errno, reset_reason: None })));
+        let (opened, closed) = (
+            Event::SubflowEstablished(subflow(None)),
+            Event::SubflowClosed(subflow(None)),
+        );
+        let reset = |errno| {
+            Event::SubflowClosed(subflow(Some(Failure {
+                errno,
+                reset_reason: None,
+            })))
+        };
         assert!(is_refused(&[(0, opened.clone()), (40, closed.clone())]));
         assert!(is_refused(&[(0, reset(111))]));
         assert!(!is_refused(&[(0, closed.clone())]));
-        // Not refused: a timeout; a reset of the initial subflow; a reset of a subflow older than the daemon.
+        // Not refused: a timeout; a reset of the initial subflow; a reset of a subflow older than
+        // the daemon.
         assert!(!is_refused(&[(0, reset(110))]));
         assert!(!is_refused(&[(0, reset(104))]));
         assert!(!is_refused(&[(0, opened.clone()), (5000, reset(104))]));
         // The next attempt, or the end of the connection, clears it.
-        assert!(!is_refused(&[(0, opened.clone()), (40, closed.clone()), (5000, opened.clone())]));
-        assert!(!is_refused(&[(0, opened), (40, closed), (50, Event::Closed { token: TOKEN })]));
+        assert!(!is_refused(&[
+            (0, opened.clone()),
+            (40, closed.clone()),
+            (5000, opened.clone())
+        ]));
+        assert!(!is_refused(&[
+            (0, opened),
+            (40, closed),
+            (50, Event::Closed { token: TOKEN })
+        ]));
     }
 }

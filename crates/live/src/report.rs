@@ -17,8 +17,8 @@ use crate::networks::Networks;
 use crate::reason::Reason;
 use crate::snapshot::{Battery, Families, Interface, Snapshot};
 use crate::status::{
-    Event, FirstStatus, InterfaceStatus, ProgramsStatus, SCHEMA, SignalStatus, Status, SteeringStatus,
-    TunnelStatus,
+    Event, FirstStatus, InterfaceStatus, ProgramsStatus, SCHEMA, SignalStatus, Status,
+    SteeringStatus, TunnelStatus,
 };
 
 /// Input of the status besides the decision.
@@ -42,14 +42,28 @@ impl Facts<'_> {
     /// The devices that keep all new connections, if there are any.
     fn keeping(&self, look: &Look) -> Option<Reason> {
         let keeps = |one: &&TunnelStatus| !one.bypass && one.general;
-        let names: Vec<String> = self.tunnels.iter().filter(keeps).map(|one| one.name.clone()).collect();
-        let kept = look.interfaces.iter().filter(|one| names.contains(&one.name)).map(|one| one.index);
+        let names: Vec<String> = self
+            .tunnels
+            .iter()
+            .filter(keeps)
+            .map(|one| one.name.clone())
+            .collect();
+        let kept = look
+            .interfaces
+            .iter()
+            .filter(|one| names.contains(&one.name))
+            .map(|one| one.index);
         let all = foreign::takes_all(&look.starts, &kept.collect());
         all.then_some(Reason::Tunnelled { devices: names })
     }
 }
 
-pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: &Accounts) -> Status {
+pub(crate) fn status(
+    facts: &Facts,
+    decision: &Decision,
+    look: &Look,
+    accounts: &Accounts,
+) -> Status {
     Status {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION").into(),
@@ -64,31 +78,47 @@ pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: 
         changes: facts.changes,
         battery: facts.battery,
         today: accounts.date().to_string(),
-        interfaces: decision.interfaces.iter().map(|told| interface(told, facts, look, accounts)).collect(),
+        interfaces: decision
+            .interfaces
+            .iter()
+            .map(|told| interface(told, facts, look, accounts))
+            .collect(),
         warnings: facts.warnings.clone(),
         events: facts.events.clone(),
         machine: accounts.machine(),
         all_paths: accounts.all_paths(),
-        controller: decision
-            .controller
-            .clone()
-            .filter(|_| !facts.paused && !facts.outcome.settings.contains_key(&Setting::Controller)),
+        controller: decision.controller.clone().filter(|_| {
+            !facts.paused && !facts.outcome.settings.contains_key(&Setting::Controller)
+        }),
         steering: facts.steering.clone(),
         networks: facts.networks.number(),
         first: FirstStatus {
             steered: facts.config.first == First::Steer && !facts.paused,
-            interfaces: look.starts.iter().flatten().fold(vec![], |mut names, index| {
-                let name = look.interfaces.iter().find(|one| one.index == *index).map(|one| one.name.clone());
-                names.extend(name.filter(|name| !names.contains(name)));
-                names
-            }),
+            interfaces: look
+                .starts
+                .iter()
+                .flatten()
+                .fold(vec![], |mut names, index| {
+                    let name = look
+                        .interfaces
+                        .iter()
+                        .find(|one| one.index == *index)
+                        .map(|one| one.name.clone());
+                    names.extend(name.filter(|name| !names.contains(name)));
+                    names
+                }),
             preferred: decision
                 .interfaces
                 .iter()
                 .find(|told| told.role == Role::Regular)
                 .map(|told| told.name.clone()),
             tunnels: facts.tunnels.clone(),
-            unanswered: look.interfaces.iter().filter(|one| one.mute).map(|one| one.name.clone()).collect(),
+            unanswered: look
+                .interfaces
+                .iter()
+                .filter(|one| one.mute)
+                .map(|one| one.name.clone())
+                .collect(),
         },
         programs: facts.programs.clone(),
         why: None,
@@ -101,12 +131,19 @@ fn other_family(one: &Interface, look: &Look, manager: Manager) -> Option<Reason
     let is_v4 = one.addresses.first()?.is_ipv4();
     let Families { v4, v6 } = look.families;
     let other = if is_v4 { v6 } else { v4 };
-    let lacks = one.addresses.iter().all(|address| address.is_ipv4() == is_v4);
+    let lacks = one
+        .addresses
+        .iter()
+        .all(|address| address.is_ipv4() == is_v4);
     let addresses = if is_v4 { "IPv4" } else { "IPv6" }.to_owned();
     let is_unused = lacks && one.subflows == 0 && other > 0;
     // Linux opens no IPv6 subflow for an IPv4 socket.
     let remedy = is_v4 && manager == Manager::Kernel;
-    is_unused.then_some(Reason::OtherFamily { addresses, connections: other, remedy })
+    is_unused.then_some(Reason::OtherFamily {
+        addresses,
+        connections: other,
+        remedy,
+    })
 }
 
 /// Adds that to the notes; such an interface does not count as used.
@@ -118,15 +155,33 @@ fn with_families(
     manager: Manager,
 ) -> (Reason, Vec<Reason>) {
     notes.extend(seen.and_then(|one| other_family(one, look, manager)));
-    let Reason::Aggregate { used, paths } = reason else { return (reason, notes) };
-    let usable = look.interfaces.iter().filter(|one| one.usable && one.routed);
-    let idle = usable.filter(|one| other_family(one, look, manager).is_some()).count();
-    (Reason::Aggregate { used: used.saturating_sub(idle), paths }, notes)
+    let Reason::Aggregate { used, paths } = reason else {
+        return (reason, notes);
+    };
+    let usable = look
+        .interfaces
+        .iter()
+        .filter(|one| one.usable && one.routed);
+    let idle = usable
+        .filter(|one| other_family(one, look, manager).is_some())
+        .count();
+    (
+        Reason::Aggregate {
+            used: used.saturating_sub(idle),
+            paths,
+        },
+        notes,
+    )
 }
 
 fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> InterfaceStatus {
-    let seen = look.interfaces.iter().find(|interface| interface.name == told.name);
-    let addresses = seen.map(|interface| interface.addresses.clone()).unwrap_or_default();
+    let seen = look
+        .interfaces
+        .iter()
+        .find(|interface| interface.name == told.name);
+    let addresses = seen
+        .map(|interface| interface.addresses.clone())
+        .unwrap_or_default();
     let index = seen.map(|interface| interface.index).unwrap_or_default();
     let measured = look.measured.get(&told.name).copied().unwrap_or_default();
     let [today, month] = accounts.spent(&told.name);
@@ -138,10 +193,18 @@ fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> In
             None => (told.role, told.reason.clone(), told.notes.clone()),
         },
     };
-    let (reason, notes) =
-        with_families(reason, notes, seen.filter(|_| role != Role::Unused), look, facts.config.manager);
+    let (reason, notes) = with_families(
+        reason,
+        notes,
+        seen.filter(|_| role != Role::Unused),
+        look,
+        facts.config.manager,
+    );
     let conflicts = addresses.iter().filter_map(|address| {
-        Some((address.to_string(), facts.outcome.conflicts.get(&(*address, index))?.clone()))
+        Some((
+            address.to_string(),
+            facts.outcome.conflicts.get(&(*address, index))?.clone(),
+        ))
     });
     InterfaceStatus {
         name: told.name.clone(),
@@ -168,35 +231,60 @@ fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> In
         energy_quality: source.map(|(_, quality)| quality.word().to_owned()),
         power_w: accounts.power_w(&told.name),
         energy_at_dbm: accounts.at_dbm(&told.name),
-        signal_strength: seen.and_then(|interface| interface.strength).map(|strength| SignalStatus {
-            dbm: strength.dbm,
-            age_s: strength.age.as_secs_f64(),
-            source: strength.source.word().to_owned(),
-        }),
-        network: facts.networks.status(&look.places, &told.name, accounts.midnight_s()),
+        signal_strength: seen
+            .and_then(|interface| interface.strength)
+            .map(|strength| SignalStatus {
+                dbm: strength.dbm,
+                age_s: strength.age.as_secs_f64(),
+                source: strength.source.word().to_owned(),
+            }),
+        network: facts
+            .networks
+            .status(&look.places, &told.name, accounts.midnight_s()),
     }
 }
 
 /// One text per interface with its addresses of `places`: `wlan0 (192.0.2.7, fd00::7)`.
-pub(crate) fn by_interface(all: &[Interface], places: impl Iterator<Item = (IpAddr, u32)>) -> Vec<String> {
+pub(crate) fn by_interface(
+    all: &[Interface],
+    places: impl Iterator<Item = (IpAddr, u32)>,
+) -> Vec<String> {
     let mut addresses: BTreeMap<u32, Vec<String>> = BTreeMap::new();
-    places.for_each(|(address, index)| addresses.entry(index).or_default().push(address.to_string()));
-    let text = |one: &Interface| Some(format!("{} ({})", one.name, addresses.get(&one.index)?.join(", ")));
+    places.for_each(|(address, index)| {
+        addresses
+            .entry(index)
+            .or_default()
+            .push(address.to_string())
+    });
+    let text = |one: &Interface| {
+        Some(format!(
+            "{} ({})",
+            one.name,
+            addresses.get(&one.index)?.join(", ")
+        ))
+    };
     all.iter().filter_map(text).collect()
 }
 
-/// Places where an endpoint is wanted and another program has set it, and where its endpoint opens subflows
-/// that are not wanted. `managed`: those of the interfaces that the daemon manages.
+/// Places where an endpoint is wanted and another program has set it, and where its endpoint opens
+/// subflows that are not wanted. `managed`: those of the interfaces that the daemon manages.
 pub(crate) fn disputed(
     decision: &Decision,
     there: &[Endpoint],
     managed: &[(IpAddr, u32)],
 ) -> BTreeSet<(IpAddr, u32)> {
-    let Some(wanted) = &decision.endpoints else { return BTreeSet::new() };
+    let Some(wanted) = &decision.endpoints else {
+        return BTreeSet::new();
+    };
     let at = |address: IpAddr| there.iter().filter(move |there| there.is_at(address));
     let wanted = wanted.iter().filter(|one| at(one.address).next().is_some());
-    let unwanted = managed.iter().filter(|(address, _)| at(*address).any(Endpoint::opens_subflows));
-    wanted.map(|one| (one.address, one.interface)).chain(unwanted.copied()).collect()
+    let unwanted = managed
+        .iter()
+        .filter(|(address, _)| at(*address).any(Endpoint::opens_subflows));
+    wanted
+        .map(|one| (one.address, one.interface))
+        .chain(unwanted.copied())
+        .collect()
 }
 
 /// What a start would change, one line per step. `adopted`: places whose endpoints are taken over.
@@ -207,9 +295,14 @@ pub(crate) fn steps(
     snapshot: &Snapshot,
     adopted: &BTreeSet<(IpAddr, u32)>,
 ) -> Vec<String> {
-    let Some(wanted) = &decision.endpoints else { return vec![] };
+    let Some(wanted) = &decision.endpoints else {
+        return vec![];
+    };
     let name = |index: u32| {
-        let found = snapshot.interfaces.iter().find(|interface| interface.index == index);
+        let found = snapshot
+            .interfaces
+            .iter()
+            .find(|interface| interface.index == index);
         found.map_or_else(|| index.to_string(), |interface| interface.name.clone())
     };
     let line = |one: &Wanted| {
@@ -228,21 +321,36 @@ pub(crate) fn steps(
             (one.fullmesh, " fullmesh"),
             (one.laminar, " laminar"),
         ];
-        let flags: String = flags.iter().filter(|(set, _)| *set).map(|(_, flag)| *flag).collect();
-        format!("add the endpoint {} dev {}{flags}", one.address, name(one.interface))
+        let flags: String = flags
+            .iter()
+            .filter(|(set, _)| *set)
+            .map(|(_, flag)| *flag)
+            .collect();
+        format!(
+            "add the endpoint {} dev {}{flags}",
+            one.address,
+            name(one.interface)
+        )
     };
     let mut steps = vec![];
     if decision.extra_subflows() > limits.extra_subflows {
         let (before, after) = (limits.extra_subflows, decision.extra_subflows());
-        steps.push(format!("set the limit of subflows from {before} to {after}"));
+        steps.push(format!(
+            "set the limit of subflows from {before} to {after}"
+        ));
     }
     if limits.accepted_addresses == 0 && wanted.iter().any(|one| one.laminar) {
         steps.push("set the limit of accepted addresses from 0 to 1".into());
     }
     steps.extend(wanted.iter().map(line));
-    let unwanted = adopted.iter().filter(|(address, _)| !wanted.iter().any(|one| one.address == *address));
+    let unwanted = adopted
+        .iter()
+        .filter(|(address, _)| !wanted.iter().any(|one| one.address == *address));
     steps.extend(unwanted.map(|(address, index)| {
-        format!("take over the endpoint {address} dev {} and remove it until the end", name(*index))
+        format!(
+            "take over the endpoint {address} dev {} and remove it until the end",
+            name(*index)
+        )
     }));
     steps
 }
@@ -255,8 +363,13 @@ pub(crate) fn manager_step(wanted: &str, there: &str) -> Option<String> {
 
 /// The step that changes the congestion controller of new sockets from `there`.
 pub(crate) fn controller_step(decision: &Decision, there: &str) -> Option<String> {
-    let wanted = decision.controller.as_deref().filter(|wanted| *wanted != there)?;
-    Some(format!("set net.ipv4.tcp_congestion_control from {there} to {wanted}"))
+    let wanted = decision
+        .controller
+        .as_deref()
+        .filter(|wanted| *wanted != there)?;
+    Some(format!(
+        "set net.ipv4.tcp_congestion_control from {there} to {wanted}"
+    ))
 }
 
 #[cfg(test)]
@@ -266,10 +379,20 @@ mod tests {
 
     #[test]
     fn an_interface_of_the_other_family_does_not_count_as_used() {
-        let v6 = Interface { addresses: vec!["2001:db8::3".parse().unwrap()], ..seen(3, "wwan0") };
+        let v6 = Interface {
+            addresses: vec!["2001:db8::3".parse().unwrap()],
+            ..seen(3, "wwan0")
+        };
         let look = |families: Families| {
-            let wlan = Interface { subflows: families.v4, ..seen(2, "wlan0") };
-            Look { interfaces: vec![wlan, v6.clone()], families, ..Look::default() }
+            let wlan = Interface {
+                subflows: families.v4,
+                ..seen(2, "wlan0")
+            };
+            Look {
+                interfaces: vec![wlan, v6.clone()],
+                families,
+                ..Look::default()
+            }
         };
         let both = Reason::Aggregate { used: 2, paths: 2 };
         for (families, expected) in [
@@ -279,12 +402,19 @@ mod tests {
             (Families::default(), "all 2 paths are used"),
         ] {
             let look = look(families);
-            let (reason, notes) = with_families(both.clone(), vec![], Some(&v6), &look, Manager::Kernel);
+            let (reason, notes) =
+                with_families(both.clone(), vec![], Some(&v6), &look, Manager::Kernel);
             assert_eq!(reason.to_string(), expected, "{families:?}");
             assert_eq!(!notes.is_empty(), families.v4 > 0);
         }
-        let v4 = Interface { addresses: vec!["192.0.2.3".parse().unwrap()], ..seen(3, "wwan0") };
-        let look = Look { families: Families { v4: 0, v6: 1 }, ..Look::default() };
+        let v4 = Interface {
+            addresses: vec!["192.0.2.3".parse().unwrap()],
+            ..seen(3, "wwan0")
+        };
+        let look = Look {
+            families: Families { v4: 0, v6: 1 },
+            ..Look::default()
+        };
         for (manager, is_named) in [(Manager::Kernel, true), (Manager::UserSpace, false)] {
             let note = other_family(&v4, &look, manager).unwrap().to_string();
             assert_eq!(note.contains("`pm = \"userspace\"`"), is_named, "{note}");

@@ -1,12 +1,13 @@
-//! WiFi clients that change their access point. They have no carrier for a moment, but keep address, route
-//! and subflows: to open another path would wake its radio for nothing.
+//! WiFi clients that change their access point. They have no carrier for a moment, but keep
+//! address, route and subflows: to open another path would wake its radio for nothing.
 
 use std::collections::BTreeMap;
 
 use joulepath_kernel::route::Link;
 use joulepath_model::units::Nanos;
 
-/// A client that lacks a carrier for longer is lost. WPA2 takes up to half a second, 802.1X about one.
+/// A client that lacks a carrier for longer is lost. WPA2 takes up to half a second, 802.1X about
+/// one.
 const LONGEST: Nanos = Nanos::from_millis(1500);
 
 /// The WiFi clients that have a carrier, or lack one for a moment.
@@ -18,7 +19,12 @@ pub(crate) struct Roaming {
 
 impl Roaming {
     /// Takes in a poll; `clients` are indexes of WiFi clients.
-    pub(crate) fn observe<'a>(&mut self, now: Nanos, links: impl Iterator<Item = &'a Link>, clients: &[u32]) {
+    pub(crate) fn observe<'a>(
+        &mut self,
+        now: Nanos,
+        links: impl Iterator<Item = &'a Link>,
+        clients: &[u32],
+    ) {
         let before = std::mem::take(&mut self.clients);
         for link in links.filter(|link| link.up && clients.contains(&link.index)) {
             let since = match (link.is_usable(), before.get(&link.index)) {
@@ -35,12 +41,19 @@ impl Roaming {
 
     /// Indexes of the clients that lack a carrier for a moment.
     pub(crate) fn now(&self) -> impl Iterator<Item = u32> {
-        self.clients.iter().filter(|(_, since)| since.is_some()).map(|(&index, _)| index)
+        self.clients
+            .iter()
+            .filter(|(_, since)| since.is_some())
+            .map(|(&index, _)| index)
     }
 
     /// When the first of them counts as lost.
     pub(crate) fn until(&self) -> Option<Nanos> {
-        self.clients.values().flatten().map(|&since| end(since)).min()
+        self.clients
+            .values()
+            .flatten()
+            .map(|&since| end(since))
+            .min()
     }
 }
 
@@ -72,7 +85,14 @@ mod tests {
             [false, true, true, false]
         );
         // It is lost until it has a carrier again.
-        let states = [(0, true), (100, false), (1600, false), (1700, false), (1800, true), (1900, false)];
+        let states = [
+            (0, true),
+            (100, false),
+            (1600, false),
+            (1700, false),
+            (1800, true),
+            (1900, false),
+        ];
         assert_eq!(roams(&states), [false, true, false, false, false, true]);
         // Without a carrier from the start it is not connected.
         assert_eq!(roams(&[(0, false), (100, false)]), [false, false]);
@@ -81,7 +101,12 @@ mod tests {
     #[test]
     fn only_a_client_that_is_up_roams() {
         let mut roaming = Roaming::default();
-        let links = |carrier, up| [2, 3].map(|index| Link { up, ..link(index, "wlan", carrier) });
+        let links = |carrier, up| {
+            [2, 3].map(|index| Link {
+                up,
+                ..link(index, "wlan", carrier)
+            })
+        };
         let mut observe = |ms, links: [Link; 2]| {
             roaming.observe(MS(ms), links.iter(), &[2]);
             (roaming.now().collect::<Vec<_>>(), roaming.until())

@@ -39,18 +39,23 @@ const DURATION: Nanos = Nanos::from_secs(60);
 /// [`Error::Refused`] if no path is known.
 pub fn scenario(config: &LiveConfig, status: &Status) -> Result<String> {
     let mut notes = vec![];
-    let paths: Vec<Fitted> =
-        status.interfaces.iter().filter_map(|one| Fitted::of(config, one, &mut notes)).collect();
+    let paths: Vec<Fitted> = status
+        .interfaces
+        .iter()
+        .filter_map(|one| Fitted::of(config, one, &mut notes))
+        .collect();
     if paths.is_empty() {
         return Err(Error::Refused {
             what: format!("no path can be simulated: {}", notes.join("; ")),
             remedy: "send some traffic, or set `rate` and `energy` in the configuration".into(),
         });
     }
-    let text = known(config, status, &paths).to_toml().map_err(|errors| Error::Refused {
-        what: format!("the measurements give no valid scenario: {errors}"),
-        remedy: "please report it, with the output of `joulepath status --json`".into(),
-    })?;
+    let text = known(config, status, &paths)
+        .to_toml()
+        .map_err(|errors| Error::Refused {
+            what: format!("the measurements give no valid scenario: {errors}"),
+            remedy: "please report it, with the output of `joulepath status --json`".into(),
+        })?;
     let mut comment = format!("# Measured by `joulepath live` on {}.\n#\n", status.today);
     for note in notes {
         let _ = writeln!(comment, "# {note}");
@@ -82,25 +87,50 @@ impl Fitted {
             leave_out("no traffic seen and no `rate` configured");
             return None;
         };
-        let remembered = one.network.as_ref().and_then(|network| network.rtt_s).map(|rtt| rtt.median);
-        let rtt = one.rtt_s.or(remembered).map(|rtt_s| Nanos((rtt_s * 1e6) as u64 * 1000));
+        let remembered = one
+            .network
+            .as_ref()
+            .and_then(|network| network.rtt_s)
+            .map(|rtt| rtt.median);
+        let rtt = one
+            .rtt_s
+            .or(remembered)
+            .map(|rtt_s| Nanos((rtt_s * 1e6) as u64 * 1000));
         let sent_bytes = one.total.sent_bytes;
         let is_lossy = sent_bytes >= ENOUGH_SENT;
         let sent_again = one.retransmitted_bytes as f64 / sent_bytes as f64;
         // Rounded to parts per million; more digits are noise.
-        let loss = if is_lossy { (sent_again.min(0.5) * 1e6).round() / 1e6 } else { 0.0 };
+        let loss = if is_lossy {
+            (sent_again.min(0.5) * 1e6).round() / 1e6
+        } else {
+            0.0
+        };
         notes.push(format!(
             "{}: rate {}; delay {}; loss {}",
             one.name,
-            if known.rate.is_some() { "as configured" } else { "the highest seen" },
+            if known.rate.is_some() {
+                "as configured"
+            } else {
+                "the highest seen"
+            },
             match (one.rtt_s, rtt) {
                 (Some(_), _) => "half of the smallest RTT",
                 (None, Some(_)) => "half of the remembered RTT",
                 (None, None) => "assumed: no subflow",
             },
-            if is_lossy { "at most the retransmitted part" } else { "unknown, assumed 0: little was sent" },
+            if is_lossy {
+                "at most the retransmitted part"
+            } else {
+                "unknown, assumed 0: little was sent"
+            },
         ));
-        let plain = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' };
+        let plain = |c: char| {
+            if c.is_ascii_alphanumeric() || "-_".contains(c) {
+                c
+            } else {
+                '-'
+            }
+        };
         // A model without a table would ignore it.
         let has_table = energy.radio().is_some();
         let signal = one.signal_strength.as_ref().map(|signal| Dbm(signal.dbm));
@@ -109,7 +139,9 @@ impl Fitted {
                 name: one.name.chars().map(plain).collect(),
                 rate,
                 rtt: rtt.unwrap_or(ASSUMED_RTT),
-                loss: LossSpec::Bernoulli(Probability::new(loss).expect("a part of at most a half")),
+                loss: LossSpec::Bernoulli(
+                    Probability::new(loss).expect("a part of at most a half"),
+                ),
                 queue: None,
                 energy,
                 history: one.network.as_ref().map(history).unwrap_or_default(),
@@ -122,8 +154,18 @@ impl Fitted {
 
 /// What is remembered of a network. Its spreads are those of now, so its age is 0.
 fn history(network: &NetworkStatus) -> PathHistory {
-    let NetworkStatus { rate_bps, rtt_s, loss, .. } = *network;
-    PathHistory { rate_bps, rtt_s, loss, age_days: 0.0 }
+    let NetworkStatus {
+        rate_bps,
+        rtt_s,
+        loss,
+        ..
+    } = *network;
+    PathHistory {
+        rate_bps,
+        rtt_s,
+        loss,
+        age_days: 0.0,
+    }
 }
 
 fn known(config: &LiveConfig, status: &Status, paths: &[Fitted]) -> KnownConnection {
@@ -143,9 +185,14 @@ fn workload(config: &LiveConfig, status: &Status, paths: &[Fitted]) -> String {
     let sum = |of: &dyn Fn(&InterfaceStatus) -> f64| status.interfaces.iter().map(of).sum::<f64>();
     let (down, up) = (sum(&|one| one.received_bps), sum(&|one| one.sent_bps));
     let direction = if up > down { "upload" } else { "download" };
-    let carried: Vec<&Fitted> = paths.iter().filter(|path| path.busy_bps >= LEAST_BPS).collect();
+    let carried: Vec<&Fitted> = paths
+        .iter()
+        .filter(|path| path.busy_bps >= LEAST_BPS)
+        .collect();
     let is_full = !carried.is_empty()
-        && carried.iter().all(|path| path.busy_bps >= BULK * path.known.rate.bps() as f64);
+        && carried
+            .iter()
+            .all(|path| path.busy_bps >= BULK * path.known.rate.bps() as f64);
     let rate_bps = down.max(up);
     match () {
         () if is_full => format!("kind = \"bulk\"\ndirection = \"{direction}\""),
@@ -153,7 +200,10 @@ fn workload(config: &LiveConfig, status: &Status, paths: &[Fitted]) -> String {
             "kind = \"stream\"\nrate = \"{} bit/s\"\ninterval = \"40 ms\"\ndirection = \"{direction}\"",
             rate_bps as u64
         ),
-        () => format!("kind = \"file\"\nsize = \"{} B\"\ndirection = \"{direction}\"", config.transfer.0),
+        () => format!(
+            "kind = \"file\"\nsize = \"{} B\"\ndirection = \"{direction}\"",
+            config.transfer.0
+        ),
     }
 }
 
@@ -180,7 +230,10 @@ mod tests {
             kind: "wifi".into(),
             visits: 2,
             age_days: Some(1.0),
-            rate_bps: Some(Estimate { median: 30e6, spread: 1.5 }),
+            rate_bps: Some(Estimate {
+                median: 30e6,
+                spread: 1.5,
+            }),
             rtt_s: None,
             loss: None,
         });
@@ -189,25 +242,47 @@ mod tests {
 
     fn loaded(status: &Status) -> (Scenario, String) {
         let text = scenario(&read_live(CONFIG).unwrap(), status).unwrap();
-        (load(&text, &|_| Err(String::new())).unwrap_or_else(|errors| panic!("{errors}\n{text}")), text)
+        (
+            load(&text, &|_| Err(String::new()))
+                .unwrap_or_else(|errors| panic!("{errors}\n{text}")),
+            text,
+        )
     }
 
     #[test]
     fn measurements_become_a_scenario() {
         let (scenario, text) = loaded(&status());
-        let names: Vec<&str> = scenario.paths.iter().map(|path| path.name.as_str()).collect();
+        let names: Vec<&str> = scenario
+            .paths
+            .iter()
+            .map(|path| path.name.as_str())
+            .collect();
         assert_eq!(names, ["wlan0", "wwan0-7"]);
         let link = &scenario.links[scenario.paths[0].radio.0];
         // Half of 24 ms. 10 kB of 2 MB were retransmitted.
         assert_eq!(link.delay, Nanos::from_millis(12));
-        assert!(text.contains("rate = \"40 Mbit/s\"") && text.contains("loss = \"0.5 %\""), "{text}");
-        assert_eq!(scenario.paths[0].history.rate_bps, Some(Estimate { median: 30e6, spread: 1.5 }));
+        assert!(
+            text.contains("rate = \"40 Mbit/s\"") && text.contains("loss = \"0.5 %\""),
+            "{text}"
+        );
+        assert_eq!(
+            scenario.paths[0].history.rate_bps,
+            Some(Estimate {
+                median: 30e6,
+                spread: 1.5
+            })
+        );
         assert!(scenario.paths[1].history.is_empty());
-        assert_eq!(scenario.paths[1].energy.model, profile("lte-huang2012").unwrap().model);
+        assert_eq!(
+            scenario.paths[1].energy.model,
+            profile("lte-huang2012").unwrap().model
+        );
         assert_eq!(scenario.device.shared_base.0, 0.5);
         // 3 Mbit/s of 40 do not fill the path: a stream.
         let rate = BitRate::from_bps(3_000_000);
-        assert!(matches!(scenario.connections[0].workload, Workload::Stream { rate: is, .. } if is == rate));
+        assert!(
+            matches!(scenario.connections[0].workload, Workload::Stream { rate: is, .. } if is == rate)
+        );
         for note in [
             "# wlan0: rate the highest seen; delay half of the smallest RTT; loss at most the retransmitted",
             "# wwan0.7: rate as configured; delay assumed: no subflow; loss unknown",
@@ -222,11 +297,20 @@ mod tests {
         let mut busy = status();
         busy.interfaces[0].sent_bps = 35e6;
         let (scenario, text) = loaded(&busy);
-        assert!(matches!(scenario.connections[0].workload, Workload::Bulk) && text.contains("\"upload\""));
+        assert!(
+            matches!(scenario.connections[0].workload, Workload::Bulk)
+                && text.contains("\"upload\"")
+        );
         let mut idle = status();
-        (idle.interfaces[0].received_bps, idle.interfaces[0].total.sent_bytes) = (0.0, 0);
+        (
+            idle.interfaces[0].received_bps,
+            idle.interfaces[0].total.sent_bytes,
+        ) = (0.0, 0);
         let size = joulepath_model::units::Bytes(7_000_000);
-        assert_eq!(loaded(&idle).0.connections[0].workload, Workload::File { size });
+        assert_eq!(
+            loaded(&idle).0.connections[0].workload,
+            Workload::File { size }
+        );
     }
 
     #[test]
@@ -234,7 +318,9 @@ mod tests {
         let mut unknown = status();
         unknown.interfaces.truncate(1);
         unknown.interfaces[0].capacity_bps = None;
-        let error = scenario(&read_live(CONFIG).unwrap(), &unknown).unwrap_err().to_string();
+        let error = scenario(&read_live(CONFIG).unwrap(), &unknown)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("wlan0: omitted: no traffic seen"), "{error}");
     }
 }

@@ -46,8 +46,8 @@ pub struct Interface {
     pub healthy: usize,
     /// Connections that had a subflow here, and have neither one nor a pending one.
     pub lost: usize,
-    /// Time since the last packet arrived, if packets arrived steadily before. `None` if packets arrive, or
-    /// none were expected.
+    /// Time since the last packet arrived, if packets arrived steadily before. `None` if packets
+    /// arrive, or none were expected.
     #[serde(rename = "silent_ns", with = "optional")]
     pub silent: Option<Nanos>,
     /// True if subflows wait for an answer here and none gets one.

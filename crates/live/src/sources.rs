@@ -1,7 +1,7 @@
 //! The energy of interfaces, from their counters.
 //!
-//! Counters are read in every round and between rounds, more often while packets pass. In a round the
-//! readings since the last one become joules, and what all paths would have needed.
+//! Counters are read in every round and between rounds, more often while packets pass. In a round
+//! the readings since the last one become joules, and what all paths would have needed.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,11 @@ pub(crate) struct Round {
 
 impl Source {
     fn new(energy: &InterfaceEnergy, now: Nanos) -> Self {
-        let quality = if energy.is_calibrated() { Quality::Calibrated } else { Quality::Modelled };
+        let quality = if energy.is_calibrated() {
+            Quality::Calibrated
+        } else {
+            Quality::Modelled
+        };
         let model = || Modelled::new(energy, quality, now);
         Source {
             profile: energy.profile.clone(),
@@ -77,7 +81,11 @@ impl Source {
         if still > self.placing.at() {
             self.pass(still, Passed::default());
         }
-        let passed = self.counters.replace(counters).map(|last| between(last, counters)).unwrap_or_default();
+        let passed = self
+            .counters
+            .replace(counters)
+            .map(|last| between(last, counters))
+            .unwrap_or_default();
         self.pass(now, passed);
     }
 
@@ -87,18 +95,23 @@ impl Source {
         self.placed.push((placed, joules));
     }
 
-    /// Ends a round. With `all_paths`, all paths would have shortened it, and the interface may have joined.
+    /// Ends a round. With `all_paths`, all paths would have shortened it, and the interface may
+    /// have joined.
     fn end(&mut self, now: Nanos, all_paths: Option<&Shortened>) -> Round {
         let placed = std::mem::take(&mut self.placed);
         let joules = placed.iter().map(|(_, joules)| joules).sum();
         let from = placed.first().map_or(now, |(placed, _)| placed.from);
         let until = placed.last().map_or(now, |(placed, _)| placed.until);
-        let joining = all_paths.and_then(|all| all.interval(self.device, from, until, sum(&placed)));
+        let joining =
+            all_paths.and_then(|all| all.interval(self.device, from, until, sum(&placed)));
         let all_j = match joining {
             Some(joining) => self.follow(joining),
             None => {
                 let part = all_paths.map_or(1.0, |all| all.part);
-                part * placed.iter().map(|(placed, _)| self.follow(*placed)).sum::<f64>()
+                part * placed
+                    .iter()
+                    .map(|(placed, _)| self.follow(*placed))
+                    .sum::<f64>()
             }
         };
         let length_s = now.saturating_sub(self.looked).as_secs_f64();
@@ -109,21 +122,39 @@ impl Source {
         Round { joules, all_j }
     }
 
-    /// Energy since the last round, J, such as that of a tail. `still`: until then no packet has passed since
-    /// the last reading.
+    /// Energy since the last round, J, such as that of a tail. `still`: until then no packet has
+    /// passed since the last reading.
     fn pending_j(&self, still: Nanos) -> f64 {
         let (mut joules, mut placing) = (self.joules.clone(), self.placing);
         let until = still.max(placing.at());
         let quiet = [(); 2].map(|()| placing.next(until, Passed::default()));
-        let ahead_j = quiet.map(|placed| joules.advance(placed, self.signal)).iter().sum::<f64>();
+        let ahead_j = quiet
+            .map(|placed| joules.advance(placed, self.signal))
+            .iter()
+            .sum::<f64>();
         self.placed.iter().map(|(_, joules)| joules).sum::<f64>() + ahead_j
     }
 
     /// Energy of an interval with all paths, J.
     fn follow(&mut self, placed: Placed) -> f64 {
-        let at = |time: Nanos| self.awake_at.saturating_add(time.saturating_sub(placed.from));
-        let Placed { from, until, first, last, passed } = placed;
-        let here = Placed { from: at(from), until: at(until), first: at(first), last: at(last), passed };
+        let at = |time: Nanos| {
+            self.awake_at
+                .saturating_add(time.saturating_sub(placed.from))
+        };
+        let Placed {
+            from,
+            until,
+            first,
+            last,
+            passed,
+        } = placed;
+        let here = Placed {
+            from: at(from),
+            until: at(until),
+            first: at(first),
+            last: at(last),
+            passed,
+        };
         self.awake_at = here.until;
         self.awake.advance(here, self.signal)
     }
@@ -178,14 +209,20 @@ impl Sources {
 
     /// The smoothed power of all interfaces, W.
     pub(crate) fn attributed_w(&self) -> f64 {
-        self.all.values().filter_map(|source| source.power.power_w()).sum()
+        self.all
+            .values()
+            .filter_map(|source| source.power.power_w())
+            .sum()
     }
 
     /// When to read counters next; `None`: rounds suffice.
     pub(crate) fn due(&self) -> Option<Nanos> {
         let at = self.all.values().map(|source| source.placing.at()).max()?;
         let is_busy = self.still <= at && self.all.values().any(|source| source.placing.is_busy());
-        Some(at.max(self.still).saturating_add(if is_busy { BUSY } else { QUIET }))
+        Some(
+            at.max(self.still)
+                .saturating_add(if is_busy { BUSY } else { QUIET }),
+        )
     }
 
     /// Notes that no packet has passed since the last reading.
@@ -196,13 +233,16 @@ impl Sources {
     /// Takes in counters between two rounds.
     pub(crate) fn read(&mut self, now: Nanos, counters: &[(u32, Counters)]) {
         for source in self.all.values_mut() {
-            if let Some((_, counters)) = counters.iter().find(|(device, _)| *device == source.device) {
+            if let Some((_, counters)) =
+                counters.iter().find(|(device, _)| *device == source.device)
+            {
                 source.read(now, self.still, *counters);
             }
         }
     }
 
-    /// Takes in the counters of a round. Traffic before a model or a device was known does not count.
+    /// Takes in the counters of a round. Traffic before a model or a device was known does not
+    /// count.
     pub(crate) fn look(
         &mut self,
         now: Nanos,
@@ -211,10 +251,16 @@ impl Sources {
         counters: Option<Counters>,
         signal: Option<Dbm>,
     ) {
-        if self.all.get(name).is_none_or(|source| source.profile != energy.profile) {
+        if self
+            .all
+            .get(name)
+            .is_none_or(|source| source.profile != energy.profile)
+        {
             self.all.insert(name.to_owned(), Source::new(energy, now));
         }
-        let Some(source) = self.all.get_mut(name) else { return };
+        let Some(source) = self.all.get_mut(name) else {
+            return;
+        };
         source.signal = signal;
         if source.device != device {
             (source.device, source.counters) = (device, None);
@@ -231,14 +277,21 @@ impl Sources {
     }
 
     /// Ends a round of an interface: as [`Source::end`].
-    pub(crate) fn end(&mut self, now: Nanos, name: &str, all_paths: Option<&Shortened>) -> Option<Round> {
+    pub(crate) fn end(
+        &mut self,
+        now: Nanos,
+        name: &str,
+        all_paths: Option<&Shortened>,
+    ) -> Option<Round> {
         Some(self.all.get_mut(name)?.end(now, all_paths))
     }
 }
 
 fn sum(placed: &[(Placed, f64)]) -> Passed {
     let mut passed = Passed::default();
-    placed.iter().for_each(|(placed, _)| passed.add(placed.passed));
+    placed
+        .iter()
+        .for_each(|(placed, _)| passed.add(placed.passed));
     passed
 }
 
@@ -249,11 +302,18 @@ mod tests {
     use super::*;
 
     fn energy(profile_name: &str) -> InterfaceEnergy {
-        InterfaceEnergy { profile: profile_name.into(), model: profile(profile_name).unwrap().model }
+        InterfaceEnergy {
+            profile: profile_name.into(),
+            model: profile(profile_name).unwrap().model,
+        }
     }
 
     fn counters(bytes: u64) -> Counters {
-        Counters { received_bytes: bytes, received_packets: bytes / 1000, ..Counters::default() }
+        Counters {
+            received_bytes: bytes,
+            received_packets: bytes / 1000,
+            ..Counters::default()
+        }
     }
 
     #[test]
@@ -261,15 +321,22 @@ mod tests {
         let mut sources = Sources::default();
         let mut spend = |profile: &str, device: u32, s: u64| {
             let at = Nanos::from_secs(s);
-            sources.look(at, ("wwan0", device), &energy(profile), Some(counters(s * 1_000_000)), None);
+            sources.look(
+                at,
+                ("wwan0", device),
+                &energy(profile),
+                Some(counters(s * 1_000_000)),
+                None,
+            );
             sources.end(at, "wwan0", None).unwrap().joules
         };
-        let mut spends =
-            |profile: &str, device: u32, s: u64| (0..3).map(|k| spend(profile, device, s + k)).sum::<f64>();
+        let mut spends = |profile: &str, device: u32, s: u64| {
+            (0..3).map(|k| spend(profile, device, s + k)).sum::<f64>()
+        };
         assert!(spends("lte-huang2012", 3, 1) > 1.0);
         assert!(spends("wifi-huang2012", 3, 4) > 1.0);
-        // The first of three polls counts nothing, the last is not placed yet. What waited is: 2 MB in all,
-        // with 1.1 J for the bits of each.
+        // The first of three polls counts nothing, the last is not placed yet. What waited is: 2 MB
+        // in all, with 1.1 J for the bits of each.
         let renewed = spends("wifi-huang2012", 4, 100);
         assert!((2.3..3.0).contains(&renewed), "{renewed}");
     }
@@ -287,7 +354,8 @@ mod tests {
         assert_eq!(sources.due(), Some(ms(2050)));
         sources.is_still(ms(2050));
         assert_eq!(sources.due(), Some(ms(2550)));
-        // The burst was between 1.5 s and 2 s: 2 s apart, the second reading would spread it over more.
+        // The burst was between 1.5 s and 2 s: 2 s apart, the second reading would spread it over
+        // more.
         sources.read(ms(4050), &[(2, counters(5000))]);
         let Placed { first, last, .. } = sources.all["wlan0"].placed[3].0;
         assert_eq!((first, last), (ms(1625), ms(1875)));
@@ -298,14 +366,21 @@ mod tests {
         let (wifi, ms) = (energy("wifi-huang2012"), Nanos::from_millis);
         let mut sources = Sources::default();
         sources.look(ms(1000), ("wlan0", 2), &wifi, Some(counters(0)), None);
-        // 10 packets in the last 100 ms of an interval, then 2 more before the round reads the counters.
+        // 10 packets in the last 100 ms of an interval, then 2 more before the round reads the
+        // counters.
         sources.read(ms(1500), &[(2, counters(10_000))]);
         sources.look(ms(1500), ("wlan0", 2), &wifi, Some(counters(12_000)), None);
         sources.read(ms(1550), &[(2, counters(15_000))]);
         let placed = sources.all["wlan0"].placed.last().unwrap().0;
-        assert_eq!((placed.first, placed.last, placed.passed.packets), (ms(1400), ms(1500), 10));
+        assert_eq!(
+            (placed.first, placed.last, placed.passed.packets),
+            (ms(1400), ms(1500), 10)
+        );
         sources.read(ms(1600), &[(2, counters(15_000))]);
-        assert_eq!(sources.all["wlan0"].placed.last().unwrap().0.passed.packets, 5);
+        assert_eq!(
+            sources.all["wlan0"].placed.last().unwrap().0.passed.packets,
+            5
+        );
     }
 
     #[test]
@@ -334,25 +409,53 @@ mod tests {
 
     #[test]
     fn power_is_smoothed_and_a_calibrated_profile_sets_its_quality() {
-        // Paper 000, table 1: WiFi 137 mW per Mbit/s and 132.9 mW. 1 MB in 2 s is 4 Mbit/s: 0.6809 W.
+        // Paper 000, table 1: WiFi 137 mW per Mbit/s and 132.9 mW. 1 MB in 2 s is 4 Mbit/s: 0.6809
+        // W.
         let model = profile("wifi-seed000").unwrap().model;
-        let energy = InterfaceEnergy { profile: "file:mine.toml, calibrated".into(), model };
+        let energy = InterfaceEnergy {
+            profile: "file:mine.toml, calibrated".into(),
+            model,
+        };
         let mut source = Source::new(&energy, Nanos::ZERO);
-        assert_eq!((source.power.power_w(), source.quality()), (None, Quality::Calibrated));
+        assert_eq!(
+            (source.power.power_w(), source.quality()),
+            (None, Quality::Calibrated)
+        );
         let s = Nanos::from_secs;
-        source.pass(s(2), Passed { received_bytes: 1_000_000, sent_bytes: 0, packets: 700 });
+        source.pass(
+            s(2),
+            Passed {
+                received_bytes: 1_000_000,
+                sent_bytes: 0,
+                packets: 700,
+            },
+        );
         source.pass(s(2), Passed::default());
         source.end(s(2), None);
-        assert!((source.power.power_w().unwrap() - 0.6809).abs() < 1e-6, "{:?}", source.power);
-        // A second poll at the same instant adds nothing. 5 s without traffic weigh 1 − 1/e: 0.1329 W +
-        // (0.6809 W − 0.1329 W) / e = 0.3345 W.
+        assert!(
+            (source.power.power_w().unwrap() - 0.6809).abs() < 1e-6,
+            "{:?}",
+            source.power
+        );
+        // A second poll at the same instant adds nothing. 5 s without traffic weigh 1 − 1/e: 0.1329
+        // W + (0.6809 W − 0.1329 W) / e = 0.3345 W.
         source.pass(s(2), Passed::default());
         source.end(s(2), None);
         source.pass(s(7), Passed::default());
         source.pass(s(7), Passed::default());
         source.end(s(7), None);
-        assert!((source.power.power_w().unwrap() - 0.33450).abs() < 1e-4, "{:?}", source.power);
-        let named = InterfaceEnergy { profile: "wifi-seed000".into(), ..energy };
-        assert_eq!(Source::new(&named, Nanos::ZERO).quality(), Quality::Modelled);
+        assert!(
+            (source.power.power_w().unwrap() - 0.33450).abs() < 1e-4,
+            "{:?}",
+            source.power
+        );
+        let named = InterfaceEnergy {
+            profile: "wifi-seed000".into(),
+            ..energy
+        };
+        assert_eq!(
+            Source::new(&named, Nanos::ZERO).quality(),
+            Quality::Modelled
+        );
     }
 }

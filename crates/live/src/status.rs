@@ -118,8 +118,8 @@ pub struct InterfaceStatus {
     /// Power of its traffic, W, smoothed over a few seconds; from the same source as the joules.
     #[serde(default)]
     pub power_w: Option<f64>,
-    /// The signal for which the energy model computes, dBm; `None` if its power does not depend on the
-    /// signal.
+    /// The signal for which the energy model computes, dBm; `None` if its power does not depend on
+    /// the signal.
     #[serde(default)]
     pub energy_at_dbm: Option<f64>,
     /// `None` without a recent reading.
@@ -152,8 +152,8 @@ pub struct MachineStatus {
     pub power_w: Option<f64>,
     /// Power attributed to all interfaces, W.
     pub attributed_w: f64,
-    /// `power_w − attributed_w`: the rest of the device and the errors of the models, W. `None` if the
-    /// measurement excludes the radios, as with a processor's own meter.
+    /// `power_w − attributed_w`: the rest of the device and the errors of the models, W. `None` if
+    /// the measurement excludes the radios, as with a processor's own meter.
     pub unexplained_w: Option<f64>,
     /// Since the daemon opened the meter.
     pub total: Measure,
@@ -211,7 +211,8 @@ pub struct FirstStatus {
     /// Interfaces that new connections avoid, because connections over them get no answer.
     #[serde(default)]
     pub unanswered: Vec<String>,
-    /// Devices that take connections although the configuration does not name them, such as a VPN's.
+    /// Devices that take connections although the configuration does not name them, such as a
+    /// VPN's.
     #[serde(default)]
     pub tunnels: Vec<TunnelStatus>,
 }
@@ -230,7 +231,8 @@ pub struct TunnelStatus {
 /// Programs on MPTCP: `[[mptcp]]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramsStatus {
-    /// True if the kernel changes the protocol of their sockets, by BPF; false if services have drop-ins.
+    /// True if the kernel changes the protocol of their sockets, by BPF; false if services have
+    /// drop-ins.
     #[serde(default)]
     pub bpf: bool,
     /// Units, `all programs` or `all services`.
@@ -255,8 +257,8 @@ pub struct RuleStatus {
     pub tolerance_s: Option<f64>,
     /// Number of matching connections.
     pub connections: usize,
-    /// The last match: program, user, control group, peer. `None` before the first match, and for users other
-    /// than root and the connection's owner.
+    /// The last match: program, user, control group, peer. `None` before the first match, and for
+    /// users other than root and the connection's owner.
     pub last: Option<String>,
     /// The owner of that connection.
     #[serde(skip)]
@@ -270,8 +272,8 @@ pub struct RuleStatus {
 pub struct SteeringStatus {
     /// Connections that it steers.
     pub connections: usize,
-    /// How long data of connections without a rule may wait for a path that has failed, s; `None`: not at
-    /// all.
+    /// How long data of connections without a rule may wait for a path that has failed, s; `None`:
+    /// not at all.
     #[serde(default)]
     pub tolerance_s: Option<f64>,
     /// Connections that started under the kernel's path manager and stay there.
@@ -377,8 +379,9 @@ pub struct Status {
     /// `None` without `[[mptcp]]`.
     #[serde(default)]
     pub programs: Option<ProgramsStatus>,
-    /// What holds connections back, the costliest first; for users other than root, of their own connections.
-    /// `None` while there are too few listings, or too many connections to examine them.
+    /// What holds connections back, the costliest first; for users other than root, of their own
+    /// connections. `None` while there are too few listings, or too many connections to examine
+    /// them.
     #[serde(default)]
     pub why: Option<Vec<Hindrance>>,
     /// True if the asking user may send commands; `None` outside an answer.
@@ -389,11 +392,16 @@ pub struct Status {
 impl Status {
     /// The status for user `uid`: hides matches of rules and connections of other users.
     pub(crate) fn seen_by(mut self, uid: u32) -> Self {
-        let rules = self.steering.iter_mut().flat_map(|steering| &mut steering.rules);
+        let rules = self
+            .steering
+            .iter_mut()
+            .flat_map(|steering| &mut steering.rules);
         for rule in rules.filter(|rule| rule.last_uid != Some(uid)) {
             rule.last = None;
         }
-        self.why.iter_mut().for_each(|all| all.retain(|one| one.uid == Some(uid)));
+        self.why
+            .iter_mut()
+            .for_each(|all| all.retain(|one| one.uid == Some(uid)));
         self
     }
 }

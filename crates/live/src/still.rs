@@ -1,4 +1,5 @@
-//! Whether any device has carried a packet: cheaper than reading counters, because nothing is parsed.
+//! Whether any device has carried a packet: cheaper than reading counters, because nothing is
+//! parsed.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -19,12 +20,19 @@ pub(crate) struct Still {
 
 impl Still {
     pub(crate) fn open() -> Self {
-        Still { file: File::open(PATH).ok(), seen: vec![], now: vec![] }
+        Still {
+            file: File::open(PATH).ok(),
+            seen: vec![],
+            now: vec![],
+        }
     }
 
     /// True if no packet has passed since the last call. False if that is unknown.
     pub(crate) fn is_still(&mut self) -> bool {
-        let is_read = self.file.as_ref().is_some_and(|file| read(file, &mut self.now));
+        let is_read = self
+            .file
+            .as_ref()
+            .is_some_and(|file| read(file, &mut self.now));
         std::mem::swap(&mut self.now, &mut self.seen);
         is_read && self.now == self.seen
     }
@@ -60,7 +68,10 @@ mod tests {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.send_to(&[0], socket.local_addr().unwrap()).unwrap();
         assert!(!still.is_still());
-        let mut none = Still { file: None, ..still };
+        let mut none = Still {
+            file: None,
+            ..still
+        };
         assert!(!none.is_still());
     }
 }

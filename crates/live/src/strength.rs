@@ -1,5 +1,5 @@
-//! Signal strengths from commands of the configuration, and of modems. A thread for each command runs it
-//! again and again; the daemon takes the last reading and never waits.
+//! Signal strengths from commands of the configuration, and of modems. A thread for each command
+//! runs it again and again; the daemon takes the last reading and never waits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -54,12 +54,18 @@ impl Asked {
         let thread = thread::spawn(move || {
             loop {
                 let until = Instant::now() + limit;
-                let is_stopped = || matches!(stopped.try_recv(), Err(mpsc::TryRecvError::Disconnected));
+                let is_stopped =
+                    || matches!(stopped.try_recv(), Err(mpsc::TryRecvError::Disconnected));
                 let ran = run(&text, until, &is_stopped);
                 let mut reading = its.lock().unwrap_or_else(PoisonError::into_inner);
                 let broken = matches!(ran, Err(Failure::Lingers));
                 match ran {
-                    Ok(dbm) => *reading = Latest { last: Some((Instant::now(), dbm)), trouble: None },
+                    Ok(dbm) => {
+                        *reading = Latest {
+                            last: Some((Instant::now(), dbm)),
+                            trouble: None,
+                        }
+                    }
                     Err(failure) => reading.trouble = Some(failure.to_string()),
                 }
                 drop(reading);
@@ -69,7 +75,12 @@ impl Asked {
                 }
             }
         });
-        Asked { command: command.to_owned(), reading, stop: Some(stop), thread: Some(thread) }
+        Asked {
+            command: command.to_owned(),
+            reading,
+            stop: Some(stop),
+            thread: Some(thread),
+        }
     }
 
     /// The last reading, if it is not too old, and the trouble.
@@ -77,9 +88,16 @@ impl Asked {
         let reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let strength = reading.last.map(|(at, dbm)| {
             let age = Nanos::from_secs_f64(at.elapsed().as_secs_f64());
-            Strength { dbm, age, source: StrengthSource::Command }
+            Strength {
+                dbm,
+                age,
+                source: StrengthSource::Command,
+            }
         });
-        (strength.filter(|one| one.age < STALE), reading.trouble.clone())
+        (
+            strength.filter(|one| one.age < STALE),
+            reading.trouble.clone(),
+        )
     }
 }
 
@@ -145,7 +163,11 @@ fn run(command: &str, until: Instant, is_stopped: &dyn Fn() -> bool) -> Result<f
             Err(_) => {
                 kill(&mut child);
                 let ended = output.recv_timeout(LAST_WORDS).is_ok();
-                return Err(if ended { Failure::Late } else { Failure::Lingers });
+                return Err(if ended {
+                    Failure::Late
+                } else {
+                    Failure::Lingers
+                });
             }
         }
     };
@@ -193,28 +215,45 @@ pub(crate) struct Strengths {
 }
 
 impl Strengths {
-    /// Fills in the strengths of interfaces with a command, and of modems. Starts and ends commands as the
-    /// configuration and the interfaces come and go.
+    /// Fills in the strengths of interfaces with a command, and of modems. Starts and ends commands
+    /// as the configuration and the interfaces come and go.
     pub(crate) fn take(&mut self, config: &LiveConfig, interfaces: &mut [Interface]) {
-        let command = |name: &str| config.interface(name).and_then(|known| known.strength.as_deref());
+        let command = |name: &str| {
+            config
+                .interface(name)
+                .and_then(|known| known.strength.as_deref())
+        };
         let is_present = |name: &str| interfaces.iter().any(|one| one.name == *name);
-        self.asked.retain(|name, asked| is_present(name) && command(name) == Some(asked.command.as_str()));
+        self.asked.retain(|name, asked| {
+            is_present(name) && command(name) == Some(asked.command.as_str())
+        });
         // ModemManager names the interfaces that are modems.
         let may_be_modem =
             |one: &&Interface| one.usable && one.strength.is_none() && command(&one.name).is_none();
-        let wanted: BTreeSet<String> =
-            interfaces.iter().filter(may_be_modem).map(|one| one.name.clone()).collect();
+        let wanted: BTreeSet<String> = interfaces
+            .iter()
+            .filter(may_be_modem)
+            .map(|one| one.name.clone())
+            .collect();
         if !wanted.is_empty() || self.modems.is_some() {
             let modems = self.modems.get_or_insert_with(Followed::start);
-            for interface in interfaces.iter_mut().filter(|one| wanted.contains(&one.name)) {
+            for interface in interfaces
+                .iter_mut()
+                .filter(|one| wanted.contains(&one.name))
+            {
                 interface.strength = modems.strength(&interface.name);
             }
             modems.want(wanted);
         }
         for interface in interfaces {
-            let Some(command) = command(&interface.name) else { continue };
+            let Some(command) = command(&interface.name) else {
+                continue;
+            };
             let start = || Asked::start(command, EVERY, LIMIT);
-            let asked = self.asked.entry(interface.name.clone()).or_insert_with(start);
+            let asked = self
+                .asked
+                .entry(interface.name.clone())
+                .or_insert_with(start);
             interface.strength = asked.now().0;
         }
     }
@@ -226,12 +265,14 @@ impl Strengths {
             Some(format!("{name}: `signal_strength` gives no reading: {why}"))
         };
         let commands = self.asked.iter().filter_map(trouble);
-        commands.chain(self.modems.iter().flat_map(Followed::troubles)).collect()
+        commands
+            .chain(self.modems.iter().flat_map(Followed::troubles))
+            .collect()
     }
 }
 
-/// Warnings about calibrated profiles that are used at a signal further from those of the calibration than a
-/// calibration itself may spread.
+/// Warnings about calibrated profiles that are used at a signal further from those of the
+/// calibration than a calibration itself may spread.
 pub(crate) fn outside(config: &LiveConfig, interfaces: &[Interface]) -> Vec<String> {
     let warning = |one: &Interface| {
         let [low, high] = config.interface(&one.name)?.measured_at?;
@@ -271,7 +312,11 @@ mod tests {
             let said = ran(&format!("printf '%s' '{text}'"), 5000).unwrap_err();
             assert!(said.contains("-160 to -1"), "{text}: {said}");
         }
-        assert!(ran("echo -95; exit 3", 5000).unwrap_err().contains("exit status: 3"));
+        assert!(
+            ran("echo -95; exit 3", 5000)
+                .unwrap_err()
+                .contains("exit status: 3")
+        );
     }
 
     #[test]
@@ -279,10 +324,22 @@ mod tests {
         let begun = Instant::now();
         assert!(ran("sleep 60", 100).unwrap_err().contains("longer"));
         // The shell waits for its child, which keeps the pipe open.
-        assert!(ran("echo -95; sleep 60", 100).unwrap_err().contains("longer"));
-        assert!(ran("exec >&-; sleep 60", 100).unwrap_err().contains("longer"));
+        assert!(
+            ran("echo -95; sleep 60", 100)
+                .unwrap_err()
+                .contains("longer")
+        );
+        assert!(
+            ran("exec >&-; sleep 60", 100)
+                .unwrap_err()
+                .contains("longer")
+        );
         assert!(ran("yes dBm", 20_000).unwrap_err().contains("4096 bytes"));
-        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "{:?}",
+            begun.elapsed()
+        );
     }
 
     #[test]
@@ -291,7 +348,11 @@ mod tests {
         let file = folder.path().join("dbm");
         std::fs::write(&file, "-90\n").unwrap();
         let every = Duration::from_millis(10);
-        let asked = Asked::start(&format!("cat {}", file.display()), every, Duration::from_secs(5));
+        let asked = Asked::start(
+            &format!("cat {}", file.display()),
+            every,
+            Duration::from_secs(5),
+        );
         let wait_for = |what: &dyn Fn() -> bool| {
             let until = Instant::now() + Duration::from_secs(20);
             while !what() {
@@ -319,7 +380,11 @@ mod tests {
         config.interfaces[0].measured_at = Some([Dbm(-62.0), Dbm(-58.0)]);
         let said = |dbm: Option<f64>, name: &str| {
             let mut one = seen(2, name);
-            one.strength = dbm.map(|dbm| Strength { dbm, age: Nanos::ZERO, source: StrengthSource::Nl80211 });
+            one.strength = dbm.map(|dbm| Strength {
+                dbm,
+                age: Nanos::ZERO,
+                source: StrengthSource::Nl80211,
+            });
             outside(&config, &[one])
         };
         // 15 % of the power at 2.2 % per dB are 6.9 dB.
@@ -328,7 +393,10 @@ mod tests {
         }
         for far in [-69.0, -51.0] {
             let said = said(Some(far), "wlan0");
-            assert!(said[0].starts_with("wlan0: the profile was calibrated at -62 to -58 dBm"), "{said:?}");
+            assert!(
+                said[0].starts_with("wlan0: the profile was calibrated at -62 to -58 dBm"),
+                "{said:?}"
+            );
             assert!(said[0].contains("over 6.9 dB"), "{said:?}");
         }
         assert_eq!(said(Some(-90.0), "eth0"), Vec::<String>::new());
@@ -347,7 +415,10 @@ mod tests {
             strengths.take(&config, &mut all);
             thread::sleep(Duration::from_millis(10));
         }
-        assert_eq!((all[0].strength, all[1].strength.unwrap().dbm), (None, -95.0));
+        assert_eq!(
+            (all[0].strength, all[1].strength.unwrap().dbm),
+            (None, -95.0)
+        );
         assert_eq!(strengths.troubles(), Vec::<String>::new());
         strengths.take(&config, &mut all[..1]);
         assert!(strengths.asked.is_empty());

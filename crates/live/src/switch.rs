@@ -1,4 +1,5 @@
-//! `joulepath on` and `joulepath off`: the daemon as a service of systemd, enabled and started, or neither.
+//! `joulepath on` and `joulepath off`: the daemon as a service of systemd, enabled and started, or
+//! neither.
 //!
 //! ```text
 //! on   configuration if there is none ─► drop-in with the options ─► daemon-reload, enable, restart
@@ -36,8 +37,12 @@ const OPTIONS: &str = "zz-joulepath-on.conf";
 const VARIABLE: &str = "JOULEPATH_OPTIONS";
 const PURPOSE: &str = "`joulepath off` removes it unless changed";
 /// Where packages and administrators put services.
-const SERVICES: [&str; 4] =
-    ["etc/systemd/system", "run/systemd/system", "usr/local/lib/systemd/system", "usr/lib/systemd/system"];
+const SERVICES: [&str; 4] = [
+    "etc/systemd/system",
+    "run/systemd/system",
+    "usr/local/lib/systemd/system",
+    "usr/lib/systemd/system",
+];
 /// A stopping daemon, or a process that waits, holds its lock at most this long.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -56,10 +61,18 @@ struct Plan {
 
 impl Plan {
     fn steps(&self) -> Vec<String> {
-        let files = self.files.iter().map(|(file, _)| format!("write {}", file.display()));
-        let calls = self.calls.iter().map(|words| format!("run systemctl {}", words.join(" ")));
-        let by_hand =
-            self.obstacle.iter().map(|why| format!("start no daemon: {why}; run `{}`", self.by_hand));
+        let files = self
+            .files
+            .iter()
+            .map(|(file, _)| format!("write {}", file.display()));
+        let calls = self
+            .calls
+            .iter()
+            .map(|words| format!("run systemctl {}", words.join(" ")));
+        let by_hand = self
+            .obstacle
+            .iter()
+            .map(|why| format!("start no daemon: {why}; run `{}`", self.by_hand));
         files.chain(calls).chain(by_hand).collect()
     }
 }
@@ -67,7 +80,10 @@ impl Plan {
 fn plan(root: &Path, intent: Option<Intent>, adopt: bool) -> Result<Plan> {
     if intent == Some(Intent::Off) {
         let remedy = "run `sudo joulepath off`".into();
-        return Err(Error::Refused { what: "`joulepath on` has no intent `off`".into(), remedy });
+        return Err(Error::Refused {
+            what: "`joulepath on` has no intent `off`".into(),
+            remedy,
+        });
     }
     let mut plan = Plan::default();
     let config = inside(root, CONFIG);
@@ -83,8 +99,14 @@ fn plan(root: &Path, intent: Option<Intent>, adopt: bool) -> Result<Plan> {
     if plan.obstacle.is_none() {
         let body = format!("[Service]\nEnvironment=\"{VARIABLE}={options}\"\n");
         plan.files.push((options_file(root), body));
-        let calls: [&[&str]; 3] = [&["daemon-reload"], &["enable", SERVICE], &["restart", SERVICE]];
-        plan.calls = calls.map(|words| words.iter().map(|&word| word.into()).collect()).into();
+        let calls: [&[&str]; 3] = [
+            &["daemon-reload"],
+            &["enable", SERVICE],
+            &["restart", SERVICE],
+        ];
+        plan.calls = calls
+            .map(|words| words.iter().map(|&word| word.into()).collect())
+            .into();
     }
     Ok(plan)
 }
@@ -95,7 +117,12 @@ fn plan(root: &Path, intent: Option<Intent>, adopt: bool) -> Result<Plan> {
 /// If the configuration is wrong, or a request to the kernel fails.
 pub fn dry_run(intent: Option<Intent>, adopt: bool) -> Result<(Status, Vec<String>)> {
     let (plan, config) = (plan(Path::new("/"), intent, adopt)?, Path::new(CONFIG));
-    let chosen = Chosen { intent, first: Some(First::Steer), manager: None, adopt };
+    let chosen = Chosen {
+        intent,
+        first: Some(First::Steer),
+        manager: None,
+        adopt,
+    };
     let (status, steps) = match config.exists() {
         true => daemon::dry_run(config, chosen)?,
         false => daemon::dry_run_of(SAMPLE, config, chosen)?,
@@ -105,7 +132,9 @@ pub fn dry_run(intent: Option<Intent>, adopt: bool) -> Result<(Status, Vec<Strin
 
 /// Options of the daemon. Without an intent, the configuration's applies.
 fn options(intent: Option<Intent>, adopt: bool) -> String {
-    let intent = intent.map(|intent| format!("--intent {} ", intent.word())).unwrap_or_default();
+    let intent = intent
+        .map(|intent| format!("--intent {} ", intent.word()))
+        .unwrap_or_default();
     let adopt = if adopt { " --adopt" } else { "" };
     format!("{intent}--first {}{adopt}", First::Steer.word())
 }
@@ -114,21 +143,28 @@ fn obstacle(root: &Path) -> Option<String> {
     if !systemd::is_running(root) {
         return Some("systemd does not run here".into());
     }
-    let is_there = SERVICES.iter().any(|folder| root.join(folder).join(SERVICE).exists());
-    (!is_there)
-        .then(|| format!("systemd has no {SERVICE}: the Debian package and the folder packaging have it"))
+    let is_there = SERVICES
+        .iter()
+        .any(|folder| root.join(folder).join(SERVICE).exists());
+    (!is_there).then(|| {
+        format!("systemd has no {SERVICE}: the Debian package and the folder packaging have it")
+    })
 }
 
-/// Switches on; without an intent, the configuration's applies. `adopt` takes over endpoints of other
-/// programs, also if the configuration does not. Returns the status of the started daemon.
+/// Switches on; without an intent, the configuration's applies. `adopt` takes over endpoints of
+/// other programs, also if the configuration does not. Returns the status of the started daemon.
 ///
 /// # Errors
-/// As [`dry_run`]; if rights or MPTCP are missing; if a file cannot be written, or systemd cannot start the
-/// daemon. `off` removes what was done until then.
+/// As [`dry_run`]; if rights or MPTCP are missing; if a file cannot be written, or systemd cannot
+/// start the daemon. `off` removes what was done until then.
 pub fn on(intent: Option<Intent>, adopt: bool) -> Result<Status> {
     need_root("on")?;
     // A running daemon may have chosen the path manager.
-    let manager = if daemon::is_running()? { Manager::UserSpace } else { Manager::default() };
+    let manager = if daemon::is_running()? {
+        Manager::UserSpace
+    } else {
+        Manager::default()
+    };
     if let Some(blocker) = precheck::blockers(manager).into_iter().next() {
         return Err(blocker.into());
     }
@@ -149,12 +185,12 @@ pub fn on(intent: Option<Intent>, adopt: bool) -> Result<Status> {
     client::ask(Path::new(&config.control.socket), &Request::Status)
 }
 
-/// Switches off: stops and disables the service, removes the files of [`on`] that nobody has changed, and
-/// undoes what the daemon has left. No connection is cut. `say` gets what stays.
+/// Switches off: stops and disables the service, removes the files of [`on`] that nobody has
+/// changed, and undoes what the daemon has left. No connection is cut. `say` gets what stays.
 ///
 /// # Errors
-/// If `systemctl` fails, a file cannot be removed, or a daemon runs that systemd has not started. The call
-/// may be repeated.
+/// If `systemctl` fails, a file cannot be removed, or a daemon runs that systemd has not started.
+/// The call may be repeated.
 pub fn off(say: &mut dyn FnMut(&str)) -> Result<Undone> {
     need_root("off")?;
     let root = Path::new("/");
@@ -179,7 +215,9 @@ pub fn off(say: &mut dyn FnMut(&str)) -> Result<Undone> {
             Err(Error::Kernel(KernelError::Busy { .. })) => {
                 return Err(Error::Refused {
                     what: "a daemon runs that systemd has not started".into(),
-                    remedy: "end it with Ctrl-C in its terminal; then call `sudo joulepath off` again".into(),
+                    remedy:
+                        "end it with Ctrl-C in its terminal; then call `sudo joulepath off` again"
+                            .into(),
                 });
             }
             undone => return undone,
@@ -233,13 +271,27 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let plan = planned(root.path(), Some(Intent::Handover));
         assert_eq!(plan.files.len(), 1);
-        assert!(plan.calls.is_empty() && plan.obstacle.as_ref().unwrap().contains("systemd does not run"));
-        let command = "sudo joulepath live --config /etc/joulepath/live.toml --intent handover --first steer";
+        assert!(
+            plan.calls.is_empty()
+                && plan
+                    .obstacle
+                    .as_ref()
+                    .unwrap()
+                    .contains("systemd does not run")
+        );
+        let command =
+            "sudo joulepath live --config /etc/joulepath/live.toml --intent handover --first steer";
         assert_eq!(plan.by_hand, command);
         let step = format!("start no daemon: systemd does not run here; run `{command}`");
         assert_eq!(plan.steps()[1], step);
         let adopts = super::plan(root.path(), Some(Intent::Frugal), true).unwrap();
-        assert!(adopts.by_hand.ends_with("--intent frugal --first steer --adopt"), "{}", adopts.by_hand);
+        assert!(
+            adopts
+                .by_hand
+                .ends_with("--intent frugal --first steer --adopt"),
+            "{}",
+            adopts.by_hand
+        );
         let error = super::plan(root.path(), Some(Intent::Off), false).unwrap_err();
         assert!(error.to_string().contains("no intent `off`"), "{error}");
     }
@@ -257,16 +309,37 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("run/systemd/system")).unwrap();
         write(root.path(), "usr/lib/systemd/system/joulepathd.service", "");
-        let names = |plan: Plan| plan.files.into_iter().map(|(file, _)| file).collect::<Vec<_>>();
+        let names = |plan: Plan| {
+            plan.files
+                .into_iter()
+                .map(|(file, _)| file)
+                .collect::<Vec<_>>()
+        };
         let (config, drop_in) = (inside(root.path(), CONFIG), options_file(root.path()));
-        assert_eq!(names(planned(root.path(), None)), [config.clone(), drop_in.clone()]);
-        write(root.path(), "etc/joulepath/live.toml", "intent = \"aggregate\"\n");
+        assert_eq!(
+            names(planned(root.path(), None)),
+            [config.clone(), drop_in.clone()]
+        );
+        write(
+            root.path(),
+            "etc/joulepath/live.toml",
+            "intent = \"aggregate\"\n",
+        );
         let plan = planned(root.path(), Some(Intent::Frugal));
         let body = "[Service]\nEnvironment=\"JOULEPATH_OPTIONS=--intent frugal --first steer\"\n";
         assert_eq!(plan.files, [(drop_in, body.to_owned())]);
-        assert_eq!(plan.steps().last().unwrap(), "run systemctl restart joulepathd.service");
-        write(root.path(), "etc/joulepath/live.toml", "intent = \"cheap\"\n");
-        let error = super::plan(root.path(), None, false).unwrap_err().to_string();
+        assert_eq!(
+            plan.steps().last().unwrap(),
+            "run systemctl restart joulepathd.service"
+        );
+        write(
+            root.path(),
+            "etc/joulepath/live.toml",
+            "intent = \"cheap\"\n",
+        );
+        let error = super::plan(root.path(), None, false)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("1:10: `cheap` is not an intent"), "{error}");
     }
 }

@@ -32,12 +32,19 @@ pub(crate) fn call(words: &[&str]) -> Result<()> {
         remedy: format!("run `sudo {command}`"),
     };
     let mut systemctl = Command::new("systemctl");
-    let run = systemctl.args(["--no-ask-password", "--quiet"]).args(words).stdin(Stdio::null());
+    let run = systemctl
+        .args(["--no-ask-password", "--quiet"])
+        .args(words)
+        .stdin(Stdio::null());
     let output = run.output().map_err(|error| refused(error.to_string()))?;
     if output.status.success() {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    Err(refused(if said.is_empty() { output.status.to_string() } else { said }))
+    Err(refused(if said.is_empty() {
+        output.status.to_string()
+    } else {
+        said
+    }))
 }

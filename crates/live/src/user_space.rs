@@ -38,7 +38,11 @@ impl UserSpace {
         let manager = PathManager::open()?;
         let events = manager.events()?;
         events.set_room(ROOM)?;
-        Ok(UserSpace { steering: Steering::new(Kernel::new(manager)?), events, rules: Rules::new(config) })
+        Ok(UserSpace {
+            steering: Steering::new(Kernel::new(manager)?),
+            events,
+            rules: Rules::new(config),
+        })
     }
 
     /// Applies a changed configuration.
@@ -48,7 +52,11 @@ impl UserSpace {
     }
 
     /// Path manager for new connections; `None` restores the one found at the start.
-    pub(crate) fn wanted(&self, decision: &Decision, overrides: &Overrides) -> Option<&'static str> {
+    pub(crate) fn wanted(
+        &self,
+        decision: &Decision,
+        overrides: &Overrides,
+    ) -> Option<&'static str> {
         let is_meant = decision.endpoints.is_some() || self.has_rules_beside(overrides);
         is_meant.then_some(path_manager::USER_SPACE)
     }
@@ -80,16 +88,27 @@ impl UserSpace {
             true => decisions.clear(),
             false => decisions.extend(self.rules.decide(overrides, snapshot)),
         }
-        let again = decisions.iter().skip(1).filter_map(|decision| decision.look_again).min();
-        let groups = decisions.iter().map(|decision| Group::of(config, decision, &snapshot.interfaces));
-        let names = snapshot.interfaces.iter().map(|interface| (interface.index, interface.name.clone()));
+        let again = decisions
+            .iter()
+            .skip(1)
+            .filter_map(|decision| decision.look_again)
+            .min();
+        let groups = decisions
+            .iter()
+            .map(|decision| Group::of(config, decision, &snapshot.interfaces));
+        let names = snapshot
+            .interfaces
+            .iter()
+            .map(|interface| (interface.index, interface.name.clone()));
         let ground = Ground {
             groups: groups.collect(),
             owners: look.owners.clone(),
             names: names.collect(),
             routes_by_owner: look.routes_by_owner,
         };
-        let mut done = self.steering.look(snapshot.now, listing, &mut self.rules, ground)?;
+        let mut done = self
+            .steering
+            .look(snapshot.now, listing, &mut self.rules, ground)?;
         done.again = done.again.into_iter().chain(again).min();
         Ok(done)
     }
@@ -111,12 +130,19 @@ impl UserSpace {
 
     pub(crate) fn status(&self, config: &LiveConfig) -> SteeringStatus {
         let tolerance_s = config.tolerance.map(Nanos::as_secs_f64);
-        SteeringStatus { tolerance_s, ..self.steering.status(&self.rules) }
+        SteeringStatus {
+            tolerance_s,
+            ..self.steering.status(&self.rules)
+        }
     }
 
     /// Warnings for the user.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
-        self.rules.troubles.iter().cloned().chain(self.steering.warning())
+        self.rules
+            .troubles
+            .iter()
+            .cloned()
+            .chain(self.steering.warning())
     }
 }
 

@@ -1,5 +1,5 @@
-//! Records on disk with a schema version. A record with a newer schema is refused and left unchanged: reading
-//! it would drop fields that this version does not know.
+//! Records on disk with a schema version. A record with a newer schema is refused and left
+//! unchanged: reading it would drop fields that this version does not know.
 
 use joulepath_kernel::state::State;
 use joulepath_kernel::{Error, Result};
@@ -10,8 +10,8 @@ use serde_json::Value;
 /// Absent in records of version 0.1.0.
 const KEY: &str = "schema";
 
-/// The record `name`; `None` if absent. `known` is the newest schema accepted; `remedy` tells the user what
-/// to do about any other.
+/// The record `name`; `None` if absent. `known` is the newest schema accepted; `remedy` tells the
+/// user what to do about any other.
 ///
 /// # Errors
 /// As [`State::read`], and [`Error::Unsupported`] if the record has another schema.
@@ -27,17 +27,26 @@ pub(crate) fn read<T: DeserializeOwned>(
         remedy: remedy.into(),
     };
     let found: Option<Value> = match state.read(name) {
-        Err(Error::Malformed { why, .. }) => return Err(refused(format!("it cannot be read: {why}"))),
+        Err(Error::Malformed { why, .. }) => {
+            return Err(refused(format!("it cannot be read: {why}")));
+        }
         found => found?,
     };
-    let Some(mut value) = found else { return Ok(None) };
-    let schema =
-        value.as_object_mut().and_then(|record| record.remove(KEY)).and_then(|schema| schema.as_u64());
+    let Some(mut value) = found else {
+        return Ok(None);
+    };
+    let schema = value
+        .as_object_mut()
+        .and_then(|record| record.remove(KEY))
+        .and_then(|schema| schema.as_u64());
     if let Some(schema) = schema.filter(|&schema| schema > known) {
-        let why = format!("a newer version wrote it (schema {schema}; this program supports {known})");
+        let why =
+            format!("a newer version wrote it (schema {schema}; this program supports {known})");
         return Err(refused(why));
     }
-    serde_json::from_value(value).map(Some).map_err(|error| refused(format!("it cannot be read: {error}")))
+    serde_json::from_value(value)
+        .map(Some)
+        .map_err(|error| refused(format!("it cannot be read: {error}")))
 }
 
 /// Writes the record with the version `schema`.
@@ -52,7 +61,12 @@ pub(crate) fn write<T: Serialize>(state: &State, name: &str, schema: u64, value:
 ///
 /// # Errors
 /// As [`State::write`].
-pub(crate) fn write_own<T: Serialize>(state: &State, name: &str, schema: u64, value: &T) -> Result<()> {
+pub(crate) fn write_own<T: Serialize>(
+    state: &State,
+    name: &str,
+    schema: u64,
+    value: &T,
+) -> Result<()> {
     state.write_own(name, &stamped(schema, value))
 }
 
@@ -78,7 +92,10 @@ mod tests {
         assert_eq!(read::<Record>(&state, "x", 2, "").unwrap(), None);
         let record: Record = [("a".to_owned(), [(-7, 0.1 + 0.2)].into())].into();
         write(&state, "x", 2, &record).unwrap();
-        assert_eq!(read::<Record>(&state, "x", 2, "").unwrap(), Some(record.clone()));
+        assert_eq!(
+            read::<Record>(&state, "x", 2, "").unwrap(),
+            Some(record.clone())
+        );
         state.write("x", &record).unwrap();
         assert_eq!(read::<Record>(&state, "x", 2, "").unwrap(), Some(record));
     }
@@ -91,7 +108,10 @@ mod tests {
         let whole = fs::read_to_string(folder.path().join("x")).unwrap();
         for (text, why) in [
             (whole.as_str(), "schema 3; this program supports 2"),
-            ("{\"boot\": \"a\", \"value\": {\"a\": 5}}", "it cannot be read: "),
+            (
+                "{\"boot\": \"a\", \"value\": {\"a\": 5}}",
+                "it cannot be read: ",
+            ),
             ("{\"boot\"", "it cannot be read: "),
         ] {
             fs::write(folder.path().join("x"), text).unwrap();

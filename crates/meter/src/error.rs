@@ -35,7 +35,11 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// An error without a remedy.
     pub fn new(kind: Kind, message: impl fmt::Display) -> Self {
-        Error { kind, message: message.to_string(), help: None }
+        Error {
+            kind,
+            message: message.to_string(),
+            help: None,
+        }
     }
 
     /// Adds a remedy.

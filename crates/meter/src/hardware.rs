@@ -9,14 +9,21 @@ use joulepath_model::calendar::Day;
 /// Name of the device: of a PC, then of a board.
 pub fn device_name(sysfs: &Path) -> Option<String> {
     let text = |file: &str| fs::read_to_string(sysfs.join(file)).ok();
-    let name = text("class/dmi/id/product_name").or_else(|| text("firmware/devicetree/base/model"))?;
+    let name =
+        text("class/dmi/id/product_name").or_else(|| text("firmware/devicetree/base/model"))?;
     let name = name.trim_matches(|c: char| c.is_whitespace() || c == '\0');
     (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// Name of an interface's driver.
 pub fn driver(sysfs: &Path, interface: &str) -> Option<String> {
-    let link = fs::read_link(sysfs.join("class/net").join(interface).join("device/driver")).ok()?;
+    let link = fs::read_link(
+        sysfs
+            .join("class/net")
+            .join(interface)
+            .join("device/driver"),
+    )
+    .ok()?;
     Some(link.file_name()?.to_string_lossy().into_owned())
 }
 
@@ -27,8 +34,14 @@ pub fn wifi_signal(interface: &str) -> Option<f64> {
 
 /// As in /proc/net/wireless: `wlan0: 0000   70.  -40.  -256 …`: status, quality, level, noise.
 fn level(text: &str, interface: &str) -> Option<f64> {
-    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(interface)?.strip_prefix(':'))?;
-    line.split_whitespace().nth(2)?.trim_end_matches('.').parse().ok()
+    let line = text
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix(interface)?.strip_prefix(':'))?;
+    line.split_whitespace()
+        .nth(2)?
+        .trim_end_matches('.')
+        .parse()
+        .ok()
 }
 
 /// Circumstances that the profile notes.
@@ -46,8 +59,13 @@ pub fn notes(second: Option<&str>) -> Vec<(String, String)> {
 
 /// The day in UTC, as 2026-11-23.
 pub fn date(now: SystemTime) -> String {
-    let seconds = now.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
-    Day::of(i64::try_from(seconds).unwrap_or(i64::MAX)).date().to_string()
+    let seconds = now
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or(Duration::ZERO)
+        .as_secs();
+    Day::of(i64::try_from(seconds).unwrap_or(i64::MAX))
+        .date()
+        .to_string()
 }
 
 #[cfg(test)]
@@ -64,16 +82,25 @@ mod tests {
     #[test]
     fn names_are_those_of_the_machine_and_the_driver() {
         let tree = tempfile::tempdir().unwrap();
-        assert_eq!((device_name(tree.path()), driver(tree.path(), "wlan0")), (None, None));
+        assert_eq!(
+            (device_name(tree.path()), driver(tree.path(), "wlan0")),
+            (None, None)
+        );
         let device = tree.path().join("class/net/wlan0/device");
         fs::create_dir_all(&device).unwrap();
-        std::os::unix::fs::symlink("../../../../bus/sdio/drivers/rtw88_8822cs", device.join("driver"))
-            .unwrap();
+        std::os::unix::fs::symlink(
+            "../../../../bus/sdio/drivers/rtw88_8822cs",
+            device.join("driver"),
+        )
+        .unwrap();
         let board = tree.path().join("firmware/devicetree/base");
         fs::create_dir_all(&board).unwrap();
         fs::write(board.join("model"), "Librem 5\0").unwrap();
         assert_eq!(device_name(tree.path()).as_deref(), Some("Librem 5"));
-        assert_eq!(driver(tree.path(), "wlan0").as_deref(), Some("rtw88_8822cs"));
+        assert_eq!(
+            driver(tree.path(), "wlan0").as_deref(),
+            Some("rtw88_8822cs")
+        );
     }
 
     #[test]

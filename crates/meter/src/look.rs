@@ -60,9 +60,17 @@ pub fn look(meter: Opened, lasts: Duration) -> Found {
         }
         thread::sleep(PACE);
     }
-    Found::Read { survey: survey(about.unit, &readings), about }
+    Found::Read {
+        survey: survey(about.unit, &readings),
+        about,
+    }
 }
 
 fn unusable(about: Option<About>, error: Error) -> Found {
-    Found::Unusable { about, error: error.message, help: error.help, kind: error.kind }
+    Found::Unusable {
+        about,
+        error: error.message,
+        help: error.help,
+        kind: error.kind,
+    }
 }

@@ -41,8 +41,8 @@ pub struct About {
 pub enum Quality {
     /// A shunt or an instrument in the device's supply: absolute values.
     Instrument,
-    /// A fuel gauge: errors are systematic, so differences on one device are meaningful, absolute values less
-    /// so.
+    /// A fuel gauge: errors are systematic, so differences on one device are meaningful, absolute
+    /// values less so.
     Gauge,
     /// A processor's own estimate: the host's share, without radios.
     HostShare,

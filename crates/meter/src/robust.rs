@@ -2,7 +2,8 @@
 
 use joulepath_model::quantile;
 
-/// 1 / Φ⁻¹(3/4): the standard deviation of a normal distribution over its median absolute deviation.
+/// 1 / Φ⁻¹(3/4): the standard deviation of a normal distribution over its median absolute
+/// deviation.
 const NORMAL_OVER_MAD: f64 = 1.482_602_218_505_602;
 
 /// The median; 0 if there are no values.

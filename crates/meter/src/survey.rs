@@ -30,7 +30,11 @@ pub fn survey(unit: Unit, readings: &Readings) -> Survey {
         }
     }
     // The first value began before the first reading.
-    let intervals: Vec<f64> = changes.windows(2).skip(1).map(|pair| pair[1].0 - pair[0].0).collect();
+    let intervals: Vec<f64> = changes
+        .windows(2)
+        .skip(1)
+        .map(|pair| pair[1].0 - pair[0].0)
+        .collect();
     let period_s = (intervals.len() >= 3).then(|| median(&intervals));
     let powers = match unit {
         Unit::Watts => changes.iter().map(|&(_, watts)| watts).collect(),
@@ -46,16 +50,21 @@ pub fn survey(unit: Unit, readings: &Readings) -> Survey {
 
 /// Power between successive values of a counter, W.
 fn powers(counts: &Readings) -> Vec<f64> {
-    counts.windows(2).map(|pair| (pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0)).collect()
+    counts
+        .windows(2)
+        .map(|pair| (pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0))
+        .collect()
 }
 
-/// The smallest difference. For power: between any two values. For a counter: between any two increments,
-/// which are whole numbers of steps; or the increment itself if all are equal.
+/// The smallest difference. For power: between any two values. For a counter: between any two
+/// increments, which are whole numbers of steps; or the increment itself if all are equal.
 fn step(unit: Unit, changes: &Readings) -> Option<f64> {
     let smallest = |mut values: Vec<f64>, least: f64| {
         values.sort_by(f64::total_cmp);
         let differences = values.windows(2).map(|pair| pair[1] - pair[0]);
-        differences.filter(|difference| *difference > least).min_by(f64::total_cmp)
+        differences
+            .filter(|difference| *difference > least)
+            .min_by(f64::total_cmp)
     };
     let values: Vec<f64> = changes.iter().map(|&(_, value)| value).collect();
     if unit == Unit::Watts {
@@ -68,7 +77,8 @@ fn step(unit: Unit, changes: &Readings) -> Option<f64> {
     smallest(increments, 4.0 * rounding).or(Some(least))
 }
 
-/// Noise without slow changes: from differences of neighbours, whose variance is twice that of one value.
+/// Noise without slow changes: from differences of neighbours, whose variance is twice that of one
+/// value.
 fn noise(powers: &[f64]) -> f64 {
     let differences: Vec<f64> = powers.windows(2).map(|pair| pair[1] - pair[0]).collect();
     spread(&differences) / std::f64::consts::SQRT_2
@@ -78,7 +88,9 @@ fn noise(powers: &[f64]) -> f64 {
 pub fn mean_power(unit: Unit, readings: &Readings) -> Option<f64> {
     let (first, last) = (readings.first()?, readings.last()?);
     match unit {
-        Unit::Watts => Some(readings.iter().map(|&(_, watts)| watts).sum::<f64>() / readings.len() as f64),
+        Unit::Watts => {
+            Some(readings.iter().map(|&(_, watts)| watts).sum::<f64>() / readings.len() as f64)
+        }
         Unit::Joules => (last.0 > first.0).then(|| (last.1 - first.1) / (last.0 - first.0)),
     }
 }

@@ -24,10 +24,13 @@ impl Tree {
 
     /// Sorted names in a folder; empty if it does not exist.
     pub(crate) fn list(&self, below: &str) -> Vec<String> {
-        let Ok(entries) = fs::read_dir(self.path(below)) else { return Vec::new() };
+        let Ok(entries) = fs::read_dir(self.path(below)) else {
+            return Vec::new();
+        };
         let names = entries.filter_map(io::Result::ok);
-        let mut names: Vec<String> =
-            names.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<String> = names
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
         names.sort();
         names
     }
@@ -38,7 +41,9 @@ impl Tree {
 
     /// The trimmed text of a file, if readable.
     pub(crate) fn word(&self, below: &str) -> Option<String> {
-        fs::read_to_string(self.path(below)).ok().map(|text| text.trim().to_owned())
+        fs::read_to_string(self.path(below))
+            .ok()
+            .map(|text| text.trim().to_owned())
     }
 
     pub(crate) fn integer(&self, below: &str) -> Result<i64> {
@@ -52,6 +57,9 @@ pub(crate) fn integer(path: &Path) -> Result<i64> {
     let text = text.trim();
     text.parse().map_err(|_| {
         let shown: String = text.chars().take(40).collect();
-        Error::new(Kind::Failed, format!("{} contains `{shown}`, not a number", path.display()))
+        Error::new(
+            Kind::Failed,
+            format!("{} contains `{shown}`, not a number", path.display()),
+        )
     })
 }

@@ -7,11 +7,13 @@ use std::time::{Duration, Instant};
 use crate::error::Error;
 use crate::meter::{About, Meter, Reading, Value};
 
-/// Time between two readings: fuel gauges change every few seconds, instruments several times per second.
+/// Time between two readings: fuel gauges change every few seconds, instruments several times per
+/// second.
 const PACE: Duration = Duration::from_millis(250);
 /// Longest validity of a power reading.
 const HOLDS: Duration = Duration::from_secs(30);
-/// Delay before a failed meter is reopened: it may be plugged in again, or the machine be back on battery.
+/// Delay before a failed meter is reopened: it may be plugged in again, or the machine be back on
+/// battery.
 const AGAIN: Duration = Duration::from_secs(10);
 
 /// Measured since the last call.
@@ -50,32 +52,49 @@ impl Watch {
             loop {
                 let ended = open().and_then(|mut meter| its.read(meter.as_mut()));
                 let Err(error) = ended else { return };
-                let help = error.help.map(|help| format!(" ({help})")).unwrap_or_default();
+                let help = error
+                    .help
+                    .map(|help| format!(" ({help})"))
+                    .unwrap_or_default();
                 its.state().0.trouble = Some(format!("{}{help}", error.message));
                 if its.is_stopped_within(AGAIN) {
                     return;
                 }
             }
         };
-        Watch { shared, thread: Some(thread::spawn(read)) }
+        Watch {
+            shared,
+            thread: Some(thread::spawn(read)),
+        }
     }
 
     /// Measurements since the last call. Never blocks.
     pub fn take(&mut self) -> Watched {
         let (taken, _) = &mut *self.shared.state();
-        let kept = Watched { joules: 0.0, length_s: 0.0, ..taken.clone() };
+        let kept = Watched {
+            joules: 0.0,
+            length_s: 0.0,
+            ..taken.clone()
+        };
         std::mem::replace(taken, kept)
     }
 }
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, (Watched, bool)> {
-        self.taken.lock().expect("no thread panics while it holds the lock")
+        self.taken
+            .lock()
+            .expect("no thread panics while it holds the lock")
     }
 
     fn is_stopped_within(&self, time: Duration) -> bool {
-        let waited = self.stop.wait_timeout_while(self.state(), time, |(_, stopped)| !*stopped);
-        waited.expect("no thread panics while it holds the lock").0.1
+        let waited = self
+            .stop
+            .wait_timeout_while(self.state(), time, |(_, stopped)| !*stopped);
+        waited
+            .expect("no thread panics while it holds the lock")
+            .0
+            .1
     }
 
     /// Reads until it is stopped or the meter fails.
@@ -165,13 +184,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let monitor = "class/hwmon/hwmon0";
         write(folder.path(), &format!("{monitor}/name"), "powerz\n");
-        write(folder.path(), &format!("{monitor}/power1_input"), "8000000\n");
+        write(
+            folder.path(),
+            &format!("{monitor}/power1_input"),
+            "8000000\n",
+        );
         let tree = Tree::new(folder.path());
         let name = all(&tree)[0].as_ref().unwrap().about().name.clone();
         let mut watch = Watch::start(move || by_name(&tree, &name));
         let taken = wait(&mut watch, |taken| taken.length_s > 0.5);
         // 8 W all the time.
-        assert!((taken.joules / taken.length_s - 8.0).abs() < 1e-9, "{taken:?}");
+        assert!(
+            (taken.joules / taken.length_s - 8.0).abs() < 1e-9,
+            "{taken:?}"
+        );
         assert!(taken.about.unwrap().quality != Quality::HostShare && taken.trouble.is_none());
         // It is unplugged.
         fs::remove_dir_all(folder.path().join(monitor)).unwrap();
@@ -180,9 +206,13 @@ mod tests {
 
     #[test]
     fn a_program_that_prints_watts_ends_with_its_reader() {
-        let mut watch = Watch::start(|| command("echo 5; while :; do sleep 0.05; echo 5; done", LIMIT));
+        let mut watch =
+            Watch::start(|| command("echo 5; while :; do sleep 0.05; echo 5; done", LIMIT));
         let taken = wait(&mut watch, |taken| taken.length_s > 0.2);
-        assert!((taken.joules / taken.length_s - 5.0).abs() < 1e-9, "{taken:?}");
+        assert!(
+            (taken.joules / taken.length_s - 5.0).abs() < 1e-9,
+            "{taken:?}"
+        );
         assert_eq!(taken.about.unwrap().name, "command");
         let begun = Instant::now();
         drop(watch);
@@ -195,10 +225,16 @@ mod tests {
         let before = resident_kib();
         let mut watch = Watch::start(|| command("yes 5", LIMIT));
         let is_told = |taken: &Watched| {
-            taken.about.as_ref().is_some_and(|about| about.measures.contains("most lines are dropped"))
+            taken
+                .about
+                .as_ref()
+                .is_some_and(|about| about.measures.contains("most lines are dropped"))
         };
         let taken = wait(&mut watch, |taken| taken.length_s > 2.0 && is_told(taken));
-        assert!((taken.joules / taken.length_s - 5.0).abs() < 1e-9, "{taken:?}");
+        assert!(
+            (taken.joules / taken.length_s - 5.0).abs() < 1e-9,
+            "{taken:?}"
+        );
         let more = resident_kib().saturating_sub(before);
         assert!(more < 20 << 10, "{more} KiB more");
     }
@@ -210,8 +246,12 @@ mod tests {
         let taken = wait(&mut watch, |taken| taken.trouble.is_some());
         assert!(taken.trouble.unwrap().contains("not a number"));
         drop(watch);
-        let mut watch =
-            Watch::start(|| command("yes trouble >&2 & while :; do echo 5; sleep 0.05; done", LIMIT));
+        let mut watch = Watch::start(|| {
+            command(
+                "yes trouble >&2 & while :; do echo 5; sleep 0.05; done",
+                LIMIT,
+            )
+        });
         wait(&mut watch, |taken| taken.length_s > 2.0);
         let more = resident_kib().saturating_sub(before);
         assert!(more < 20 << 10, "{more} KiB more");
@@ -220,7 +260,10 @@ mod tests {
     /// Resident memory of this process.
     fn resident_kib() -> u64 {
         let status = fs::read_to_string("/proc/self/status").unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("VmRSS:"))
+            .unwrap();
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
     }
 
@@ -232,11 +275,19 @@ mod tests {
             at: later(s),
             value: Value::Energy(joulepath_model::units::Joules(joules)),
         };
-        let power =
-            |s, watts| Reading { at: later(s), value: Value::Power(joulepath_model::units::Watts(watts)) };
-        assert_eq!(between(energy(0, 3.0), energy(60, 10.0)), Some((7.0, Duration::from_secs(60))));
+        let power = |s, watts| Reading {
+            at: later(s),
+            value: Value::Power(joulepath_model::units::Watts(watts)),
+        };
+        assert_eq!(
+            between(energy(0, 3.0), energy(60, 10.0)),
+            Some((7.0, Duration::from_secs(60)))
+        );
         // From 4 W to 6 W in 2 s: 10 J.
-        assert_eq!(between(power(0, 4.0), power(2, 6.0)), Some((10.0, Duration::from_secs(2))));
+        assert_eq!(
+            between(power(0, 4.0), power(2, 6.0)),
+            Some((10.0, Duration::from_secs(2)))
+        );
         assert_eq!(between(power(0, 4.0), power(31, 6.0)), None);
     }
 }

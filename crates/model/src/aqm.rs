@@ -1,4 +1,5 @@
-//! Active queue management, as data. Defaults are those of Linux (`sch_codel`, `sch_fq_codel`, `sch_pie`).
+//! Active queue management, as data. Defaults are those of Linux (`sch_codel`, `sch_fq_codel`,
+//! `sch_pie`).
 
 use serde::Serialize;
 
@@ -21,8 +22,8 @@ pub enum AqmSpec {
 pub struct CodelSpec {
     /// Acceptable sojourn time of a standing queue.
     pub target: Nanos,
-    /// Time for which the sojourn time must exceed the target before the first drop. The next drop follows
-    /// after interval/√2.
+    /// Time for which the sojourn time must exceed the target before the first drop. The next drop
+    /// follows after interval/√2.
     pub interval: Nanos,
     /// Mark ECN-capable packets instead of dropping them.
     pub ecn: bool,

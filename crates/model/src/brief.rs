@@ -20,9 +20,20 @@ fn brief(text: &str, most: usize) -> Cow<'_, str> {
     }
     let tail = most / 2;
     let head = most.saturating_sub(tail + 1);
-    let begin = text.char_indices().nth(head).map_or(text.len(), |(at, _)| at);
-    let end = text.char_indices().rev().nth(tail.saturating_sub(1)).map_or(0, |(at, _)| at);
-    Cow::Owned(format!("{}…{}", &text[..begin], if tail == 0 { "" } else { &text[end..] }))
+    let begin = text
+        .char_indices()
+        .nth(head)
+        .map_or(text.len(), |(at, _)| at);
+    let end = text
+        .char_indices()
+        .rev()
+        .nth(tail.saturating_sub(1))
+        .map_or(0, |(at, _)| at);
+    Cow::Owned(format!(
+        "{}…{}",
+        &text[..begin],
+        if tail == 0 { "" } else { &text[end..] }
+    ))
 }
 
 /// `text` at a length that a person reads: very long words and texts lose their middle.
@@ -30,26 +41,45 @@ pub fn message(text: &str) -> Cow<'_, str> {
     if text.len() <= WORD {
         return Cow::Borrowed(text);
     }
-    let words: String = text.split_inclusive(char::is_whitespace).map(|word| brief(word, WORD)).collect();
+    let words: String = text
+        .split_inclusive(char::is_whitespace)
+        .map(|word| brief(word, WORD))
+        .collect();
     Cow::Owned(brief(&words, MESSAGE).into_owned())
 }
 
-/// The part of a line around the bytes of `span`, at most [`LINE`] characters with a `…` on each cut side,
-/// and the span in that part.
+/// The part of a line around the bytes of `span`, at most [`LINE`] characters with a `…` on each
+/// cut side, and the span in that part.
 pub fn around(line: &str, span: Range<usize>) -> (Cow<'_, str>, Range<usize>) {
-    let characters = if line.len() <= LINE { line.len() } else { line.chars().count() };
+    let characters = if line.len() <= LINE {
+        line.len()
+    } else {
+        line.chars().count()
+    };
     if characters <= LINE {
         return (Cow::Borrowed(line), span);
     }
-    let at = |character: usize| line.char_indices().nth(character).map_or(line.len(), |(byte, _)| byte);
-    let place = line.char_indices().take_while(|(byte, _)| *byte < span.start).count();
+    let at = |character: usize| {
+        line.char_indices()
+            .nth(character)
+            .map_or(line.len(), |(byte, _)| byte)
+    };
+    let place = line
+        .char_indices()
+        .take_while(|(byte, _)| *byte < span.start)
+        .count();
     let first = place.saturating_sub(BEFORE).min(characters - LINE);
     let last = first + LINE;
     let (cut_before, cut_after) = (first > 0, last < characters);
     let begin = at(first + usize::from(cut_before));
     let end = at(last - usize::from(cut_after));
     let mark = |is_cut| if is_cut { "…" } else { "" };
-    let text = format!("{}{}{}", mark(cut_before), &line[begin..end], mark(cut_after));
+    let text = format!(
+        "{}{}{}",
+        mark(cut_before),
+        &line[begin..end],
+        mark(cut_after)
+    );
     let moved = |byte: usize| byte.clamp(begin, end) - begin + mark(cut_before).len();
     (Cow::Owned(text), moved(span.start)..moved(span.end))
 }
@@ -69,7 +99,10 @@ mod tests {
         let long = format!("`{}` is not a unit", "\0".repeat(3 << 20));
         let short = message(&long);
         assert_eq!(short.chars().count(), WORD + "is not a unit".len());
-        assert!(short.starts_with("`\0") && short.ends_with("\0` is not a unit"), "{short}");
+        assert!(
+            short.starts_with("`\0") && short.ends_with("\0` is not a unit"),
+            "{short}"
+        );
         assert_eq!(message(&"ten words ".repeat(1000)).chars().count(), MESSAGE);
     }
 
@@ -81,9 +114,15 @@ mod tests {
         assert!(text.starts_with("…a") && text.ends_with("b…"), "{text}");
         assert_eq!(&text[span], "WRONG");
         let (text, span) = around(&line, 0..1);
-        assert!(text.starts_with('a') && text.ends_with('…') && span == (0..1), "{text}");
+        assert!(
+            text.starts_with('a') && text.ends_with('…') && span == (0..1),
+            "{text}"
+        );
         let (text, span) = around(&line, line.len()..line.len());
-        assert!(text.starts_with('…') && text.ends_with('b') && span.start == text.len(), "{text}");
+        assert!(
+            text.starts_with('…') && text.ends_with('b') && span.start == text.len(),
+            "{text}"
+        );
     }
 
     proptest! {

@@ -36,24 +36,37 @@ impl Day {
         let day = of_year - (153 * month + 2) / 5 + 1;
         let month = if month < 10 { month + 3 } else { month - 9 };
         let year = year_of_era + era * 400 + i64::from(month <= 2);
-        Date { year, month: month as u32, day: day as u32 }
+        Date {
+            year,
+            month: month as u32,
+            day: day as u32,
+        }
     }
 
-    /// First day of the period that contains this day. Periods begin on day `period_day` of each month, or on
-    /// the last day of a month that has no such day.
+    /// First day of the period that contains this day. Periods begin on day `period_day` of each
+    /// month, or on the last day of a month that has no such day.
     pub fn period_start(self, period_day: u32) -> Day {
         let Date { year, month, .. } = self.date();
         let here = begin(year, month, period_day);
         if here <= self {
             return here;
         }
-        let (year, month) = if month == 1 { (year - 1, 12) } else { (year, month - 1) };
+        let (year, month) = if month == 1 {
+            (year - 1, 12)
+        } else {
+            (year, month - 1)
+        };
         begin(year, month, period_day)
     }
 }
 
 fn begin(year: i64, month: u32, day: u32) -> Day {
-    Date { year, month, day: day.min(length(year, month)) }.day_number()
+    Date {
+        year,
+        month,
+        day: day.min(length(year, month)),
+    }
+    .day_number()
 }
 
 fn length(year: i64, month: u32) -> u32 {
@@ -72,7 +85,11 @@ impl Date {
         let year = self.year - i64::from(self.month <= 2);
         let era = year.div_euclid(400);
         let of_era = year.rem_euclid(400);
-        let month = i64::from(if self.month > 2 { self.month - 3 } else { self.month + 9 });
+        let month = i64::from(if self.month > 2 {
+            self.month - 3
+        } else {
+            self.month + 9
+        });
         let of_year = (153 * month + 2) / 5 + i64::from(self.day) - 1;
         Day(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
     }
@@ -90,7 +107,12 @@ mod tests {
 
     fn day(text: &str) -> Day {
         let parts: Vec<u32> = text.split('-').map(|part| part.parse().unwrap()).collect();
-        Date { year: parts[0].into(), month: parts[1], day: parts[2] }.day_number()
+        Date {
+            year: parts[0].into(),
+            month: parts[1],
+            day: parts[2],
+        }
+        .day_number()
     }
 
     #[test]
@@ -115,7 +137,11 @@ mod tests {
             ("2028-02-29", 30, "2028-02-29"),
             ("2026-02-27", 31, "2026-01-31"),
         ] {
-            assert_eq!(day(today).period_start(period_day), day(start), "{today} {period_day}");
+            assert_eq!(
+                day(today).period_start(period_day),
+                day(start),
+                "{today} {period_day}"
+            );
         }
     }
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A cancellation token. Long work polls it several times a second; once it is set, the work stops and
-/// returns an error, and finished parts remain. Copies share one flag. The default token belongs to nobody
-/// else, so it is never set.
+/// A cancellation token. Long work polls it several times a second; once it is set, the work stops
+/// and returns an error, and finished parts remain. Copies share one flag. The default token
+/// belongs to nobody else, so it is never set.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel {
     flag: Arc<AtomicBool>,
@@ -18,15 +18,19 @@ impl Cancel {
         Self::default()
     }
 
-    /// A token that is set together with this one, or alone: it can end one part of the work. A child of a
-    /// child depends on the topmost token only.
+    /// A token that is set together with this one, or alone: it can end one part of the work. A
+    /// child of a child depends on the topmost token only.
     #[must_use]
     pub fn child(&self) -> Self {
         let parent = self.parent.as_ref().unwrap_or(&self.flag);
-        Cancel { flag: Arc::default(), parent: Some(Arc::clone(parent)) }
+        Cancel {
+            flag: Arc::default(),
+            parent: Some(Arc::clone(parent)),
+        }
     }
 
-    /// Requests cancellation from all holders of a copy. Safe in a signal handler: it is one atomic store.
+    /// Requests cancellation from all holders of a copy. Safe in a signal handler: it is one atomic
+    /// store.
     pub fn set(&self) {
         self.flag.store(true, Ordering::SeqCst);
     }
@@ -34,7 +38,10 @@ impl Cancel {
     /// True once cancellation was requested.
     pub fn is_set(&self) -> bool {
         self.flag.load(Ordering::Relaxed)
-            || self.parent.as_ref().is_some_and(|parent| parent.load(Ordering::Relaxed))
+            || self
+                .parent
+                .as_ref()
+                .is_some_and(|parent| parent.load(Ordering::Relaxed))
     }
 }
 

@@ -1,7 +1,8 @@
-//! The bottom layer of Joulepath: units, random streams, energy models, scenarios, policies, and the schema
-//! of results.
+//! The bottom layer of Joulepath: units, random streams, energy models, scenarios, policies, and
+//! the schema of results.
 //!
-//! Nothing here reads a clock, a file or a random generator of its own: time, texts and seeds are arguments.
+//! Nothing here reads a clock, a file or a random generator of its own: time, texts and seeds are
+//! arguments.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 

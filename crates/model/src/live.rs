@@ -21,7 +21,8 @@ pub enum Intent {
     Balanced,
     /// Like [`Self::Frugal`], but time has the price of [`Preset::Fast`].
     Fast,
-    /// One path. The next path has no subflow until the first is in trouble, and then carries few bytes.
+    /// One path. The next path has no subflow until the first is in trouble, and then carries few
+    /// bytes.
     Handover,
     /// One path. The others are backups with an open subflow.
     Interactive,
@@ -84,7 +85,9 @@ impl Intent {
 
     /// The intent with this name or alias.
     pub fn by_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|intent| intent.word() == word || intent.alias() == Some(word))
+        Self::ALL
+            .into_iter()
+            .find(|intent| intent.word() == word || intent.alias() == Some(word))
     }
 
     /// True if traffic under this intent may have a tolerance: time has no price.
@@ -98,9 +101,11 @@ impl Intent {
             Intent::Frugal => Some(Preset::Saver),
             Intent::Balanced => Some(Preset::Balanced),
             Intent::Fast => Some(Preset::Fast),
-            Intent::Handover | Intent::Interactive | Intent::Aggregate | Intent::Overflow | Intent::Off => {
-                None
-            }
+            Intent::Handover
+            | Intent::Interactive
+            | Intent::Aggregate
+            | Intent::Overflow
+            | Intent::Off => None,
         }
     }
 }
@@ -112,8 +117,8 @@ pub struct Quota {
     pub soft: Option<Bytes>,
     /// From this amount on, the interface is not used.
     pub hard: Option<Bytes>,
-    /// Day of the month on which a period begins, 1 to 31, at midnight UTC. In a shorter month it begins on
-    /// the last day.
+    /// Day of the month on which a period begins, 1 to 31, at midnight UTC. In a shorter month it
+    /// begins on the last day.
     pub period_day: u32,
 }
 
@@ -136,14 +141,15 @@ pub struct InterfaceConfig {
     pub rate: Option<BitRate>,
     /// Energy model of its traffic.
     pub energy: Option<InterfaceEnergy>,
-    /// Weakest and strongest signal at which a calibrated model was measured, if the profile names them.
+    /// Weakest and strongest signal at which a calibrated model was measured, if the profile names
+    /// them.
     pub measured_at: Option<[Dbm; 2]>,
     /// Connections open a subflow from this interface to every address of the other end.
     pub fullmesh: bool,
     /// Announce the address to the other end; for servers.
     pub signal: bool,
-    /// Command for the shell that prints the strength of the received signal, dBm; none: of WiFi, the
-    /// driver's, of a modem, ModemManager's.
+    /// Command for the shell that prints the strength of the received signal, dBm; none: of WiFi,
+    /// the driver's, of a modem, ModemManager's.
     pub strength: Option<String>,
 }
 
@@ -192,8 +198,12 @@ impl std::str::FromStr for First {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, Self::Err> {
-        let found = [First::Leave, First::Steer].into_iter().find(|one| one.word() == word);
-        found.ok_or_else(|| format!("`{word}` is not a way to start connections; known words: leave, steer"))
+        let found = [First::Leave, First::Steer]
+            .into_iter()
+            .find(|one| one.word() == word);
+        found.ok_or_else(|| {
+            format!("`{word}` is not a way to start connections; known words: leave, steer")
+        })
     }
 }
 
@@ -223,8 +233,12 @@ impl std::str::FromStr for Manager {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, Self::Err> {
-        let found = [Manager::Kernel, Manager::UserSpace].into_iter().find(|one| one.word() == word);
-        found.ok_or_else(|| format!("`{word}` is not a path manager; known words: kernel, userspace"))
+        let found = [Manager::Kernel, Manager::UserSpace]
+            .into_iter()
+            .find(|one| one.word() == word);
+        found.ok_or_else(|| {
+            format!("`{word}` is not a path manager; known words: kernel, userspace")
+        })
     }
 }
 
@@ -248,8 +262,9 @@ pub struct AddressRange {
 impl AddressRange {
     /// Parses `192.0.2.0/24`, or a single address.
     pub fn parse(text: &str) -> Option<Self> {
-        let (address, length) =
-            text.split_once('/').map_or((text, None), |(all, length)| (all, Some(length)));
+        let (address, length) = text
+            .split_once('/')
+            .map_or((text, None), |(all, length)| (all, Some(length)));
         let address: IpAddr = address.parse().ok()?;
         let most = if address.is_ipv4() { 32 } else { 128 };
         let length = length.map_or(Some(most), |length| length.parse().ok())?;
@@ -273,7 +288,8 @@ impl AddressRange {
             IpAddr::V6(address) => address.to_bits(),
         };
         let differ = bits(self.address) ^ bits(address);
-        address.is_ipv4() == self.address.is_ipv4() && differ.checked_shr(128 - self.length).unwrap_or(0) == 0
+        address.is_ipv4() == self.address.is_ipv4()
+            && differ.checked_shr(128 - self.length).unwrap_or(0) == 0
     }
 }
 
@@ -294,8 +310,8 @@ pub struct Rule {
     pub program: Option<String>,
     /// Owner of the socket: a user name or number.
     pub user: Option<String>,
-    /// Path of the control group, or the name of a part of it, such as a systemd unit; `*` matches any
-    /// characters.
+    /// Path of the control group, or the name of a part of it, such as a systemd unit; `*` matches
+    /// any characters.
     pub cgroup: Option<String>,
     /// Port of the other end.
     pub port: Option<u16>,
@@ -306,7 +322,9 @@ pub struct Rule {
 impl Rule {
     /// The conditions as text: `program ffmpeg, port 443`.
     pub fn words(&self) -> String {
-        let text = |key: &str, value: &Option<String>| value.as_ref().map(|value| format!("{key} {value}"));
+        let text = |key: &str, value: &Option<String>| {
+            value.as_ref().map(|value| format!("{key} {value}"))
+        };
         let all = [
             text("program", &self.program),
             text("user", &self.user),
@@ -323,8 +341,8 @@ impl Rule {
 pub enum Programs {
     /// Those of a systemd service. The name ends with `.service`; `*` matches any characters.
     Unit(String),
-    /// The systemd services that start this program: its name, or its path if it contains a `/`; `*` matches
-    /// any characters.
+    /// The systemd services that start this program: its name, or its path if it contains a `/`;
+    /// `*` matches any characters.
     Program(String),
     /// The systemd services of a user, by name or number, also those of the user's own systemd.
     User(String),
@@ -384,12 +402,14 @@ pub struct LiveConfig {
     pub manager: Manager,
     /// Where new connections start.
     pub first: First,
-    /// When a connection gets its second subflow; none: the intent decides. For [`Manager::UserSpace`].
-    pub open_after: Option<OpenAfter>,
-    /// How long data of connections without a rule may wait for a path that has failed; none: not at all. For
+    /// When a connection gets its second subflow; none: the intent decides. For
     /// [`Manager::UserSpace`].
+    pub open_after: Option<OpenAfter>,
+    /// How long data of connections without a rule may wait for a path that has failed; none: not
+    /// at all. For [`Manager::UserSpace`].
     pub tolerance: Option<Nanos>,
-    /// Intents of some connections; the first rule that matches applies. For [`Manager::UserSpace`].
+    /// Intents of some connections; the first rule that matches applies. For
+    /// [`Manager::UserSpace`].
     pub rules: Vec<Rule>,
     /// Programs whose TCP sockets become MPTCP.
     pub mptcp: Vec<OnMptcp>,
@@ -409,15 +429,15 @@ pub struct LiveConfig {
     pub device: DeviceEnergy,
     /// Patterns of further interfaces that may be used: see [`Self::allows`].
     pub allow: Vec<String>,
-    /// Patterns of devices that the configuration does not use, such as a VPN's, whose connections may get
-    /// subflows elsewhere.
+    /// Patterns of devices that the configuration does not use, such as a VPN's, whose connections
+    /// may get subflows elsewhere.
     pub bypass: Vec<String>,
     /// True if the daemon takes over endpoints that other programs have set.
     pub adopt: bool,
     /// Interfaces; the first entry that matches a name applies.
     pub interfaces: Vec<InterfaceConfig>,
-    /// Congestion controller of new sockets by the machine's intent. Under an intent without an entry, the
-    /// daemon leaves the setting as it found it.
+    /// Congestion controller of new sockets by the machine's intent. Under an intent without an
+    /// entry, the daemon leaves the setting as it found it.
     pub controllers: BTreeMap<Intent, String>,
     /// Meter of the machine's power; none: models alone attribute the energy.
     pub meter: Option<MeterConfig>,
@@ -432,12 +452,18 @@ pub struct LiveConfig {
 impl LiveConfig {
     /// Configuration of an interface, if it has an entry.
     pub fn interface(&self, name: &str) -> Option<&InterfaceConfig> {
-        self.interfaces.iter().find(|interface| fits(&interface.name, name))
+        self.interfaces
+            .iter()
+            .find(|interface| fits(&interface.name, name))
     }
 
     /// The rules, and after them those that `[[mptcp]]` implies.
     pub fn all_rules(&self) -> Vec<Rule> {
-        self.rules.iter().cloned().chain(self.mptcp.iter().filter_map(OnMptcp::rule)).collect()
+        self.rules
+            .iter()
+            .cloned()
+            .chain(self.mptcp.iter().filter_map(OnMptcp::rule))
+            .collect()
     }
 
     /// True if the interface is named in `[[interface]]` or in `allow`.
@@ -453,9 +479,15 @@ impl LiveConfig {
 
 /// True if a name matches a pattern. `*` matches any characters, or none.
 pub fn fits(pattern: &str, name: &str) -> bool {
-    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(left) = name.strip_prefix(head) else { return false };
-    (0..=left.len()).filter(|&at| left.is_char_boundary(at)).any(|at| fits(rest, &left[at..]))
+    let Some((head, rest)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    let Some(left) = name.strip_prefix(head) else {
+        return false;
+    };
+    (0..=left.len())
+        .filter(|&at| left.is_char_boundary(at))
+        .any(|at| fits(rest, &left[at..]))
 }
 
 #[cfg(test)]
@@ -464,10 +496,20 @@ mod tests {
 
     #[test]
     fn a_star_matches_any_characters() {
-        for (pattern, name) in [("wlan*", "wlan0"), ("*", ""), ("w*n*", "wwan1"), ("eth0", "eth0")] {
+        for (pattern, name) in [
+            ("wlan*", "wlan0"),
+            ("*", ""),
+            ("w*n*", "wwan1"),
+            ("eth0", "eth0"),
+        ] {
             assert!(fits(pattern, name), "{pattern} {name}");
         }
-        for (pattern, name) in [("wlan*", "xwlan0"), ("eth0", "eth01"), ("*1", "eth0"), ("", "eth0")] {
+        for (pattern, name) in [
+            ("wlan*", "xwlan0"),
+            ("eth0", "eth01"),
+            ("*1", "eth0"),
+            ("", "eth0"),
+        ] {
             assert!(!fits(pattern, name), "{pattern} {name}");
         }
     }
@@ -484,7 +526,11 @@ mod tests {
             (range.to_string().as_str(), one.to_string().as_str()),
             ("192.0.2.0/24", "2001:db8::7/128")
         );
-        assert!(AddressRange::parse("0.0.0.0/0").unwrap().contains(ip("8.8.8.8")));
+        assert!(
+            AddressRange::parse("0.0.0.0/0")
+                .unwrap()
+                .contains(ip("8.8.8.8"))
+        );
         for bad in ["192.0.2.0/33", "192.0.2", "x", "1.2.3.4/", "::/129"] {
             assert_eq!(AddressRange::parse(bad), None, "{bad}");
         }
@@ -494,9 +540,18 @@ mod tests {
     fn programs_with_an_intent_have_a_rule_of_their_own() {
         let of = |programs, intent| OnMptcp { programs, intent }.rule().map(|rule| rule.words());
         let frugal = Some(Intent::Frugal);
-        assert_eq!(of(Programs::Unit("a@.service".into()), frugal).unwrap(), "cgroup a@*.service");
-        assert_eq!(of(Programs::Program("curl".into()), frugal).unwrap(), "program curl");
-        assert_eq!(of(Programs::User("ann".into()), frugal).unwrap(), "user ann");
+        assert_eq!(
+            of(Programs::Unit("a@.service".into()), frugal).unwrap(),
+            "cgroup a@*.service"
+        );
+        assert_eq!(
+            of(Programs::Program("curl".into()), frugal).unwrap(),
+            "program curl"
+        );
+        assert_eq!(
+            of(Programs::User("ann".into()), frugal).unwrap(),
+            "user ann"
+        );
         assert_eq!(of(Programs::User("ann".into()), None), None);
     }
 

@@ -1,7 +1,8 @@
-//! Metrics: the numbers that describe a run, and a policy by their mean over its runs. Tables, JSON, CSV,
-//! Python and the browser read this one table.
+//! Metrics: the numbers that describe a run, and a policy by their mean over its runs. Tables,
+//! JSON, CSV, Python and the browser read this one table.
 //!
-//! A metric needs an entry here, and its value in [`RunResult`] if it cannot be computed from what is there.
+//! A metric needs an entry here, and its value in [`RunResult`] if it cannot be computed from what
+//! is there.
 
 use std::fmt;
 
@@ -58,7 +59,8 @@ pub enum When {
     Waits,
 }
 
-/// Quantity of a number. Values are in SI base units (bit/s, W, J, bit/J, J/bit, s) or plain ratios.
+/// Quantity of a number. Values are in SI base units (bit/s, W, J, bit/J, J/bit, s) or plain
+/// ratios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Data per second.
@@ -85,13 +87,33 @@ impl Quantity {
     /// Units by ascending size in SI base units.
     pub fn units(self) -> &'static [(f64, &'static str)] {
         match self {
-            Quantity::Rate => &[(1.0, "bit/s"), (1e3, "kbit/s"), (1e6, "Mbit/s"), (1e9, "Gbit/s")],
+            Quantity::Rate => &[
+                (1.0, "bit/s"),
+                (1e3, "kbit/s"),
+                (1e6, "Mbit/s"),
+                (1e9, "Gbit/s"),
+            ],
             Quantity::Power => &[(1e-6, "µW"), (1e-3, "mW"), (1.0, "W"), (1e3, "kW")],
-            Quantity::Energy => &[(1e-6, "µJ"), (1e-3, "mJ"), (1.0, "J"), (1e3, "kJ"), (1e6, "MJ")],
-            Quantity::Efficiency => &[(1.0, "bit/J"), (1e3, "kbit/J"), (1e6, "Mbit/J"), (1e9, "Gbit/J")],
-            Quantity::EnergyPerBit => {
-                &[(1e-12, "pJ/bit"), (1e-9, "nJ/bit"), (1e-6, "µJ/bit"), (1e-3, "mJ/bit"), (1.0, "J/bit")]
-            }
+            Quantity::Energy => &[
+                (1e-6, "µJ"),
+                (1e-3, "mJ"),
+                (1.0, "J"),
+                (1e3, "kJ"),
+                (1e6, "MJ"),
+            ],
+            Quantity::Efficiency => &[
+                (1.0, "bit/J"),
+                (1e3, "kbit/J"),
+                (1e6, "Mbit/J"),
+                (1e9, "Gbit/J"),
+            ],
+            Quantity::EnergyPerBit => &[
+                (1e-12, "pJ/bit"),
+                (1e-9, "nJ/bit"),
+                (1e-6, "µJ/bit"),
+                (1e-3, "mJ/bit"),
+                (1.0, "J/bit"),
+            ],
             Quantity::Time => &[(1e-6, "µs"), (1e-3, "ms"), (1.0, "s")],
             Quantity::Share => &[(0.01, "%")],
             Quantity::Ratio | Quantity::Plain => &[(1.0, "")],
@@ -101,7 +123,11 @@ impl Quantity {
     /// Unit without a prefix: of size 1, `%` for shares; empty for ratios and counts.
     pub fn base_unit(self) -> &'static str {
         let units = self.units();
-        units.iter().find(|(size, _)| *size == 1.0).unwrap_or(&units[0]).1
+        units
+            .iter()
+            .find(|(size, _)| *size == 1.0)
+            .unwrap_or(&units[0])
+            .1
     }
 }
 
@@ -124,12 +150,20 @@ macro_rules! metrics {
 
 /// A column that narrow tables hide at rank `hidden`, its intervals at rank `plain`.
 const fn column(when: When, hidden: u8, plain: u8) -> Column {
-    Column { when, hidden: Some(hidden), plain: Some(plain) }
+    Column {
+        when,
+        hidden: Some(hidden),
+        plain: Some(plain),
+    }
 }
 
 /// A column that is always shown.
 const fn kept(when: When, plain: u8) -> Column {
-    Column { when, hidden: None, plain: Some(plain) }
+    Column {
+        when,
+        hidden: None,
+        plain: Some(plain),
+    }
 }
 
 metrics! {
@@ -262,10 +296,20 @@ mod tests {
 
     #[test]
     fn runs_without_energy_have_no_bits_per_joule() {
-        let free = RunResult { goodput_bps: 1e6, ..RunResult::default() };
+        let free = RunResult {
+            goodput_bps: 1e6,
+            ..RunResult::default()
+        };
         assert_eq!((EFFICIENCY.of(&free), GOODPUT.of(&free)), (None, Some(1e6)));
-        let costly = RunResult { energy_j: 2.0, bits_per_joule: 5e5, ..free };
-        assert_eq!((EFFICIENCY.of(&costly), ENERGY_PER_BIT.of(&costly)), (Some(5e5), Some(2e-6)));
+        let costly = RunResult {
+            energy_j: 2.0,
+            bits_per_joule: 5e5,
+            ..free
+        };
+        assert_eq!(
+            (EFFICIENCY.of(&costly), ENERGY_PER_BIT.of(&costly)),
+            (Some(5e5), Some(2e-6))
+        );
         assert!(EFFICIENCY.is_better(2.0, 1.0) && ENERGY_PER_BIT.is_better(1.0, 2.0));
     }
 

@@ -4,8 +4,8 @@
 pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     /// Below this similarity (Jaro–Winkler, 0 to 1) a name is a different name, not a misspelling.
     const LEAST_SIMILARITY: f64 = 0.7;
-    /// Similarity of names that differ by one edit. Jaro–Winkler underrates it for short names such as `let`
-    /// for `lte`.
+    /// Similarity of names that differ by one edit. Jaro–Winkler underrates it for short names such
+    /// as `let` for `lte`.
     const ONE_SLIP: f64 = 0.9;
     /// Characters of the longest text that is compared.
     const LONGEST: usize = 100;
@@ -15,7 +15,11 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
     let lower = written.to_lowercase();
     let similarity = |name: &str| {
         let name = name.to_lowercase();
-        let slip = if strsim::damerau_levenshtein(&lower, &name) <= 1 { ONE_SLIP } else { 0.0 };
+        let slip = if strsim::damerau_levenshtein(&lower, &name) <= 1 {
+            ONE_SLIP
+        } else {
+            0.0
+        };
         strsim::jaro_winkler(&lower, &name).max(slip)
     };
     known
@@ -26,7 +30,8 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
         .map(|(_, name)| name)
 }
 
-/// Hint for an unknown `name`: the most similar name in `known`, if there is one, and the list of all.
+/// Hint for an unknown `name`: the most similar name in `known`, if there is one, and the list of
+/// all.
 pub fn suggest(name: &str, known: &[&str]) -> String {
     let all = match known {
         [] => "there are none".to_owned(),
@@ -41,7 +46,9 @@ pub fn suggest(name: &str, known: &[&str]) -> String {
 /// `text` with a capital first letter.
 pub fn capitalised(text: &str) -> String {
     let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+    characters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(characters).collect()
+    })
 }
 
 #[cfg(test)]
@@ -57,7 +64,10 @@ mod tests {
 
     #[test]
     fn the_list_of_names_follows_the_nearest() {
-        assert_eq!(suggest("lie", &["lia", "reno"]), "did you mean `lia`? There are: lia, reno");
+        assert_eq!(
+            suggest("lie", &["lia", "reno"]),
+            "did you mean `lia`? There are: lia, reno"
+        );
         assert_eq!(suggest("x", &[]), "there are none");
     }
 }

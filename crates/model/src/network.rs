@@ -1,4 +1,5 @@
-//! A link, as data: rate, delay, queue, loss. The `link` crate has the state machine that acts on it.
+//! A link, as data: rate, delay, queue, loss. The `link` crate has the state machine that acts on
+//! it.
 
 use std::sync::Arc;
 
@@ -24,7 +25,8 @@ pub struct LinkSpec {
     pub queue: QueueLimit,
     /// Queue management; none: DropTail.
     pub aqm: Option<AqmSpec>,
-    /// An ECN-capable packet is marked if it finds a queue of at least this length (RFC 8257, section 3.1).
+    /// An ECN-capable packet is marked if it finds a queue of at least this length (RFC 8257,
+    /// section 3.1).
     pub ecn_threshold: Option<QueueLimit>,
     /// Loss on the wire: a lost packet has used queue and rate.
     pub loss: LossSpec,
@@ -51,11 +53,13 @@ impl LinkSpec {
 
     /// Long-run throughput if the transmitter has `rate_bps`, bit/s: at most the policer's rate.
     pub fn policed_bps(&self, rate_bps: f64) -> f64 {
-        self.policer.map_or(rate_bps, |policer| rate_bps.min(policer.rate.bps() as f64))
+        self.policer
+            .map_or(rate_bps, |policer| rate_bps.min(policer.rate.bps() as f64))
     }
 }
 
-/// A short-range channel that stations share by CSMA/CA (IEEE 802.11, distributed coordination function).
+/// A short-range channel that stations share by CSMA/CA (IEEE 802.11, distributed coordination
+/// function).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChannelSpec {
     /// Unique among paths, links and channels.
@@ -99,12 +103,15 @@ pub struct ChannelTiming {
 
 impl ChannelTiming {
     /// Presets by name.
-    pub const PRESETS: [(&str, ChannelTiming); 3] =
-        [("802.11b", Self::DSSS), ("802.11g", Self::ERP_OFDM), ("bianchi2000-fhss", Self::BIANCHI_FHSS)];
+    pub const PRESETS: [(&str, ChannelTiming); 3] = [
+        ("802.11b", Self::DSSS),
+        ("802.11g", Self::ERP_OFDM),
+        ("bianchi2000-fhss", Self::BIANCHI_FHSS),
+    ];
 
-    /// IEEE 802.11b with long preamble, ACKs at 1 Mbit/s: DSSS PHY characteristics (slot, SIFS, CWmin,
-    /// CWmax), preamble and PLCP header of 144 + 48 µs, MAC header, FCS and LLC/SNAP of 24 + 4 + 8 B, ACK of
-    /// 14 B, EIFS = SIFS + DIFS + ACK.
+    /// IEEE 802.11b with long preamble, ACKs at 1 Mbit/s: DSSS PHY characteristics (slot, SIFS,
+    /// CWmin, CWmax), preamble and PLCP header of 144 + 48 µs, MAC header, FCS and LLC/SNAP of 24 +
+    /// 4 + 8 B, ACK of 14 B, EIFS = SIFS + DIFS + ACK.
     const DSSS: Self = ChannelTiming {
         slot: Nanos::from_micros(20),
         sifs: Nanos::from_micros(10),
@@ -118,9 +125,9 @@ impl ChannelTiming {
         propagation: Nanos::from_micros(1),
     };
 
-    /// IEEE 802.11g without 802.11b stations: ERP-OFDM, short slot, preamble and SIGNAL of 20 µs and signal
-    /// extension of 6 µs, ACK of 14 B at 24 Mbit/s (28 + 6 µs), in EIFS at 6 Mbit/s (44 + 6 µs). The model
-    /// omits the rounding of frames to symbols of 4 µs.
+    /// IEEE 802.11g without 802.11b stations: ERP-OFDM, short slot, preamble and SIGNAL of 20 µs
+    /// and signal extension of 6 µs, ACK of 14 B at 24 Mbit/s (28 + 6 µs), in EIFS at 6 Mbit/s (44
+    /// + 6 µs). The model omits the rounding of frames to symbols of 4 µs.
     const ERP_OFDM: Self = ChannelTiming {
         slot: Nanos::from_micros(9),
         sifs: Nanos::from_micros(10),
@@ -134,8 +141,8 @@ impl ChannelTiming {
         propagation: Nanos::from_micros(1),
     };
 
-    /// Bianchi, IEEE JSAC 18(3), 2000, table II, with W = 32 and m = 3. After a collision stations wait only
-    /// DIFS (eq. 14).
+    /// Bianchi, IEEE JSAC 18(3), 2000, table II, with W = 32 and m = 3. After a collision stations
+    /// wait only DIFS (eq. 14).
     const BIANCHI_FHSS: Self = ChannelTiming {
         slot: Nanos::from_micros(50),
         sifs: Nanos::from_micros(28),
@@ -151,16 +158,20 @@ impl ChannelTiming {
 
     /// The preset `name`.
     pub fn preset(name: &str) -> Option<Self> {
-        Self::PRESETS.iter().find(|(known, _)| *known == name).map(|&(_, timing)| timing)
+        Self::PRESETS
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|&(_, timing)| timing)
     }
 }
 
 impl ChannelSpec {
-    /// Time on the air of a frame of `size` bytes, including IP, TCP, MAC and PHY headers; `size` covers IP
-    /// and TCP.
+    /// Time on the air of a frame of `size` bytes, including IP, TCP, MAC and PHY headers; `size`
+    /// covers IP and TCP.
     pub fn airtime(&self, size: u32) -> Nanos {
         let bits = (u64::from(size) + self.timing.mac_header.0) * 8;
-        let sent_ns = (u128::from(bits) * 1_000_000_000).div_ceil(u128::from(self.rate.bps())) as u64;
+        let sent_ns =
+            (u128::from(bits) * 1_000_000_000).div_ceil(u128::from(self.rate.bps())) as u64;
         Nanos(self.timing.phy_header.0 + sent_ns + self.timing.propagation.0)
     }
 }
@@ -183,11 +194,11 @@ pub enum RateSpec {
     Unlimited,
     /// Constant.
     Constant(BitRate),
-    /// Piecewise constant: each rate applies from its instant on. The first entry is at time 0; rate 0 is a
-    /// pause.
+    /// Piecewise constant: each rate applies from its instant on. The first entry is at time 0;
+    /// rate 0 is a pause.
     Steps(Vec<(Nanos, BitRate)>),
-    /// exp of a Gaussian AR(1) sampled every `interval`. The rate has the given mean and standard deviation,
-    /// and autocorrelation exp(-interval/correlation).
+    /// exp of a Gaussian AR(1) sampled every `interval`. The rate has the given mean and standard
+    /// deviation, and autocorrelation exp(-interval/correlation).
     LogNormal {
         /// Mean rate.
         mean: BitRate,
@@ -202,8 +213,9 @@ pub enum RateSpec {
     Trace(Arc<DeliveryTrace>),
 }
 
-/// Packet-delivery opportunities in Mahimahi's format: at each listed millisecond up to 1500 bytes may leave
-/// the queue. An opportunity that finds no packet is wasted. After the last line the trace starts again.
+/// Packet-delivery opportunities in Mahimahi's format: at each listed millisecond up to 1500 bytes
+/// may leave the queue. An opportunity that finds no packet is wasted. After the last line the
+/// trace starts again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DeliveryTrace {
     /// Name in the scenario.
@@ -213,7 +225,8 @@ pub struct DeliveryTrace {
     pub opportunities_ms: Vec<u64>,
 }
 
-/// Variation of the propagation delay: a Gaussian AR(1), truncated so that the total delay is never negative.
+/// Variation of the propagation delay: a Gaussian AR(1), truncated so that the total delay is never
+/// negative.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct JitterSpec {
     /// Standard deviation of the delay.
@@ -222,8 +235,8 @@ pub struct JitterSpec {
     pub correlation: Nanos,
 }
 
-/// A token bucket that drops excess packets. A packet passes if the bucket holds as many bytes as it has, and
-/// removes them (RFC 2697 without yellow).
+/// A token bucket that drops excess packets. A packet passes if the bucket holds as many bytes as
+/// it has, and removes them (RFC 2697 without yellow).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PolicerSpec {
     /// Rate of the tokens.
@@ -247,8 +260,8 @@ pub struct ReorderSpec {
 pub enum ReorderDepth {
     /// For this time.
     Time(Nanos),
-    /// Until this many later packets have arrived (the reordering extent of RFC 4737, section 4.2), at most
-    /// for `at_most`, because fewer may follow.
+    /// Until this many later packets have arrived (the reordering extent of RFC 4737, section 4.2),
+    /// at most for `at_most`, because fewer may follow.
     Packets {
         /// Number of packets.
         packets: u32,
@@ -293,9 +306,18 @@ impl LossSpec {
         match *self {
             LossSpec::None => 0.0,
             LossSpec::Bernoulli(p) => p.get(),
-            LossSpec::GilbertElliott { enter_bad, leave_bad, loss_good, loss_bad } => {
+            LossSpec::GilbertElliott {
+                enter_bad,
+                leave_bad,
+                loss_good,
+                loss_bad,
+            } => {
                 let (enter, leave) = (enter_bad.get(), leave_bad.get());
-                let bad = if enter + leave > 0.0 { enter / (enter + leave) } else { 0.0 };
+                let bad = if enter + leave > 0.0 {
+                    enter / (enter + leave)
+                } else {
+                    0.0
+                };
                 (1.0 - bad) * loss_good.get() + bad * loss_bad.get()
             }
         }
@@ -338,7 +360,11 @@ impl RateSpec {
     pub fn least(&self) -> Option<BitRate> {
         match self {
             RateSpec::Constant(rate) => Some(*rate),
-            RateSpec::Steps(steps) => steps.iter().map(|(_, rate)| *rate).filter(|rate| rate.bps() > 0).min(),
+            RateSpec::Steps(steps) => steps
+                .iter()
+                .map(|(_, rate)| *rate)
+                .filter(|rate| rate.bps() > 0)
+                .min(),
             RateSpec::Unlimited | RateSpec::LogNormal { .. } | RateSpec::Trace(_) => None,
         }
     }
@@ -350,7 +376,11 @@ impl DeliveryTrace {
 
     /// Mean rate of one pass through the trace, bit/s.
     pub fn mean_bps(&self) -> f64 {
-        let period_ms = *self.opportunities_ms.last().expect("a trace has at least one line") as f64;
-        self.opportunities_ms.len() as f64 * f64::from(Self::OPPORTUNITY_BYTES) * 8.0 / (period_ms / 1e3)
+        let period_ms = *self
+            .opportunities_ms
+            .last()
+            .expect("a trace has at least one line") as f64;
+        self.opportunities_ms.len() as f64 * f64::from(Self::OPPORTUNITY_BYTES) * 8.0
+            / (period_ms / 1e3)
     }
 }

@@ -1,7 +1,7 @@
 //! A policy by name: `mptcp`, `mptcp[cc=olia]`, `ewtcp[a=1/sqrt(n)]`, `single:wifi`.
 //!
-//! Grammar: `name[:argument]['[' key=value {',' key=value} ']']`. The registry of policies decides which
-//! names and keys exist.
+//! Grammar: `name[:argument]['[' key=value {',' key=value} ']']`. The registry of policies decides
+//! which names and keys exist.
 
 use std::fmt;
 use std::str::FromStr;
@@ -36,7 +36,11 @@ fn of_label(label: &str) -> Option<String> {
         Some(path) => format!("single:{path}"),
         None => {
             let (title, overrides) = label.split_once(" [").unwrap_or((label, ""));
-            let overrides = if overrides.is_empty() { String::new() } else { format!("[{overrides}") };
+            let overrides = if overrides.is_empty() {
+                String::new()
+            } else {
+                format!("[{overrides}")
+            };
             format!("{}{}", title.to_lowercase(), overrides.replace(", ", ","))
         }
     };
@@ -58,9 +62,11 @@ impl FromStr for Policy {
         };
         let (head, overrides) = match text.split_once('[') {
             None => (text, ""),
-            Some((head, rest)) => {
-                (head, rest.strip_suffix(']').ok_or_else(|| fail("`]` is missing at the end"))?)
-            }
+            Some((head, rest)) => (
+                head,
+                rest.strip_suffix(']')
+                    .ok_or_else(|| fail("`]` is missing at the end"))?,
+            ),
         };
         let (name, argument) = match head.split_once(':') {
             None => (head, None),
@@ -69,19 +75,28 @@ impl FromStr for Policy {
             }
             Some((name, argument)) => (name, Some(argument.trim().to_owned())),
         };
-        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')) {
+        if name.is_empty()
+            || !name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+        {
             return Err(fail("the name must consist of letters, digits and hyphens"));
         }
         let overrides = overrides
             .split(',')
             .filter(|pair| !pair.trim().is_empty())
             .map(|pair| {
-                let (key, value) =
-                    pair.split_once('=').ok_or_else(|| fail("an override is written key=value"))?;
+                let (key, value) = pair
+                    .split_once('=')
+                    .ok_or_else(|| fail("an override is written key=value"))?;
                 Ok((key.trim().to_owned(), value.trim().to_owned()))
             })
             .collect::<Result<_, _>>()?;
-        Ok(Policy { name: name.to_owned(), argument, overrides })
+        Ok(Policy {
+            name: name.to_owned(),
+            argument,
+            overrides,
+        })
     }
 }
 
@@ -92,7 +107,11 @@ impl fmt::Display for Policy {
             write!(f, ":{argument}")?;
         }
         if !self.overrides.is_empty() {
-            let pairs: Vec<_> = self.overrides.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            let pairs: Vec<_> = self
+                .overrides
+                .iter()
+                .map(|(key, value)| format!("{key}={value}"))
+                .collect();
             write!(f, "[{}]", pairs.join(","))?;
         }
         Ok(())
@@ -127,7 +146,12 @@ mod tests {
 
     #[test]
     fn a_printed_policy_parses_to_the_same_policy() {
-        for text in ["mptcp", "mptcp[cc=olia]", "single:wifi", "mptcp[cc=ewtcp,a=1/sqrt(n)]"] {
+        for text in [
+            "mptcp",
+            "mptcp[cc=olia]",
+            "single:wifi",
+            "mptcp[cc=ewtcp,a=1/sqrt(n)]",
+        ] {
             assert_eq!(text.parse::<Policy>().unwrap().to_string(), text);
         }
     }
@@ -139,17 +163,26 @@ mod tests {
 
     #[test]
     fn the_label_of_a_table_suggests_its_policy() {
-        for (label, name) in [("5g only", "single:5g"), ("MPTCP [cc=olia, a=2]", "mptcp[cc=olia,a=2]")] {
+        for (label, name) in [
+            ("5g only", "single:5g"),
+            ("MPTCP [cc=olia, a=2]", "mptcp[cc=olia,a=2]"),
+        ] {
             let error = label.parse::<Policy>().unwrap_err().to_string();
-            assert!(error.ends_with(&format!("did you mean `{name}`?")), "{error}");
+            assert!(
+                error.ends_with(&format!("did you mean `{name}`?")),
+                "{error}"
+            );
         }
     }
 
     #[test]
     fn a_malformed_policy_is_refused_with_a_reason() {
-        for (text, why) in
-            [("mptcp[cc=olia", "`]`"), ("mptcp[cc]", "key=value"), ("single:", "colon"), ("a b", "name")]
-        {
+        for (text, why) in [
+            ("mptcp[cc=olia", "`]`"),
+            ("mptcp[cc]", "key=value"),
+            ("single:", "colon"),
+            ("a b", "name"),
+        ] {
             let error = text.parse::<Policy>().unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
         }

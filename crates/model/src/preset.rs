@@ -1,5 +1,5 @@
-//! Three balances between energy and time: presets of the selector `joule` and of `advise`, intents of the
-//! daemon.
+//! Three balances between energy and time: presets of the selector `joule` and of `advise`, intents
+//! of the daemon.
 
 /// A balance between energy and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,9 @@ impl Preset {
         match self {
             Preset::Saver => "the least energy, however long it takes",
             Preset::Balanced => "a second of waiting is worth 0.3 J",
-            Preset::Fast => "a second of waiting is worth 3 J; at most 1.25 times the fastest path's time",
+            Preset::Fast => {
+                "a second of waiting is worth 3 J; at most 1.25 times the fastest path's time"
+            }
         }
     }
 
@@ -48,8 +50,9 @@ impl Preset {
         }
     }
 
-    /// Longest time of a file in multiples of the fastest path's. `Balanced` has none: waking a radio for
-    /// each file that another radio carries four times as slowly costs more than the waiting is worth.
+    /// Longest time of a file in multiples of the fastest path's. `Balanced` has none: waking a
+    /// radio for each file that another radio carries four times as slowly costs more than the
+    /// waiting is worth.
     pub const fn slowest_file(self) -> Option<f64> {
         match self {
             Preset::Saver | Preset::Balanced => None,

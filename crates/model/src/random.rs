@@ -1,16 +1,17 @@
 //! Seeded random streams, the same on every machine.
 //!
-//! The generator is PCG XSL-RR 128/64 (MCG) (O'Neill, HMC-CS-2014-0905). Logarithms and powers come from
-//! `libm`, written in Rust, because system libraries differ in the last bit. The initial state of a stream is
-//! a hash of (seed, domain, index), so another link or flow does not change the numbers of the others.
+//! The generator is PCG XSL-RR 128/64 (MCG) (O'Neill, HMC-CS-2014-0905). Logarithms and powers come
+//! from `libm`, written in Rust, because system libraries differ in the last bit. The initial state
+//! of a stream is a hash of (seed, domain, index), so another link or flow does not change the
+//! numbers of the others.
 
 use std::convert::Infallible;
 
 use rand_core::{Rng, TryRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Purpose of a stream. Two domains never share numbers. The discriminants define what a seed means: add new
-/// ones, never renumber.
+/// Purpose of a stream. Two domains never share numbers. The discriminants define what a seed
+/// means: add new ones, never renumber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u64)]
 pub enum Domain {
@@ -65,8 +66,8 @@ pub struct Stream {
 /// 2⁶⁴ divided by the golden ratio, rounded to an odd number: the increment of SplitMix64.
 const GOLDEN_GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The finaliser of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA
-/// 2014): a bijection that changes half of the output bits when one input bit changes.
+/// The finaliser of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators,
+/// OOPSLA 2014): a bijection that changes half of the output bits when one input bit changes.
 const fn mix(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -81,7 +82,10 @@ impl Stream {
         let low = mix(of_domain.wrapping_add(index));
         let high = mix(low.wrapping_add(GOLDEN_GAMMA));
         let state = (u128::from(high) << 64) | u128::from(low);
-        Stream { generator: Pcg64Mcg::new(state), spare_normal: None }
+        Stream {
+            generator: Pcg64Mcg::new(state),
+            spare_normal: None,
+        }
     }
 
     /// 64 uniform bits.
@@ -97,7 +101,8 @@ impl Stream {
         (self.bits() >> 11) as f64 * STEP
     }
 
-    /// Uniform in {0, …, n − 1}, without bias (Lemire: Fast Random Integer Generation in an Interval, 2019).
+    /// Uniform in {0, …, n − 1}, without bias (Lemire: Fast Random Integer Generation in an
+    /// Interval, 2019).
     ///
     /// # Panics
     /// If `n` is 0.
@@ -125,7 +130,10 @@ impl Stream {
     /// If `shape` is not above 1: the mean would be infinite.
     #[inline]
     pub fn pareto(&mut self, mean: f64, shape: f64) -> f64 {
-        assert!(shape > 1.0, "a Pareto distribution has a mean only if its shape is above 1, not {shape}");
+        assert!(
+            shape > 1.0,
+            "a Pareto distribution has a mean only if its shape is above 1, not {shape}"
+        );
         let least = mean * (shape - 1.0) / shape;
         least / libm::pow(1.0 - self.uniform(), 1.0 / shape)
     }
@@ -149,14 +157,21 @@ impl Stream {
     #[inline]
     fn candidate(&mut self) -> Candidate {
         let (u, v) = (2.0 * self.uniform() - 1.0, 2.0 * self.uniform() - 1.0);
-        Candidate { u, v, s: u * u + v * v }
+        Candidate {
+            u,
+            v,
+            s: u * u + v * v,
+        }
     }
 
-    /// Number of successes before the next failure if each trial fails with probability `failure`: ⌊ln(1 −
-    /// U)/ln(1 − failure)⌋. `failure` 0 gives `u64::MAX`, which means never; 1 gives 0.
+    /// Number of successes before the next failure if each trial fails with probability `failure`:
+    /// ⌊ln(1 − U)/ln(1 − failure)⌋. `failure` 0 gives `u64::MAX`, which means never; 1 gives 0.
     #[inline]
     pub fn geometric(&mut self, failure: f64) -> u64 {
-        debug_assert!((0.0..=1.0).contains(&failure), "{failure} is not a probability");
+        debug_assert!(
+            (0.0..=1.0).contains(&failure),
+            "{failure} is not a probability"
+        );
         if failure <= 0.0 {
             return u64::MAX;
         }
@@ -188,8 +203,8 @@ impl Candidate {
     }
 }
 
-/// The numbers of [`Stream::normal`], computed many at a time. That is faster: the processor overlaps the
-/// logarithms and roots of several pairs, and has no rejections to mispredict.
+/// The numbers of [`Stream::normal`], computed many at a time. That is faster: the processor
+/// overlaps the logarithms and roots of several pairs, and has no rejections to mispredict.
 #[derive(Clone, Debug)]
 pub struct Normals {
     stream: Stream,
@@ -203,7 +218,11 @@ impl Normals {
 
     /// The numbers of this stream, which has given none.
     pub fn new(stream: Stream) -> Self {
-        Normals { stream, ready: [[0.0; 2]; Self::PAIRS], next: 2 * Self::PAIRS }
+        Normals {
+            stream,
+            ready: [[0.0; 2]; Self::PAIRS],
+            next: 2 * Self::PAIRS,
+        }
     }
 
     /// The next number.
@@ -258,19 +277,27 @@ mod tests {
     fn mean_and_variance(mut draw: impl FnMut() -> f64) -> (f64, f64) {
         let values: Vec<f64> = (0..DRAWS).map(|_| draw()).collect();
         let mean = values.iter().sum::<f64>() / DRAWS as f64;
-        (mean, values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / DRAWS as f64)
+        (
+            mean,
+            values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / DRAWS as f64,
+        )
     }
 
     /// Checks a mean to five standard errors, each 1/√DRAWS = 1/1024 of a standard deviation.
     fn assert_mean(measured: f64, expected: f64, deviation: f64) {
         let error = (measured - expected).abs();
-        assert!(error < 5.0 * deviation / 1024.0, "{measured} is not {expected} ± {deviation}/1024");
+        assert!(
+            error < 5.0 * deviation / 1024.0,
+            "{measured} is not {expected} ± {deviation}/1024"
+        );
     }
 
     /// Pearson correlation of the uniform numbers of two streams.
     fn correlation(mut a: Stream, mut b: Stream) -> f64 {
         // The covariance of two independent uniforms has standard deviation 1/12/√n.
-        let sum: f64 = (0..DRAWS).map(|_| (a.uniform() - 0.5) * (b.uniform() - 0.5)).sum();
+        let sum: f64 = (0..DRAWS)
+            .map(|_| (a.uniform() - 0.5) * (b.uniform() - 0.5))
+            .sum();
         12.0 * sum / DRAWS as f64
     }
 
@@ -289,7 +316,10 @@ mod tests {
             let r = correlation(base(), other);
             assert!(r.abs() < 5.0 / 1024.0, "correlation {r}");
         }
-        assert!((correlation(base(), base()) - 1.0).abs() < 0.01, "the measure sees correlation");
+        assert!(
+            (correlation(base(), base()) - 1.0).abs() < 0.01,
+            "the measure sees correlation"
+        );
     }
 
     #[test]
@@ -309,7 +339,11 @@ mod tests {
             counts[stream.below(7) as usize] += 1;
         }
         for count in counts {
-            assert_mean(f64::from(count) / DRAWS as f64, 1.0 / 7.0, (6.0f64 / 49.0).sqrt());
+            assert_mean(
+                f64::from(count) / DRAWS as f64,
+                1.0 / 7.0,
+                (6.0f64 / 49.0).sqrt(),
+            );
         }
         assert_eq!(stream.below(1), 0);
     }
@@ -319,7 +353,8 @@ mod tests {
         let mut stream = Stream::new(3, Domain::Workload, 0);
         let (mean, variance) = mean_and_variance(|| stream.exponential(4.0));
         assert_mean(mean, 4.0, 4.0);
-        // The fourth central moment of Exp(1) is 9, so the deviation of the squared distance is 16·√8.
+        // The fourth central moment of Exp(1) is 9, so the deviation of the squared distance is
+        // 16·√8.
         assert_mean(variance, 16.0, 16.0 * 8.0f64.sqrt());
     }
 
@@ -338,7 +373,11 @@ mod tests {
         assert_mean(mean, 3.0, 3.0f64.sqrt());
         assert!((2.0..2.001).contains(&least), "{least}");
         // P(x > 4) = (2/4)³ = 1/8.
-        assert_mean(f64::from(beyond_four) / DRAWS as f64, 0.125, (0.125f64 * 0.875).sqrt());
+        assert_mean(
+            f64::from(beyond_four) / DRAWS as f64,
+            0.125,
+            (0.125f64 * 0.875).sqrt(),
+        );
     }
 
     #[test]
@@ -352,7 +391,11 @@ mod tests {
         assert_mean(moment(3), 0.0, 15.0f64.sqrt());
         assert_mean(moment(4), 3.0, 96.0f64.sqrt());
         // The two numbers of one pair are independent.
-        let pairs = values.chunks_exact(2).map(|pair| pair[0] * pair[1]).sum::<f64>() / (DRAWS / 2) as f64;
+        let pairs = values
+            .chunks_exact(2)
+            .map(|pair| pair[0] * pair[1])
+            .sum::<f64>()
+            / (DRAWS / 2) as f64;
         assert_mean(pairs, 0.0, 2.0f64.sqrt());
     }
 
@@ -374,7 +417,11 @@ mod tests {
             gap as f64
         });
         assert_mean(mean, 3.0, 12.0f64.sqrt());
-        assert_mean(f64::from(zeros) / DRAWS as f64, 0.25, (0.25f64 * 0.75).sqrt());
+        assert_mean(
+            f64::from(zeros) / DRAWS as f64,
+            0.25,
+            (0.25f64 * 0.75).sqrt(),
+        );
     }
 
     #[test]
@@ -388,13 +435,20 @@ mod tests {
         }
     }
 
-    /// The bits come from the definitions of SplitMix64 and PCG, computed in another language with big
-    /// integers. The other values follow from them within an ulp and are fixed to the bit here.
+    /// The bits come from the definitions of SplitMix64 and PCG, computed in another language with
+    /// big integers. The other values follow from them within an ulp and are fixed to the bit here.
     #[test]
     fn a_seed_always_gives_the_same_numbers() {
         let mut stream = Stream::new(42, Domain::LinkLoss, 7);
         let bits: [u64; 3] = std::array::from_fn(|_| stream.bits());
-        assert_eq!(bits, [17_512_180_490_045_511_027, 6_089_326_883_039_616_777, 13_504_704_982_608_082_670]);
+        assert_eq!(
+            bits,
+            [
+                17_512_180_490_045_511_027,
+                6_089_326_883_039_616_777,
+                13_504_704_982_608_082_670
+            ]
+        );
         assert_eq!(stream.normal(), -1.910801612742518);
         assert_eq!(stream.exponential(1.0), 0.11309028403224551);
         assert_eq!(stream.pareto(1.0, 1.5), 0.41133669236413395);

@@ -13,21 +13,23 @@ use serde::{Deserialize, Serialize};
 use crate::quantile::nearest;
 
 pub use comparison::{
-    Background, Comparison, Delivers, Estimate, Manifest, PathRow, Provenance, Reference, Row, ScenarioRef,
+    Background, Comparison, Delivers, Estimate, Manifest, PathRow, Provenance, Reference, Row,
+    ScenarioRef,
 };
 pub use estimates::Estimates;
 pub use over_time::{Band, OverTime};
 pub use punctuality::{DEADLINES_S, Delivery, Punctuality};
 
-/// Outcome of one run: scenario × policy × engine × seed. Values are sums over the connections under test.
+/// Outcome of one run: scenario × policy × engine × seed. Values are sums over the connections
+/// under test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     /// As written by the user.
     pub policy: String,
     /// Seed of the run.
     pub seed: u64,
-    /// Time over which rates and power are averaged, s: while any connection under test was active, from its
-    /// start or the end of the warm-up to the end of its file or of the run ([`active`]).
+    /// Time over which rates and power are averaged, s: while any connection under test was active,
+    /// from its start or the end of the warm-up to the end of its file or of the run ([`active`]).
     pub measured_s: f64,
     /// In-order data delivered to the application per second, bit/s.
     pub goodput_bps: f64,
@@ -39,38 +41,40 @@ pub struct RunResult {
     pub bits_per_joule: f64,
     /// Energy by cause.
     pub energy_split: EnergySplit,
-    /// Time until the last byte of a file arrived (mean over connections), s; none if there is no file or a
-    /// file is incomplete.
+    /// Time until the last byte of a file arrived (mean over connections), s; none if there is no
+    /// file or a file is incomplete.
     pub completion_s: Option<f64>,
-    /// Delay of messages, writes or answers, from the write (or request) to complete in-order arrival, s.
+    /// Delay of messages, writes or answers, from the write (or request) to complete in-order
+    /// arrival, s.
     pub delay: Option<DelayStats>,
-    /// The longest time in the measured interval without a byte delivered in order while data waited, of any
-    /// connection under test, s. None if the engine does not report it.
+    /// The longest time in the measured interval without a byte delivered in order while data
+    /// waited, of any connection under test, s. None if the engine does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_stall_s: Option<f64>,
-    /// How many writes or answers met each deadline of [`DEADLINES_S`] that fits into the measured interval,
-    /// shortest deadline first. Empty for files and bulk data, and if the engine does not report it.
+    /// How many writes or answers met each deadline of [`DEADLINES_S`] that fits into the measured
+    /// interval, shortest deadline first. Empty for files and bulk data, and if the engine does not
+    /// report it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub punctuality: Vec<Punctuality>,
-    /// Copies of segments, on the same or another subflow, divided by all data segments sent in the measured
-    /// interval, 0 to 1. Copies of segments that first left before it do not count.
+    /// Copies of segments, on the same or another subflow, divided by all data segments sent in the
+    /// measured interval, 0 to 1. Copies of segments that first left before it do not count.
     pub retransmission_ratio: f64,
     /// Per path, in the scenario's order.
     pub paths: Vec<PathResult>,
     /// Total goodput of the competitors, bit/s.
     pub competitors_bps: f64,
-    /// Total goodput of each group of competitors, in the scenario's order, bit/s; empty if the engine does
-    /// not separate them.
+    /// Total goodput of each group of competitors, in the scenario's order, bit/s; empty if the
+    /// engine does not separate them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub competitor_groups_bps: Vec<f64>,
     /// Goodput of each connection under test, bit/s.
     pub connections_bps: Vec<f64>,
-    /// Reception in blocks of 100 segments; none if the engine has no segments, and for workloads other than
-    /// bulk and file.
+    /// Reception in blocks of 100 segments; none if the engine has no segments, and for workloads
+    /// other than bulk and file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockStats>,
-    /// Segments that wait out of order at the receivers, weighted by time; none if the engine has no
-    /// segments.
+    /// Segments that wait out of order at the receivers, weighted by time; none if the engine has
+    /// no segments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<Spread>,
     /// Shared channels, in the scenario's order.
@@ -79,8 +83,8 @@ pub struct RunResult {
     /// TCP relays, in the order of the scenario's paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relays: Vec<RelayResult>,
-    /// Counters of each link, in the scenario's order. Empty unless requested from the packet engine, and in
-    /// a topology.
+    /// Counters of each link, in the scenario's order. Empty unless requested from the packet
+    /// engine, and in a topology.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkResult>,
     /// Traffic and energy of the network between the hosts; only in a topology.
@@ -107,8 +111,8 @@ pub struct ChannelResult {
     pub given_up: u64,
     /// Frames dropped because the station's queue was full.
     pub queue_drops: u64,
-    /// Mean time from when a frame became its station's oldest to the start of its successful transmission,
-    /// s.
+    /// Mean time from when a frame became its station's oldest to the start of its successful
+    /// transmission, s.
     pub mean_access_s: f64,
     /// Share of the time with frames or ACKs on the air.
     pub busy_ratio: f64,
@@ -160,7 +164,8 @@ pub struct NetworkResult {
     pub idle_j: f64,
     /// Additional energy due to traffic: (P_max − P_idle) × utilisation, J.
     pub traffic_j: f64,
-    /// Time average of U_ep of 002, section V-C: Σ (Q − Q̄)⁺ + ρ Σ y over links between switches, packets.
+    /// Time average of U_ep of 002, section V-C: Σ (Q − Q̄)⁺ + ρ Σ y over links between switches,
+    /// packets.
     pub price_packets: f64,
     /// Layers of links, from the hosts up.
     pub layers: Vec<LayerResult>,
@@ -258,8 +263,8 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Distribution of weighted values; none if the weights sum to 0. A percentile is the smallest value such
-    /// that at least this share of the weight is at or below it.
+    /// Distribution of weighted values; none if the weights sum to 0. A percentile is the smallest
+    /// value such that at least this share of the weight is at or below it.
     #[inline]
     pub fn of(mut weighted: Vec<(f64, f64)>) -> Option<Self> {
         weighted.retain(|&(_, weight)| weight > 0.0);
@@ -272,10 +277,17 @@ impl Spread {
                 below += weight;
                 below >= q * total
             };
-            weighted.iter().find(reached).map_or(max, |&(value, _)| value)
+            weighted
+                .iter()
+                .find(reached)
+                .map_or(max, |&(value, _)| value)
         };
         Some(Spread {
-            mean: weighted.iter().map(|&(value, weight)| value * weight).sum::<f64>() / total,
+            mean: weighted
+                .iter()
+                .map(|&(value, weight)| value * weight)
+                .sum::<f64>()
+                / total,
             min,
             p5: percentile(0.05),
             p50: percentile(0.5),
@@ -292,11 +304,11 @@ pub struct BlockStats {
     pub segments: u32,
     /// Number of complete blocks.
     pub count: u64,
-    /// Payload of a block divided by the time between the arrivals of its first and last segment, in any
-    /// order, bit/s (004, eq. 1).
+    /// Payload of a block divided by the time between the arrivals of its first and last segment,
+    /// in any order, bit/s (004, eq. 1).
     pub goodput_bps: Spread,
-    /// Segments at or after the block's first that have arrived when the block is complete: the size of a
-    /// buffer that is emptied block by block.
+    /// Segments at or after the block's first that have arrived when the block is complete: the
+    /// size of a buffer that is emptied block by block.
     pub buffer: Spread,
 }
 
@@ -338,8 +350,8 @@ pub struct Counters {
     pub wire_losses: u64,
 }
 
-/// The part of a run over which a connection is averaged: from its start or the end of the warm-up, to its
-/// end. A connection that ends before the warm-up does is averaged from its start.
+/// The part of a run over which a connection is averaged: from its start or the end of the warm-up,
+/// to its end. A connection that ends before the warm-up does is averaged from its start.
 pub fn measured<T: PartialOrd + Copy>(start: T, warm_up: T, end: T) -> Range<T> {
     let is_later = warm_up > start && end > warm_up;
     (if is_later { warm_up } else { start })..end
@@ -350,7 +362,10 @@ pub fn active<T>(intervals: impl IntoIterator<Item = Range<T>>) -> T
 where
     T: PartialOrd + Copy + Default + Add<Output = T> + Sub<Output = T>,
 {
-    let mut intervals: Vec<Range<T>> = intervals.into_iter().filter(|one| one.end > one.start).collect();
+    let mut intervals: Vec<Range<T>> = intervals
+        .into_iter()
+        .filter(|one| one.end > one.start)
+        .collect();
     intervals.sort_by(|a, b| a.start.partial_cmp(&b.start).unwrap_or(Ordering::Equal));
     let mut active = T::default();
     let mut reached = None;
@@ -387,8 +402,8 @@ pub struct Series {
     pub blocks: Option<BlockSeries>,
 }
 
-/// Blocks of consecutive segments in order of completion: all blocks, or in a long run every second, fourth,
-/// …
+/// Blocks of consecutive segments in order of completion: all blocks, or in a long run every
+/// second, fourth, …
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BlockSeries {
     /// Completion times, s.

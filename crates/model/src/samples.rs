@@ -3,9 +3,9 @@
 /// Largest number of samples kept.
 const MOST: usize = 1024;
 
-/// Samples at a regular interval. At 1024 samples every other one is dropped and the interval doubles, so a
-/// short transfer in a long scenario has as many samples as a full one. Samples hold running totals, and
-/// their differences are taken at the end, so thinning loses nothing.
+/// Samples at a regular interval. At 1024 samples every other one is dropped and the interval
+/// doubles, so a short transfer in a long scenario has as many samples as a full one. Samples hold
+/// running totals, and their differences are taken at the end, so thinning loses nothing.
 #[derive(Clone, Debug)]
 pub struct Samples<T> {
     interval_ns: u64,
@@ -17,7 +17,11 @@ pub struct Samples<T> {
 impl<T> Samples<T> {
     /// No samples yet; the first will be `interval_ns` apart.
     pub fn every(interval_ns: u64) -> Self {
-        Samples { interval_ns, kept: vec![], gone: vec![] }
+        Samples {
+            interval_ns,
+            kept: vec![],
+            gone: vec![],
+        }
     }
 
     /// Time from one sample to the next, ns.
@@ -25,8 +29,8 @@ impl<T> Samples<T> {
         self.interval_ns
     }
 
-    /// The value of [`Self::interval_ns`] at `end_ns` if samples are added until then, the first of them one
-    /// interval after 0.
+    /// The value of [`Self::interval_ns`] at `end_ns` if samples are added until then, the first of
+    /// them one interval after 0.
     pub fn last_interval_ns(&self, end_ns: u64) -> u64 {
         let mut times = Samples::every(self.interval_ns);
         let mut now_ns = 0;
@@ -44,7 +48,11 @@ impl<T> Samples<T> {
             self.gone.clear();
             let all = std::mem::replace(&mut self.kept, Vec::with_capacity(MOST));
             for (place, sample) in all.into_iter().enumerate() {
-                if place % 2 == 0 { self.gone.push(sample) } else { self.kept.push(sample) }
+                if place % 2 == 0 {
+                    self.gone.push(sample)
+                } else {
+                    self.kept.push(sample)
+                }
             }
             self.interval_ns *= 2;
         }
@@ -78,15 +86,18 @@ mod tests {
             now_ns += samples.interval_ns();
             samples.push(now_ns);
         }
-        // The 1024th sample doubles the interval, and so does every 512th after it: 1 + ⌊(5000 − 1024)/512⌋ =
-        // 8 times.
+        // The 1024th sample doubles the interval, and so does every 512th after it: 1 + ⌊(5000 −
+        // 1024)/512⌋ = 8 times.
         assert_eq!(samples.interval_ns(), 10 << 8);
         assert_eq!(Samples::<()>::every(10).last_interval_ns(now_ns), 10 << 8);
         assert_eq!(Samples::<()>::every(10).last_interval_ns(10 * 1024 - 1), 10);
         assert_eq!(Samples::<()>::every(10).last_interval_ns(10 * 1024), 20);
         let kept = samples.kept();
         assert!((512..1024).contains(&kept.len()));
-        assert!(kept.windows(2).all(|pair| pair[1] - pair[0] == samples.interval_ns()));
+        assert!(
+            kept.windows(2)
+                .all(|pair| pair[1] - pair[0] == samples.interval_ns())
+        );
         assert_eq!(kept.last(), Some(&now_ns));
     }
 

@@ -10,8 +10,8 @@ use crate::units::{BitRate, Dbm, Nanos};
 pub struct PathSignal {
     /// The signal over time.
     pub spec: SignalSpec,
-    /// Rates by signal to the device and from it, if they follow from the signal. Ascending; linear between
-    /// two points, constant outside.
+    /// Rates by signal to the device and from it, if they follow from the signal. Ascending; linear
+    /// between two points, constant outside.
     pub rates: [Option<Vec<(Dbm, BitRate)>>; 2],
 }
 
@@ -40,9 +40,9 @@ pub struct SignalTrace {
 const MOST_READINGS: usize = 1_000_000;
 
 impl SignalTrace {
-    /// Parses lines of a time in s and a signal in dBm, separated by a comma or spaces: `12.5 -97`. Blank
-    /// lines and comments (`#`) are skipped. An error gives the line and the fix, and never quotes the text,
-    /// because an untrusted scenario may name a file with confidential content.
+    /// Parses lines of a time in s and a signal in dBm, separated by a comma or spaces: `12.5 -97`.
+    /// Blank lines and comments (`#`) are skipped. An error gives the line and the fix, and never
+    /// quotes the text, because an untrusted scenario may name a file with confidential content.
     pub fn parse(text: &str, source: &str) -> Result<Self, String> {
         let mut readings: Vec<(Nanos, Dbm)> = vec![];
         for (number, line) in (1..).zip(text.lines()) {
@@ -53,30 +53,49 @@ impl SignalTrace {
             let mut words = line.split([',', ' ', '\t']).filter(|word| !word.is_empty());
             let both = (words.next(), words.next(), words.next());
             let (Some(time), Some(signal), None) = both else {
-                return Err(format!("line {number} has not two numbers; write for example `12.5 -97`"));
+                return Err(format!(
+                    "line {number} has not two numbers; write for example `12.5 -97`"
+                ));
             };
             let seconds = time.parse::<f64>().ok().filter(|s| (0.0..=1e9).contains(s));
-            let seconds =
-                seconds.ok_or(format!("line {number} has no time in s; write for example `12.5 -97`"))?;
-            let dbm = signal.parse::<f64>().ok().filter(|dbm| (-160.0..=0.0).contains(dbm));
-            let dbm = dbm.ok_or(format!("line {number} has no signal from -160 to 0; write it in dBm"))?;
+            let seconds = seconds.ok_or(format!(
+                "line {number} has no time in s; write for example `12.5 -97`"
+            ))?;
+            let dbm = signal
+                .parse::<f64>()
+                .ok()
+                .filter(|dbm| (-160.0..=0.0).contains(dbm));
+            let dbm = dbm.ok_or(format!(
+                "line {number} has no signal from -160 to 0; write it in dBm"
+            ))?;
             let at = Nanos::from_secs_f64(seconds);
             match readings.last() {
                 None if at > Nanos::ZERO => {
-                    return Err(format!("line {number} is after 0 s; subtract its time from all times"));
+                    return Err(format!(
+                        "line {number} is after 0 s; subtract its time from all times"
+                    ));
                 }
                 Some((before, _)) if *before >= at => {
-                    return Err(format!("line {number} is not later than the line before; sort the lines"));
+                    return Err(format!(
+                        "line {number} is not later than the line before; sort the lines"
+                    ));
                 }
                 _ if readings.len() == MOST_READINGS => {
-                    return Err(format!("it has over {MOST_READINGS} readings; keep one a second"));
+                    return Err(format!(
+                        "it has over {MOST_READINGS} readings; keep one a second"
+                    ));
                 }
                 _ => readings.push((at, Dbm(dbm))),
             }
         }
         match readings.is_empty() {
-            true => Err("it is empty; write a time and a signal per line, for example `0 -80`".into()),
-            false => Ok(SignalTrace { source: source.into(), readings }),
+            true => {
+                Err("it is empty; write a time and a signal per line, for example `0 -80`".into())
+            }
+            false => Ok(SignalTrace {
+                source: source.into(),
+                readings,
+            }),
         }
     }
 }
@@ -94,7 +113,8 @@ pub struct Walk {
     pub exponent: f64,
     /// Distance between a station and the way, m.
     pub aside_m: f64,
-    /// Distance between two stations along the way, m; the nearest one serves. None: there is one station.
+    /// Distance between two stations along the way, m; the nearest one serves. None: there is one
+    /// station.
     pub spacing_m: Option<f64>,
     /// Standard deviation of the shadowing, dB.
     pub sigma_db: f64,
@@ -122,7 +142,9 @@ impl Walk {
     fn series(&self, duration: Nanos, mut shadow: impl FnMut() -> f64) -> Vec<(Nanos, Dbm)> {
         let count = duration.0.div_ceil(self.interval.0);
         let at = |i| Nanos(i * self.interval.0);
-        (0..count).map(|i| (at(i), within_range(self.mean(at(i)).0 + shadow()))).collect()
+        (0..count)
+            .map(|i| (at(i), within_range(self.mean(at(i)).0 + shadow())))
+            .collect()
     }
 }
 
@@ -143,7 +165,9 @@ impl SignalSpec {
 
     /// The signal of path number `path` in a run with this seed.
     pub fn drawn(&self, duration: Nanos, seed: u64, path: u64) -> Vec<(Nanos, Dbm)> {
-        let SignalSpec::Walk(walk) = self else { return self.expected(duration) };
+        let SignalSpec::Walk(walk) = self else {
+            return self.expected(duration);
+        };
         let mut random = Stream::new(seed, Domain::Shadowing, path);
         let moved = walk.speed_mps.abs() * walk.interval.as_secs_f64();
         let keeps = libm::exp(-moved / walk.correlation_m);
@@ -160,10 +184,9 @@ impl SignalSpec {
     pub fn mean(&self, duration: Nanos) -> Dbm {
         let steps = self.expected(duration);
         let ends = steps.iter().skip(1).map(|(at, _)| *at).chain([duration]);
-        let weighted = steps
-            .iter()
-            .zip(ends)
-            .map(|(&(from, dbm), until)| dbm.0 * until.min(duration).saturating_sub(from).as_secs_f64());
+        let weighted = steps.iter().zip(ends).map(|(&(from, dbm), until)| {
+            dbm.0 * until.min(duration).saturating_sub(from).as_secs_f64()
+        });
         Dbm(weighted.sum::<f64>() / duration.as_secs_f64())
     }
 }
@@ -173,8 +196,8 @@ pub fn signal_at(series: &[(Nanos, Dbm)], at: Nanos) -> Dbm {
     series[series.partition_point(|(from, _)| *from <= at).max(1) - 1].1
 }
 
-/// The rate at a signal, linear between the points of an ascending table and constant outside; at least 1
-/// kbit/s, as a link that never delivers would stall.
+/// The rate at a signal, linear between the points of an ascending table and constant outside; at
+/// least 1 kbit/s, as a link that never delivers would stall.
 pub fn rate_at(table: &[(Dbm, BitRate)], signal: Dbm) -> BitRate {
     let after = table.partition_point(|(dbm, _)| *dbm <= signal);
     let bps = match (table[..after].last(), table.get(after)) {
@@ -190,7 +213,10 @@ pub fn rate_at(table: &[(Dbm, BitRate)], signal: Dbm) -> BitRate {
 
 /// The rates of a signal's series.
 pub fn rates(table: &[(Dbm, BitRate)], series: &[(Nanos, Dbm)]) -> Vec<(Nanos, BitRate)> {
-    series.iter().map(|&(at, signal)| (at, rate_at(table, signal))).collect()
+    series
+        .iter()
+        .map(|&(at, signal)| (at, rate_at(table, signal)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -214,33 +240,59 @@ mod tests {
         assert_eq!(WALK.mean(Nanos::ZERO), Dbm(-70.0)); // 10 m
         assert_eq!(WALK.mean(Nanos::from_secs(10)), Dbm(-100.0)); // 100 m
         // Stations every 100 m: after 90 m more, the next one is at 0 m, which counts as 1 m.
-        let train = Walk { spacing_m: Some(100.0), ..WALK };
+        let train = Walk {
+            spacing_m: Some(100.0),
+            ..WALK
+        };
         assert_eq!(train.mean(Nanos::from_secs(10)), Dbm(-40.0));
     }
 
     #[test]
     fn shadowing_has_its_deviation_and_correlation() {
-        let walk = SignalSpec::Walk(Walk { distance_m: 100.0, speed_mps: 1e-3, correlation_m: 5e-4, ..WALK });
+        let walk = SignalSpec::Walk(Walk {
+            distance_m: 100.0,
+            speed_mps: 1e-3,
+            correlation_m: 5e-4,
+            ..WALK
+        });
         let series = walk.drawn(Nanos::from_secs(10_000), 1, 0);
-        let off: Vec<f64> = series.iter().map(|(at, dbm)| dbm.0 - unshadowed(*at)).collect();
+        let off: Vec<f64> = series
+            .iter()
+            .map(|(at, dbm)| dbm.0 - unshadowed(*at))
+            .collect();
         let n = off.len() as f64;
         let deviation = (off.iter().map(|x| x * x).sum::<f64>() / n).sqrt();
-        let lag = off.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>() / n / (deviation * deviation);
+        let lag =
+            off.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>() / n / (deviation * deviation);
         // 0.5 mm per value at a correlation distance of 0.5 mm: 1/e = 0.368.
-        assert!((deviation - 4.0).abs() < 0.2 && (lag - 0.368).abs() < 0.05, "{deviation} {lag}");
+        assert!(
+            (deviation - 4.0).abs() < 0.2 && (lag - 0.368).abs() < 0.05,
+            "{deviation} {lag}"
+        );
         assert_eq!(series, walk.drawn(Nanos::from_secs(10_000), 1, 0));
         assert_ne!(series, walk.drawn(Nanos::from_secs(10_000), 2, 0));
     }
 
     fn unshadowed(at: Nanos) -> f64 {
-        Walk { distance_m: 100.0, speed_mps: 1e-3, ..WALK }.mean(at).0
+        Walk {
+            distance_m: 100.0,
+            speed_mps: 1e-3,
+            ..WALK
+        }
+        .mean(at)
+        .0
     }
 
     #[test]
     fn a_trace_has_a_time_and_a_signal_per_line() {
-        let trace = SignalTrace::parse("# s, dBm\n0, -80\n\n1.5 -97.5 # tunnel\n20\t-110\r\n", "x").unwrap();
+        let trace = SignalTrace::parse("# s, dBm\n0, -80\n\n1.5 -97.5 # tunnel\n20\t-110\r\n", "x")
+            .unwrap();
         let at = |ms| Nanos::from_millis(ms);
-        let readings = [(at(0), Dbm(-80.0)), (at(1500), Dbm(-97.5)), (at(20_000), Dbm(-110.0))];
+        let readings = [
+            (at(0), Dbm(-80.0)),
+            (at(1500), Dbm(-97.5)),
+            (at(20_000), Dbm(-110.0)),
+        ];
         assert_eq!(trace.readings, readings);
         // The last reading holds: 1.5 s, 18.5 s and 20 s of 40 s.
         let spec = SignalSpec::Trace(trace);
@@ -264,7 +316,10 @@ mod tests {
             ("0 -80\n2 -80\n2 -81", "line 3 is not later"),
         ] {
             let said = SignalTrace::parse(text, "x").unwrap_err();
-            assert!(said.contains(says) && !said.contains("secret"), "{text}: {said}");
+            assert!(
+                said.contains(says) && !said.contains("secret"),
+                "{text}: {said}"
+            );
         }
     }
 
@@ -273,6 +328,9 @@ mod tests {
         let mbps = |mbps: u64| BitRate::from_bps(mbps * 1_000_000);
         let table = [(Dbm(-100.0), mbps(10)), (Dbm(-80.0), mbps(50))];
         assert_eq!(rate_at(&table, Dbm(-90.0)), mbps(30));
-        assert_eq!([-120.0, -60.0].map(|dbm| rate_at(&table, Dbm(dbm))), [mbps(10), mbps(50)]);
+        assert_eq!(
+            [-120.0, -60.0].map(|dbm| rate_at(&table, Dbm(dbm))),
+            [mbps(10), mbps(50)]
+        );
     }
 }

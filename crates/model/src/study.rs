@@ -74,11 +74,11 @@ pub enum Design {
 pub enum Draw {
     /// Independent and uniform.
     Random,
-    /// Each axis is divided into as many strata of equal probability as there are points, with one point in
-    /// each stratum (McKay, Beckman and Conover, Technometrics 21(2), 1979).
+    /// Each axis is divided into as many strata of equal probability as there are points, with one
+    /// point in each stratum (McKay, Beckman and Conover, Technometrics 21(2), 1979).
     LatinHypercube,
-    /// Sobol's sequence with the direction numbers of Joe and Kuo (SIAM J. Sci. Comput. 30(5), 2008) and a
-    /// random shift.
+    /// Sobol's sequence with the direction numbers of Joe and Kuo (SIAM J. Sci. Comput. 30(5),
+    /// 2008) and a random shift.
     Sobol,
 }
 
@@ -149,18 +149,32 @@ pub struct Range {
 const WHOLE: [&str; 6] = ["", "packet", "packets", "segments", "B", "bytes"];
 
 impl Range {
-    /// The value at fraction `part` of the range, 0 to 1. It is an integer if both ends are and the unit is
-    /// not divisible; otherwise it has six significant digits.
+    /// The value at fraction `part` of the range, 0 to 1. It is an integer if both ends are and the
+    /// unit is not divisible; otherwise it has six significant digits.
     pub fn at(&self, part: f64) -> Level {
         let Range { low, high, log, .. } = *self;
-        let between = if log { low * libm::pow(high / low, part) } else { low + (high - low) * part };
-        let value = if self.is_whole() { between.round() } else { rounded(between) };
+        let between = if log {
+            low * libm::pow(high / low, part)
+        } else {
+            low + (high - low) * part
+        };
+        let value = if self.is_whole() {
+            between.round()
+        } else {
+            rounded(between)
+        };
         let number = value.clamp(low, high).to_string();
         match self.unit.as_str() {
-            "" => Level { toml: number.clone(), text: number },
+            "" => Level {
+                toml: number.clone(),
+                text: number,
+            },
             unit => {
                 let text = format!("{number} {unit}");
-                Level { toml: format!("\"{text}\""), text }
+                Level {
+                    toml: format!("\"{text}\""),
+                    text,
+                }
             }
         }
     }
@@ -172,7 +186,9 @@ impl Range {
 
 /// Rounds to [`DIGITS`] significant digits.
 fn rounded(value: f64) -> f64 {
-    format!("{value:.*e}", DIGITS - 1).parse().expect("a printed number is a number")
+    format!("{value:.*e}", DIGITS - 1)
+        .parse()
+        .expect("a printed number is a number")
 }
 
 impl Levels {
@@ -195,7 +211,8 @@ impl Levels {
         }
     }
 
-    /// The value at fraction `part`, 0 to 1. Each value of a list has an equal share of that interval.
+    /// The value at fraction `part`, 0 to 1. Each value of a list has an equal share of that
+    /// interval.
     pub fn at(&self, part: f64) -> Level {
         match self {
             Levels::List(list) => {
@@ -215,7 +232,11 @@ impl Levels {
             Levels::Range(range) => ends(range).iter().map(of).collect(),
         };
         let first = *all.first()?;
-        if all.iter().all(|quantity| *quantity == first) { first } else { None }
+        if all.iter().all(|quantity| *quantity == first) {
+            first
+        } else {
+            None
+        }
     }
 }
 
@@ -226,16 +247,33 @@ impl Level {
         if let Ok(number) = text.replace('_', "").parse::<f64>() {
             return number.is_finite().then_some((Quantity::Number, number));
         }
-        if let Some(number) = text.strip_suffix("packets").or_else(|| text.strip_suffix("packet")) {
-            return number.trim().parse().ok().map(|number| (Quantity::Packets, number));
+        if let Some(number) = text
+            .strip_suffix("packets")
+            .or_else(|| text.strip_suffix("packet"))
+        {
+            return number
+                .trim()
+                .parse()
+                .ok()
+                .map(|number| (Quantity::Packets, number));
         }
-        let probability = || Some((Quantity::Probability, text.parse::<Probability>().ok()?.get()));
+        let probability = || {
+            Some((
+                Quantity::Probability,
+                text.parse::<Probability>().ok()?.get(),
+            ))
+        };
         let time = || Some((Quantity::Time, text.parse::<Nanos>().ok()?.as_secs_f64()));
         let rate = || Some((Quantity::Rate, text.parse::<BitRate>().ok()?.bps() as f64));
         let size = || Some((Quantity::Size, text.parse::<Bytes>().ok()?.0 as f64));
         let power = || Some((Quantity::Power, text.parse::<Watts>().ok()?.0));
         let per_bit = || Some((Quantity::PerBit, text.parse::<JoulesPerBit>().ok()?.0));
-        probability().or_else(time).or_else(rate).or_else(size).or_else(power).or_else(per_bit)
+        probability()
+            .or_else(time)
+            .or_else(rate)
+            .or_else(size)
+            .or_else(power)
+            .or_else(per_bit)
     }
 }
 
@@ -282,12 +320,13 @@ impl Quantity {
 }
 
 impl Axis {
-    /// Names of the columns, one per key: the key with underscores, and the base unit. `path.wifi.delay` in
-    /// ms becomes `path_wifi_delay_s`.
+    /// Names of the columns, one per key: the key with underscores, and the base unit.
+    /// `path.wifi.delay` in ms becomes `path_wifi_delay_s`.
     pub fn columns(&self) -> Vec<String> {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         let suffix = self.levels.quantity().map_or("", Quantity::suffix);
-        let name = |key: &String| key.replace('"', "").chars().map(plain).collect::<String>() + suffix;
+        let name =
+            |key: &String| key.replace('"', "").chars().map(plain).collect::<String>() + suffix;
         self.keys.iter().map(name).collect()
     }
 }
@@ -297,45 +336,89 @@ mod tests {
     use super::*;
 
     fn range(low: f64, high: f64, unit: &str, log: bool) -> Range {
-        Range { low, high, unit: unit.to_owned(), log, points: 3 }
+        Range {
+            low,
+            high,
+            unit: unit.to_owned(),
+            log,
+            points: 3,
+        }
     }
 
     /// √(0.1 · 10) = 1. The geometric middle of 10 and 100 is 31.6, which is rounded for packets.
     #[test]
     fn range_values_are_rounded_and_integers_where_required() {
         assert_eq!(range(0.1, 10.0, "%", true).at(0.5).toml, "\"1 %\"");
-        assert_eq!(range(10.0, 100.0, "packets", true).at(0.5).text, "32 packets");
+        assert_eq!(
+            range(10.0, 100.0, "packets", true).at(0.5).text,
+            "32 packets"
+        );
         assert_eq!(range(1.0, 2.0, "s", false).at(1.0 / 3.0).text, "1.33333 s");
-        assert_eq!(range(1.0, 4.0, "", false).at(0.5).toml, "3", "2.5 is no count");
+        assert_eq!(
+            range(1.0, 4.0, "", false).at(0.5).toml,
+            "3",
+            "2.5 is no count"
+        );
         assert_eq!(range(0.5, 1.5, "", false).at(0.25).toml, "0.75");
     }
 
     #[test]
     fn each_value_of_a_list_has_an_equal_share() {
-        let level = |text: &str| Level { toml: format!("\"{text}\""), text: text.to_owned() };
+        let level = |text: &str| Level {
+            toml: format!("\"{text}\""),
+            text: text.to_owned(),
+        };
         let list = Levels::List(vec![level("a"), level("b"), level("c")]);
         let at = |part: f64| list.at(part).text;
-        assert_eq!([at(0.0), at(0.33), at(0.34), at(0.99), at(1.0)], ["a", "a", "b", "c", "c"]);
+        assert_eq!(
+            [at(0.0), at(0.33), at(0.34), at(0.99), at(1.0)],
+            ["a", "a", "b", "c", "c"]
+        );
         assert_eq!((list.count(), list.quantity()), (3, None));
     }
 
     #[test]
     fn a_column_is_named_after_its_key_and_the_base_unit() {
         let column = |key: &str, low: &str, high: &str| {
-            let level = |text: &str| Level { toml: String::new(), text: text.to_owned() };
+            let level = |text: &str| Level {
+                toml: String::new(),
+                text: text.to_owned(),
+            };
             let levels = Levels::List(vec![level(low), level(high)]);
             let first = levels.at(0.0).measured();
-            let [column] = &Axis { keys: vec![key.to_owned()], levels }.columns()[..] else {
+            let [column] = &Axis {
+                keys: vec![key.to_owned()],
+                levels,
+            }
+            .columns()[..] else {
                 panic!("one key has one column")
             };
             (column.clone(), first.map(|(_, number)| number))
         };
-        assert_eq!(column("path.wifi.loss", "1 %", "2 %"), ("path_wifi_loss".into(), Some(0.01)));
-        assert_eq!(column("path.wifi.delay", "10 ms", "2 s"), ("path_wifi_delay_s".into(), Some(0.01)));
-        assert_eq!(column("path.lte-2.rate", "1 Mbit/s", "2 bps"), ("path_lte_2_rate_bps".into(), Some(1e6)));
-        assert_eq!(column("workload.size", "1 kB", "1 MB"), ("workload_size_bytes".into(), Some(1000.0)));
-        assert_eq!(column("path.a.queue", "9 packets", "10 packets").0, "path_a_queue_packets");
+        assert_eq!(
+            column("path.wifi.loss", "1 %", "2 %"),
+            ("path_wifi_loss".into(), Some(0.01))
+        );
+        assert_eq!(
+            column("path.wifi.delay", "10 ms", "2 s"),
+            ("path_wifi_delay_s".into(), Some(0.01))
+        );
+        assert_eq!(
+            column("path.lte-2.rate", "1 Mbit/s", "2 bps"),
+            ("path_lte_2_rate_bps".into(), Some(1e6))
+        );
+        assert_eq!(
+            column("workload.size", "1 kB", "1 MB"),
+            ("workload_size_bytes".into(), Some(1000.0))
+        );
+        assert_eq!(
+            column("path.a.queue", "9 packets", "10 packets").0,
+            "path_a_queue_packets"
+        );
         // A queue in packets and in bytes has no common quantity: its column holds text.
-        assert_eq!(column("path.a.queue", "9 packets", "10 kB").0, "path_a_queue");
+        assert_eq!(
+            column("path.a.queue", "9 packets", "10 kB").0,
+            "path_a_queue"
+        );
     }
 }

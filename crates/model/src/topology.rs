@@ -1,12 +1,13 @@
-//! A data-centre network, as data: its kind and size, the routing of connections, the power of its switches.
-//! The `topology` crate has the links and routes.
+//! A data-centre network, as data: its kind and size, the routing of connections, the power of its
+//! switches. The `topology` crate has the links and routes.
 
 use serde::Serialize;
 
 use crate::network::QueueLimit;
 use crate::units::{BitRate, Nanos, Probability, Watts};
 
-/// A regular network of hosts and switches, instead of paths. Every host has one connection under test.
+/// A regular network of hosts and switches, instead of paths. Every host has one connection under
+/// test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TopologySpec {
     /// Kind and size.
@@ -41,8 +42,8 @@ pub enum TopologyKind {
         /// Ports of a switch, even.
         k: u32,
     },
-    /// Folded Clos (Greenberg et al., SIGCOMM 2009): D_A·D_I/4 ToR, D_I aggregation and D_A/2 intermediate
-    /// switches.
+    /// Folded Clos (Greenberg et al., SIGCOMM 2009): D_A·D_I/4 ToR, D_I aggregation and D_A/2
+    /// intermediate switches.
     Vl2 {
         /// Ports of an aggregation switch, even.
         d_a: u32,
@@ -51,15 +52,16 @@ pub enum TopologyKind {
         /// Hosts below each top-of-rack switch.
         hosts_per_tor: u32,
     },
-    /// Hosts with k + 1 interfaces that relay for each other (Guo et al., SIGCOMM 2009): n^(k+1) hosts, (k +
-    /// 1)·n^k switches.
+    /// Hosts with k + 1 interfaces that relay for each other (Guo et al., SIGCOMM 2009): n^(k+1)
+    /// hosts, (k + 1)·n^k switches.
     Bcube {
         /// Ports of a switch.
         n: u32,
         /// Highest level.
         k: u32,
     },
-    /// A virtual private cloud: each interface of a host is in its own subnet, with one switch per subnet.
+    /// A virtual private cloud: each interface of a host is in its own subnet, with one switch per
+    /// subnet.
     Vpc {
         /// Hosts.
         hosts: u32,
@@ -73,9 +75,13 @@ impl TopologyKind {
     pub fn hosts(self) -> Option<u32> {
         match self {
             TopologyKind::FatTree { k } => k.checked_pow(3).map(|cube| cube / 4),
-            TopologyKind::Vl2 { d_a, d_i, hosts_per_tor } => {
-                d_a.checked_mul(d_i).and_then(|product| (product / 4).checked_mul(hosts_per_tor))
-            }
+            TopologyKind::Vl2 {
+                d_a,
+                d_i,
+                hosts_per_tor,
+            } => d_a
+                .checked_mul(d_i)
+                .and_then(|product| (product / 4).checked_mul(hosts_per_tor)),
             TopologyKind::Bcube { n, k } => n.checked_pow(k.checked_add(1)?),
             TopologyKind::Vpc { hosts, .. } => Some(hosts),
         }
@@ -92,7 +98,10 @@ impl TopologyKind {
 
     /// True if there are links between switches.
     pub fn has_switch_links(self) -> bool {
-        matches!(self, TopologyKind::FatTree { .. } | TopologyKind::Vl2 { .. })
+        matches!(
+            self,
+            TopologyKind::FatTree { .. } | TopologyKind::Vl2 { .. }
+        )
     }
 }
 
@@ -100,11 +109,11 @@ impl TopologyKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Routing {
-    /// Each subflow takes a different route, drawn from all routes of least cost. There are at most as many
-    /// subflows as such routes.
+    /// Each subflow takes a different route, drawn from all routes of least cost. There are at most
+    /// as many subflows as such routes.
     Distinct,
-    /// Each subflow's route is drawn independently, like ECMP's hash of ports; two subflows may share a
-    /// route.
+    /// Each subflow's route is drawn independently, like ECMP's hash of ports; two subflows may
+    /// share a route.
     Ecmp,
 }
 

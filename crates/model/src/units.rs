@@ -1,5 +1,5 @@
-//! Quantities with units. A scenario has no bare numbers for quantities, and arithmetic converts no units
-//! silently.
+//! Quantities with units. A scenario has no bare numbers for quantities, and arithmetic converts no
+//! units silently.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -210,17 +210,30 @@ impl Grammar {
         let spelled = per_second.as_deref().unwrap_or(unit);
         let alike = |written: &str| names.iter().find(|name| name.eq_ignore_ascii_case(written));
         // A capital B is a byte: `KBps` is not `kbps`.
-        let (first, second) = if unit.contains('B') { (spelled, unit) } else { (unit, spelled) };
-        let meant =
-            names.iter().find(|name| **name == spelled).or_else(|| alike(first)).or_else(|| alike(second));
-        meant.map_or_else(|| format!("known: {all}"), |meant| format!("did you mean `{meant}`? Known: {all}"))
+        let (first, second) = if unit.contains('B') {
+            (spelled, unit)
+        } else {
+            (unit, spelled)
+        };
+        let meant = names
+            .iter()
+            .find(|name| **name == spelled)
+            .or_else(|| alike(first))
+            .or_else(|| alike(second));
+        meant.map_or_else(
+            || format!("known: {all}"),
+            |meant| format!("did you mean `{meant}`? Known: {all}"),
+        )
     }
 
     /// The value in the base unit.
     fn parse(&self, text: &str) -> Result<f64, UnitError> {
         let text = &*typed(text);
-        let malformed =
-            || UnitError::Malformed { text: text.into(), quantity: self.quantity, example: self.example };
+        let malformed = || UnitError::Malformed {
+            text: text.into(),
+            quantity: self.quantity,
+            example: self.example,
+        };
         let split = text
             .char_indices()
             .find(|&(i, c)| {
@@ -230,9 +243,16 @@ impl Grammar {
         let (number, unit) = (text[..split].replace('_', ""), text[split..].trim());
         let value: f64 = number.parse().map_err(|_| malformed())?;
         if unit.is_empty() {
-            return Err(UnitError::Missing { text: text.into(), example: self.example_unit });
+            return Err(UnitError::Missing {
+                text: text.into(),
+                example: self.example_unit,
+            });
         }
-        let factor = self.units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| factor);
+        let factor = self
+            .units
+            .iter()
+            .find(|(name, _)| *name == unit)
+            .map(|(_, factor)| factor);
         let factor = factor.ok_or_else(|| UnitError::Unknown {
             unit: unit.into(),
             quantity: self.quantity,
@@ -250,8 +270,8 @@ impl Grammar {
     }
 }
 
-/// The text without the blanks around it, in the characters of a keyboard: the Greek letter μ and the sign −
-/// look like the prefix µ and a hyphen.
+/// The text without the blanks around it, in the characters of a keyboard: the Greek letter μ and
+/// the sign − look like the prefix µ and a hyphen.
 fn typed(text: &str) -> Cow<'_, str> {
     let text = text.trim();
     match text.contains(['\u{3bc}', '\u{2212}']) {
@@ -266,14 +286,24 @@ fn is_exponent(text: &str, i: usize) -> bool {
     matches!(bytes[i], b'e' | b'E')
         && i > 0
         && bytes[i - 1].is_ascii_digit()
-        && bytes.get(i + 1).is_some_and(|c| c.is_ascii_digit() || matches!(c, b'-' | b'+'))
+        && bytes
+            .get(i + 1)
+            .is_some_and(|c| c.is_ascii_digit() || matches!(c, b'-' | b'+'))
 }
 
 const TIME: Grammar = Grammar {
     quantity: "duration",
     example: "70 ms",
     example_unit: "ms",
-    units: &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 6e10), ("h", 3.6e12)],
+    units: &[
+        ("ns", 1.0),
+        ("us", 1e3),
+        ("µs", 1e3),
+        ("ms", 1e6),
+        ("s", 1e9),
+        ("min", 6e10),
+        ("h", 3.6e12),
+    ],
 };
 const RATE: Grammar = Grammar {
     quantity: "data rate",
@@ -385,13 +415,30 @@ impl FromStr for Dbm {
         let text = &*typed(text);
         let number = text.strip_suffix("dBm").map(str::trim);
         if number.is_none() && text.parse::<f64>().is_ok() {
-            return Err(UnitError::Missing { text: text.into(), example: "dBm" });
+            return Err(UnitError::Missing {
+                text: text.into(),
+                example: "dBm",
+            });
         }
-        let value = number.and_then(|number| number.parse::<f64>().ok()).filter(|value| value.is_finite());
-        let value = value.ok_or(UnitError::Malformed { text: text.into(), quantity, example })?;
+        let value = number
+            .and_then(|number| number.parse::<f64>().ok())
+            .filter(|value| value.is_finite());
+        let value = value.ok_or(UnitError::Malformed {
+            text: text.into(),
+            quantity,
+            example,
+        })?;
         let range = "between -160 dBm and 0 dBm";
         let fits = (-160.0..=0.0).contains(&value);
-        if fits { Ok(Dbm(value)) } else { Err(UnitError::Range { text: text.into(), quantity, range }) }
+        if fits {
+            Ok(Dbm(value))
+        } else {
+            Err(UnitError::Range {
+                text: text.into(),
+                quantity,
+                range,
+            })
+        }
     }
 }
 
@@ -404,20 +451,41 @@ impl FromStr for JoulesPerBit {
 
 /// Uses the largest prefix that leaves a number of at least 1, without trailing zeros.
 fn with_prefix(f: &mut fmt::Formatter<'_>, value: f64, units: &[(f64, &str)]) -> fmt::Result {
-    let (factor, unit) = units.iter().rev().find(|(factor, _)| value >= *factor).unwrap_or(&units[0]);
+    let (factor, unit) = units
+        .iter()
+        .rev()
+        .find(|(factor, _)| value >= *factor)
+        .unwrap_or(&units[0]);
     let scaled = format!("{:.6}", value / factor);
-    write!(f, "{} {unit}", scaled.trim_end_matches('0').trim_end_matches('.'))
+    write!(
+        f,
+        "{} {unit}",
+        scaled.trim_end_matches('0').trim_end_matches('.')
+    )
 }
 
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        with_prefix(f, self.0 as f64, &[(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")])
+        with_prefix(
+            f,
+            self.0 as f64,
+            &[(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")],
+        )
     }
 }
 
 impl fmt::Display for BitRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        with_prefix(f, self.0 as f64, &[(1.0, "bit/s"), (1e3, "kbit/s"), (1e6, "Mbit/s"), (1e9, "Gbit/s")])
+        with_prefix(
+            f,
+            self.0 as f64,
+            &[
+                (1.0, "bit/s"),
+                (1e3, "kbit/s"),
+                (1e6, "Mbit/s"),
+                (1e9, "Gbit/s"),
+            ],
+        )
     }
 }
 
@@ -425,7 +493,11 @@ impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let binary = self.0 >= 1024 && self.0.is_multiple_of(1024);
         let units: &[(f64, &str)] = if binary {
-            &[(1024.0, "KiB"), (1_048_576.0, "MiB"), (1_073_741_824.0, "GiB")]
+            &[
+                (1024.0, "KiB"),
+                (1_048_576.0, "MiB"),
+                (1_073_741_824.0, "GiB"),
+            ]
         } else {
             &[(1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB")]
         };
@@ -481,7 +553,10 @@ mod tests {
         assert_eq!("10 Mbit/s".parse(), Ok(BitRate::from_bps(10_000_000)));
         assert_eq!("64 KiB".parse(), Ok(Bytes(65_536)));
         assert_eq!("10 %".parse(), Ok(Probability(0.1)));
-        assert_eq!("137 mW/Mbps".parse(), Ok(JoulesPerBit::from_mw_per_mbps(137.0)));
+        assert_eq!(
+            "137 mW/Mbps".parse(),
+            Ok(JoulesPerBit::from_mw_per_mbps(137.0))
+        );
     }
 
     #[test]
@@ -494,9 +569,20 @@ mod tests {
     fn a_wrong_unit_is_refused_with_the_known_units() {
         let error = "70 Mbit/s".parse::<Nanos>().unwrap_err().to_string();
         assert!(error.contains("known: ns, us, µs, ms, s"), "{error}");
-        for (unit, meant) in [("mbit/s", "Mbit/s"), ("MBps", "MB/s"), ("KBps", "kB/s"), ("mbps", "Mbps")] {
-            let error = format!("4 {unit}").parse::<BitRate>().unwrap_err().to_string();
-            assert!(error.contains(&format!("did you mean `{meant}`?")), "{error}");
+        for (unit, meant) in [
+            ("mbit/s", "Mbit/s"),
+            ("MBps", "MB/s"),
+            ("KBps", "kB/s"),
+            ("mbps", "Mbps"),
+        ] {
+            let error = format!("4 {unit}")
+                .parse::<BitRate>()
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.contains(&format!("did you mean `{meant}`?")),
+                "{error}"
+            );
         }
         assert!("120 %".parse::<Probability>().is_err());
         assert!("-1 s".parse::<Nanos>().is_err());
@@ -505,13 +591,22 @@ mod tests {
     #[test]
     fn printed_quantities_parse_back() {
         // A Greek letter, a sign, and blanks that do not break a line.
-        assert_eq!("250\u{a0}\u{3bc}s".parse::<Nanos>(), Ok(Nanos::from_micros(250)));
+        assert_eq!(
+            "250\u{a0}\u{3bc}s".parse::<Nanos>(),
+            Ok(Nanos::from_micros(250))
+        );
         assert_eq!(
             "3\u{202f}\u{3bc}W".parse::<Watts>().map(|power| power.0),
             "3 uW".parse::<Watts>().map(|power| power.0)
         );
         assert_eq!("\u{2212}95\u{202f}dBm".parse::<Dbm>(), Ok(Dbm(-95.0)));
-        assert!("\u{2212}5\u{a0}ms".parse::<Nanos>().unwrap_err().to_string().contains("not negative"));
+        assert!(
+            "\u{2212}5\u{a0}ms"
+                .parse::<Nanos>()
+                .unwrap_err()
+                .to_string()
+                .contains("not negative")
+        );
         for text in ["70 ms", "1.5 s", "250 µs"] {
             let value: Nanos = text.parse().unwrap();
             assert_eq!(value.to_string().parse(), Ok(value));

@@ -11,9 +11,9 @@ pub enum Colors {
     Shown,
 }
 
-/// `text` with visible substitutes for all characters that a terminal would act on: C0 except line feed and
-/// tab, DEL, C1, line separators, and characters that change the writing direction. ESC becomes `␛`, U+202E
-/// becomes `<U+202E>`.
+/// `text` with visible substitutes for all characters that a terminal would act on: C0 except line
+/// feed and tab, DEL, C1, line separators, and characters that change the writing direction. ESC
+/// becomes `␛`, U+202E becomes `<U+202E>`.
 pub fn visible(text: &str, colors: Colors) -> Cow<'_, str> {
     if !text.contains(is_obeyed) {
         return Cow::Borrowed(text);
@@ -23,13 +23,20 @@ pub fn visible(text: &str, colors: Colors) -> Cow<'_, str> {
     while let Some(at) = rest.find(is_obeyed) {
         shown.push_str(&rest[..at]);
         rest = &rest[at..];
-        let length = if colors == Colors::Stay { color(rest) } else { None };
+        let length = if colors == Colors::Stay {
+            color(rest)
+        } else {
+            None
+        };
         if let Some(length) = length {
             shown.push_str(&rest[..length]);
             rest = &rest[length..];
             continue;
         }
-        let character = rest.chars().next().expect("`find` returned the position of a character");
+        let character = rest
+            .chars()
+            .next()
+            .expect("`find` returned the position of a character");
         match u32::from(character) {
             // The control pictures are in the same order as C0.
             code @ ..0x20 => shown.extend(char::from_u32(0x2400 + code)),
@@ -45,17 +52,19 @@ pub fn visible(text: &str, colors: Colors) -> Cow<'_, str> {
 fn is_obeyed(character: char) -> bool {
     match character {
         '\n' | '\t' => false,
-        // Arabic letter mark, directional marks, embeddings, overrides and isolates; line and paragraph
-        // separators.
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        // Arabic letter mark, directional marks, embeddings, overrides and isolates; line and
+        // paragraph separators.
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            true
+        }
         // The byte order mark and the tags, which terminals do not display.
         '\u{feff}' | '\u{e0000}'..='\u{e007f}' => true,
         character => character.is_control(),
     }
 }
 
-/// Length of the SGR sequence at the start that sets colours or weight; none if there is another sequence.
-/// Sequences that make text blink or hide it do not count.
+/// Length of the SGR sequence at the start that sets colours or weight; none if there is another
+/// sequence. Sequences that make text blink or hide it do not count.
 fn color(text: &str) -> Option<usize> {
     let parameters = text.strip_prefix("\u{1b}[")?;
     let end = parameters.find(|c: char| !c.is_ascii_digit() && c != ';')?;
@@ -124,7 +133,10 @@ mod tests {
             "\u{1b}[?25l",
             "\u{1b}[38m",
         ] {
-            assert!(!visible(other, Colors::Stay).contains('\u{1b}'), "{other:?}");
+            assert!(
+                !visible(other, Colors::Stay).contains('\u{1b}'),
+                "{other:?}"
+            );
         }
     }
 

@@ -12,8 +12,9 @@
 //! | `prefetch` | memory of the next events, read ahead in large networks |
 //! | `parallel` | one large network on several cores, one thread per part |
 //!
-//! A run is deterministic: the same scenario, policy and seed give the same bytes on any machine and any
-//! number of cores. A run has one thread; a large data centre has one thread per part of the network.
+//! A run is deterministic: the same scenario, policy and seed give the same bytes on any machine
+//! and any number of cores. A run has one thread; a large data centre has one thread per part of
+//! the network.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 

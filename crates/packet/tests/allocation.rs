@@ -34,8 +34,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Allocations and packet-hops of a run on two paths with loss, jitter, cross traffic and a competitor.
-/// `keys` belong to the second path.
+/// Allocations and packet-hops of a run on two paths with loss, jitter, cross traffic and a
+/// competitor. `keys` belong to the second path.
 fn cost(policy: &str, keys: &str, seconds: u32) -> (u64, u64) {
     let toml = format!(
         r#"
@@ -66,20 +66,38 @@ fn cost(policy: &str, keys: &str, seconds: u32) -> (u64, u64) {
     );
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     let result = common::simulate(&toml, policy, 1, RunOptions::default());
-    (ALLOCATIONS.load(Ordering::Relaxed) - before, result.counters.packet_hops)
+    (
+        ALLOCATIONS.load(Ordering::Relaxed) - before,
+        result.counters.packet_hops,
+    )
 }
 
-/// Rings and tables grow to the lengths that a run needs, and stay. Twice the time then costs no more
-/// allocations, except for rare longer excursions: less than one per 100,000 packet-hops.
+/// Rings and tables grow to the lengths that a run needs, and stay. Twice the time then costs no
+/// more allocations, except for rare longer excursions: less than one per 100,000 packet-hops.
 #[test]
 fn a_longer_run_does_not_allocate_more() {
-    let waiting =
-        ["mptcp[scheduler=blest]", "mptcp[scheduler=ecf]", "mptcp[scheduler=daps]", "emtcp", "so-mptcp"];
-    let ahead = ["mptcp[scheduler=sttf]", "cwa-proactive[spaced=on]", "redundant"];
-    for policy in ["lia", "uncoupled", "olia[scheduler=round-robin]", "linux", "mptcp[cc=joule]"]
-        .into_iter()
-        .chain(waiting)
-        .chain(ahead)
+    let waiting = [
+        "mptcp[scheduler=blest]",
+        "mptcp[scheduler=ecf]",
+        "mptcp[scheduler=daps]",
+        "emtcp",
+        "so-mptcp",
+    ];
+    let ahead = [
+        "mptcp[scheduler=sttf]",
+        "cwa-proactive[spaced=on]",
+        "redundant",
+    ];
+    for policy in [
+        "lia",
+        "uncoupled",
+        "olia[scheduler=round-robin]",
+        "linux",
+        "mptcp[cc=joule]",
+    ]
+    .into_iter()
+    .chain(waiting)
+    .chain(ahead)
     {
         grows_no_more(policy, "");
     }
@@ -95,6 +113,11 @@ fn grows_no_more(policy: &str, keys: &str) {
     let (short, short_hops) = cost(policy, keys, 200);
     let (long, long_hops) = cost(policy, keys, 400);
     let per_hop = (long as f64 - short as f64) / (long_hops - short_hops) as f64;
-    println!("{policy} {keys}: {short} allocations in 200 s, {long} in 400 s; {per_hop:.2e} per packet-hop");
-    assert!(per_hop < 1e-5, "{policy} {keys}: {per_hop} allocations per packet-hop");
+    println!(
+        "{policy} {keys}: {short} allocations in 200 s, {long} in 400 s; {per_hop:.2e} per packet-hop"
+    );
+    assert!(
+        per_hop < 1e-5,
+        "{policy} {keys}: {per_hop} allocations per packet-hop"
+    );
 }

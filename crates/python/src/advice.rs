@@ -31,8 +31,16 @@ type Repeated = Option<(String, String)>;
 /// Paths with their rates and RTTs, size, device, and whether rates are links' rates.
 type About = (Vec<String>, String, Option<String>, bool);
 
-/// Deadline, longest multiple of the fastest path's time, preset, rate, coupling, period and tolerance.
-type Limits = (Option<String>, Option<String>, Option<String>, Option<String>, Option<String>, Repeated);
+/// Deadline, longest multiple of the fastest path's time, preset, rate, coupling, period and
+/// tolerance.
+type Limits = (
+    Option<String>,
+    Option<String>,
+    Option<String>,
+    Option<String>,
+    Option<String>,
+    Repeated,
+);
 
 /// A question without the memory of networks.
 type Asked = (About, Limits);
@@ -42,7 +50,10 @@ type Asked = (About, Limits);
 #[pyo3(signature = (
     paths, history, size, deadline, slowest, preset, rate, device, link_rates, cc, repeated, command
 ))]
-#[expect(clippy::too_many_arguments, reason = "they are the arguments of one call in Python")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "they are the arguments of one call in Python"
+)]
 pub(crate) fn advise(
     py: Python<'_>,
     paths: Vec<String>,
@@ -58,8 +69,19 @@ pub(crate) fn advise(
     repeated: Repeated,
     command: String,
 ) -> PyResult<Advice> {
-    let words =
-        Words { paths, history, size, deadline, slowest, preset, rate, device, link_rates, cc, repeated };
+    let words = Words {
+        paths,
+        history,
+        size,
+        deadline,
+        slowest,
+        preset,
+        rate,
+        device,
+        link_rates,
+        cc,
+        repeated,
+    };
     asked(py, words, command)
 }
 
@@ -69,10 +91,30 @@ fn asked(py: Python<'_>, words: Words, command: String) -> PyResult<Advice> {
         let question = question(&asked)?;
         let waiting = waiting(&asked, &question)?;
         let answer = answer(&question)?;
-        let Words { paths, size, deadline, slowest, preset, rate, device, link_rates, cc, repeated, .. } =
-            asked;
-        let words = ((paths, size, device, link_rates), (deadline, slowest, preset, rate, cc, repeated));
-        Ok(Advice { question, answer, waiting, words, command })
+        let Words {
+            paths,
+            size,
+            deadline,
+            slowest,
+            preset,
+            rate,
+            device,
+            link_rates,
+            cc,
+            repeated,
+            ..
+        } = asked;
+        let words = (
+            (paths, size, device, link_rates),
+            (deadline, slowest, preset, rate, cc, repeated),
+        );
+        Ok(Advice {
+            question,
+            answer,
+            waiting,
+            words,
+            command,
+        })
     })
 }
 
@@ -85,10 +127,22 @@ impl Advice {
     /// Unpickles by asking again.
     #[staticmethod]
     fn restore(py: Python<'_>, state: (Asked, String)) -> PyResult<Self> {
-        let ((paths, size, device, link_rates), (deadline, slowest, preset, rate, cc, repeated)) = state.0;
+        let ((paths, size, device, link_rates), (deadline, slowest, preset, rate, cc, repeated)) =
+            state.0;
         let history = None;
-        let words =
-            Words { paths, history, size, deadline, slowest, preset, rate, device, link_rates, cc, repeated };
+        let words = Words {
+            paths,
+            history,
+            size,
+            deadline,
+            slowest,
+            preset,
+            rate,
+            device,
+            link_rates,
+            cc,
+            repeated,
+        };
         asked(py, words, state.1)
     }
 
@@ -125,12 +179,19 @@ impl Advice {
     /// The same bytes as the command line's output.
     fn json(&self, py: Python<'_>) -> PyResult<String> {
         let machine = Machine::of(&self.question, &self.answer).with(&self.question, self.waiting);
-        written(py, serde_json::to_string_pretty(&machine).map_err(ReportError::from)).map(|text| text + "\n")
+        written(
+            py,
+            serde_json::to_string_pretty(&machine).map_err(ReportError::from),
+        )
+        .map(|text| text + "\n")
     }
 
     fn html(&self, py: Python<'_>) -> PyResult<String> {
         let by = provenance(self.command.clone());
-        written(py, report::html(&self.question, &self.answer, self.waiting, &by))
+        written(
+            py,
+            report::html(&self.question, &self.answer, self.waiting, &by),
+        )
     }
 }
 
@@ -138,7 +199,10 @@ impl Advice {
     fn batch(&self, plans: &[Plan]) -> Batch {
         let parts = || {
             let of_plan = |(index, plan): (usize, &'_ Plan)| {
-                plan.paths.clone().into_iter().map(move |part| (index as u64, part))
+                plan.paths
+                    .clone()
+                    .into_iter()
+                    .map(move |part| (index as u64, part))
             };
             plans.iter().enumerate().flat_map(of_plan)
         };
@@ -150,13 +214,23 @@ impl Advice {
         };
         let name = |path: usize| self.question.paths[path].name.clone();
         let columns = [
-            ("plan", Values::Count(parts().map(|(plan, _)| Some(plan)).collect())),
+            (
+                "plan",
+                Values::Count(parts().map(|(plan, _)| Some(plan)).collect()),
+            ),
             ("energy_j", number(&|plan, _, _| plans[plan].energy_j)),
             ("seconds", number(&|plan, _, _| plans[plan].seconds)),
-            ("path", Values::Text(parts().map(|(_, part)| name(part.path)).collect())),
+            (
+                "path",
+                Values::Text(parts().map(|(_, part)| name(part.path)).collect()),
+            ),
             ("share", number(&|_, share, _| share)),
             ("rate_bps", number(&|_, _, rate_bps| rate_bps)),
         ];
-        Batch::of(columns.map(|(name, values)| (name.to_owned(), values)).into())
+        Batch::of(
+            columns
+                .map(|(name, values)| (name.to_owned(), values))
+                .into(),
+        )
     }
 }

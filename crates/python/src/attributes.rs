@@ -3,7 +3,8 @@
 /// Declares read-only attributes of a class: `NAME: TYPE = EXPRESSION;`.
 ///
 /// - `impl CLASS, VALUE { … }`: the expressions use the object by the name `VALUE`.
-/// - `impl CLASS, VALUE = SOURCE()? { … }`: they use the result of the method `SOURCE`, which may fail.
+/// - `impl CLASS, VALUE = SOURCE()? { … }`: they use the result of the method `SOURCE`, which may
+///   fail.
 macro_rules! attributes {
     (
         impl $class:ident, $value:ident {

@@ -1,14 +1,15 @@
 //! Tables over the Arrow PyCapsule interface.
 //!
-//! Only Arrow's arrays and C data interface are needed (`arrow-array`): `pyo3-arrow` would add compute
-//! kernels and NumPy to replace a dozen lines.
+//! Only Arrow's arrays and C data interface are needed (`arrow-array`): `pyo3-arrow` would add
+//! compute kernels and NumPy to replace a dozen lines.
 
 use std::sync::Arc;
 
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array,
+    Array, ArrayRef, BooleanArray, Float64Array, RecordBatch, RecordBatchIterator, StringArray,
+    UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Schema};
 use joulepath_report::{Field, Record};
@@ -29,18 +30,27 @@ impl Batch {
     /// Columns by name; unknown values are null.
     pub(crate) fn of(columns: Vec<(String, Values)>) -> Self {
         if columns.is_empty() {
-            return Batch { batch: RecordBatch::new_empty(Arc::new(Schema::empty())) };
+            return Batch {
+                batch: RecordBatch::new_empty(Arc::new(Schema::empty())),
+            };
         }
-        let columns = columns.into_iter().map(|(name, values)| (name, values.array(), true));
+        let columns = columns
+            .into_iter()
+            .map(|(name, values)| (name, values.array(), true));
         let batch = RecordBatch::try_from_iter_with_nullable(columns);
-        Batch { batch: batch.expect("all columns have one length") }
+        Batch {
+            batch: batch.expect("all columns have one length"),
+        }
     }
 
     /// One row per record. All records have the same names.
     pub(crate) fn of_records(records: &[Record]) -> Self {
         let names = records.first().map_or(&[][..], |first| &first.fields);
         let column = |(index, (name, _)): (usize, &(String, Field))| {
-            (name.clone(), Values::of(records.iter().map(|record| &record.fields[index].1)))
+            (
+                name.clone(),
+                Values::of(records.iter().map(|record| &record.fields[index].1)),
+            )
         };
         Self::of(names.iter().enumerate().map(column).collect())
     }
@@ -104,7 +114,12 @@ impl Batch {
             };
             Ok((field.name().clone(), kind, self.column(py, index)?))
         };
-        let columns = schema.fields().iter().enumerate().map(column).collect::<PyResult<Vec<_>>>()?;
+        let columns = schema
+            .fields()
+            .iter()
+            .enumerate()
+            .map(column)
+            .collect::<PyResult<Vec<_>>>()?;
         reduced(py, "Batch", columns)
     }
 
@@ -120,12 +135,19 @@ impl Batch {
             };
             Ok((name, values))
         };
-        Ok(Batch::of(state.into_iter().map(column).collect::<PyResult<_>>()?))
+        Ok(Batch::of(
+            state.into_iter().map(column).collect::<PyResult<_>>()?,
+        ))
     }
 
     #[getter]
     fn names(&self) -> Vec<String> {
-        self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
+        self.batch
+            .schema()
+            .fields()
+            .iter()
+            .map(|field| field.name().clone())
+            .collect()
     }
 
     fn __len__(&self) -> usize {
@@ -134,14 +156,20 @@ impl Batch {
 
     /// The values of a column; unknown values are None.
     fn column<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyList>> {
-        let column =
-            self.batch.columns().get(index).ok_or_else(|| PyIndexError::new_err("no such column"))?;
-        let values = (0..column.len()).map(|row| value(py, column, row)).collect::<PyResult<Vec<_>>>()?;
+        let column = self
+            .batch
+            .columns()
+            .get(index)
+            .ok_or_else(|| PyIndexError::new_err("no such column"))?;
+        let values = (0..column.len())
+            .map(|row| value(py, column, row))
+            .collect::<PyResult<Vec<_>>>()?;
         PyList::new(py, values)
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = FFI_ArrowSchema::try_from(&*self.batch.schema()).map_err(|error| arrow(&error))?;
+        let schema =
+            FFI_ArrowSchema::try_from(&*self.batch.schema()).map_err(|error| arrow(&error))?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
@@ -167,14 +195,22 @@ fn arrow(error: &ArrowError) -> PyErr {
 fn value(py: Python<'_>, column: &ArrayRef, row: usize) -> PyResult<Py<PyAny>> {
     let column = column.as_any();
     if let Some(numbers) = column.downcast_ref::<Float64Array>() {
-        return numbers.is_valid(row).then(|| numbers.value(row)).into_py_any(py);
+        return numbers
+            .is_valid(row)
+            .then(|| numbers.value(row))
+            .into_py_any(py);
     }
     if let Some(counts) = column.downcast_ref::<UInt64Array>() {
-        return counts.is_valid(row).then(|| counts.value(row)).into_py_any(py);
+        return counts
+            .is_valid(row)
+            .then(|| counts.value(row))
+            .into_py_any(py);
     }
     if let Some(flags) = column.downcast_ref::<BooleanArray>() {
         return flags.value(row).into_py_any(py);
     }
-    let texts = column.downcast_ref::<StringArray>().expect("columns are made of `Values`");
+    let texts = column
+        .downcast_ref::<StringArray>()
+        .expect("columns are made of `Values`");
     texts.value(row).into_py_any(py)
 }

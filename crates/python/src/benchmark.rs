@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use joulepath_report::benchmark::{self as report, Benchmark as Found, Kind, Metric, OfFamily, Row};
+use joulepath_report::benchmark::{
+    self as report, Benchmark as Found, Kind, Metric, OfFamily, Row,
+};
 use joulepath_report::{Field, Record};
 use joulepath_study::benchmark::{Plan, Request, benchmark as run};
 use joulepath_study::error::Result;
@@ -29,7 +31,10 @@ pub(crate) struct Benchmark {
     families, policies, warm, random, scenarios, first, scenario_seed, quick, oracle, search, seeds, runs,
     jobs, progress, command
 ))]
-#[expect(clippy::too_many_arguments, reason = "they are the arguments of one call in Python")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "they are the arguments of one call in Python"
+)]
 pub(crate) fn benchmark(
     py: Python<'_>,
     families: Vec<String>,
@@ -51,7 +56,10 @@ pub(crate) fn benchmark(
     let done = watched(py, progress, |watch, cancel| {
         let listed = |list: Option<&str>| list.map_or(Ok(vec![]), policies::parse);
         let plan = Plan::of(Request {
-            families: families.iter().map(|name| name.parse()).collect::<Result<_>>()?,
+            families: families
+                .iter()
+                .map(|name| name.parse())
+                .collect::<Result<_>>()?,
             set: random.map(str::parse).transpose()?,
             scenario_seed,
             first,
@@ -64,10 +72,23 @@ pub(crate) fn benchmark(
             seeds,
             jobs: self::jobs(jobs)?,
         })?;
-        let mut stored = runs.as_deref().map(|path| StoredRuns::open(path, COMMIT)).transpose()?;
-        run(&plan, None, &*open("packet")?, stored.as_mut(), &provenance(command), watch, cancel)
+        let mut stored = runs
+            .as_deref()
+            .map(|path| StoredRuns::open(path, COMMIT))
+            .transpose()?;
+        run(
+            &plan,
+            None,
+            &*open("packet")?,
+            stored.as_mut(),
+            &provenance(command),
+            watch,
+            cancel,
+        )
     })?;
-    let benchmark = Benchmark { benchmark: done.value };
+    let benchmark = Benchmark {
+        benchmark: done.value,
+    };
     match done.stopped {
         None => Ok(benchmark),
         Some(why) => Err(stopped(py, why, || Ok(Py::new(py, benchmark)?.into_any()))),
@@ -93,14 +114,25 @@ fn head(row: &Row) -> Vec<(String, Field)> {
 
 /// Ranked families: means over all of them.
 fn overall(row: &Row) -> Record {
-    let metrics = Kind::Ranked.metrics().iter().map(|&metric| number(metric.name(), row.mean(metric)));
-    let tier = ("tier".to_owned(), Field::Count(row.tier.map(|tier| tier as u64)));
-    Record { fields: head(row).into_iter().chain([tier]).chain(metrics).collect() }
+    let metrics = Kind::Ranked
+        .metrics()
+        .iter()
+        .map(|&metric| number(metric.name(), row.mean(metric)));
+    let tier = (
+        "tier".to_owned(),
+        Field::Count(row.tier.map(|tier| tier as u64)),
+    );
+    Record {
+        fields: head(row).into_iter().chain([tier]).chain(metrics).collect(),
+    }
 }
 
 /// Random families: one record per family and metric.
 fn by_family(row: &Row) -> impl Iterator<Item = Record> {
-    let all = row.families.iter().flat_map(|(family, of)| of.iter().map(move |found| (family, found)));
+    let all = row
+        .families
+        .iter()
+        .flat_map(|(family, of)| of.iter().map(move |found| (family, found)));
     all.filter_map(|(family, (&metric, found))| match found {
         OfFamily::Quantiles(found) => Some(of_metric(row, family, metric, found)),
         OfFamily::Mean { .. } => None,
@@ -121,7 +153,9 @@ fn of_metric(row: &Row, family: &str, metric: Metric, of: &report::Quantiles) ->
         number("worst", Some(of.worst)),
         text("worst_in", &of.worst_in),
     ];
-    Record { fields: head(row).into_iter().chain(numbers).collect() }
+    Record {
+        fields: head(row).into_iter().chain(numbers).collect(),
+    }
 }
 
 #[pymethods]
@@ -133,7 +167,9 @@ impl Benchmark {
     /// Unpickles.
     #[staticmethod]
     fn restore(state: &str) -> PyResult<Self> {
-        Ok(Benchmark { benchmark: unpacked(state)? })
+        Ok(Benchmark {
+            benchmark: unpacked(state)?,
+        })
     }
 
     /// Ranked families: one row per policy. Random families: one row per policy, family and metric.

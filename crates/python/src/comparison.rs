@@ -31,7 +31,10 @@ pub(crate) fn open(name: &str) -> Result<Box<dyn Engine>> {
 
 /// As [`open`], with a ledger of the runs that execute Python code.
 fn hosting(name: &str) -> Result<Hosting> {
-    Ok(Hosting::of(engine::open(engine_name(name)?, &EngineOptions::default())?))
+    Ok(Hosting::of(engine::open(
+        engine_name(name)?,
+        &EngineOptions::default(),
+    )?))
 }
 
 fn engine_name(name: &str) -> Result<EngineName> {
@@ -49,8 +52,10 @@ fn engine_name(name: &str) -> Result<EngineName> {
 
 /// Number of concurrent runs, if given.
 pub(crate) fn jobs(jobs: Option<usize>) -> Result<Option<NonZeroUsize>> {
-    let none = || Error::usage("jobs is 0").with_help("use at least 1, or leave it out for all cores");
-    jobs.map(|jobs| NonZeroUsize::new(jobs).ok_or_else(none)).transpose()
+    let none =
+        || Error::usage("jobs is 0").with_help("use at least 1, or leave it out for all cores");
+    jobs.map(|jobs| NonZeroUsize::new(jobs).ok_or_else(none))
+        .transpose()
 }
 
 /// Policies side by side.
@@ -75,7 +80,10 @@ struct Recorded {
 /// Runs `policies` on a scenario with seeds from `first_seed` on. `command` is the user's call.
 #[pyfunction]
 #[pyo3(signature = (scenario, policies, seeds, first_seed, engine, jobs, series, progress, command))]
-#[expect(clippy::too_many_arguments, reason = "they are the arguments of one call in Python")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "they are the arguments of one call in Python"
+)]
 pub(crate) fn compare(
     py: Python<'_>,
     scenario: &Scenario,
@@ -90,7 +98,10 @@ pub(crate) fn compare(
 ) -> PyResult<Comparison> {
     let (plan, ledger) = guarded(py, || {
         let request = Request {
-            variants: scenario.variant.clone().map_or(Variants::Plain, Variants::One),
+            variants: scenario
+                .variant
+                .clone()
+                .map_or(Variants::Plain, Variants::One),
             set: scenario.set.clone(),
             policies: policies.map(policies::parse).transpose()?,
             also: vec![],
@@ -101,7 +112,15 @@ pub(crate) fn compare(
         };
         let engine = hosting(engine)?;
         let ledger = engine.ledger();
-        Ok((Plan::of(&scenario.source, &request, Box::new(engine), &provenance(command))?, ledger))
+        Ok((
+            Plan::of(
+                &scenario.source,
+                &request,
+                Box::new(engine),
+                &provenance(command),
+            )?,
+            ledger,
+        ))
     })?;
     let done = watched(py, progress, |watch, cancel| {
         let mut series = vec![];
@@ -120,11 +139,18 @@ pub(crate) fn compare(
         series.sort_by_key(|run: &Recorded| (place(&run.policy), run.seed));
         let failure = |failed: FailedRun| (failed.policy, failed.seed, failed.error);
         let failures = compared.failures.into_iter().map(failure).collect();
-        Comparison { compared: compared.comparison, failures, series, ledger }
+        Comparison {
+            compared: compared.comparison,
+            failures,
+            series,
+            ledger,
+        }
     });
     match (done.stopped, comparison) {
         (None, Some(comparison)) => Ok(comparison),
-        (Some(why), Some(comparison)) => Err(stopped(py, why, || Ok(Py::new(py, comparison)?.into_any()))),
+        (Some(why), Some(comparison)) => {
+            Err(stopped(py, why, || Ok(Py::new(py, comparison)?.into_any())))
+        }
         (Some(why), None) => Err(stopped(py, why, || Ok(py.None()))),
         (None, None) => unreachable!("a plan of one case has one result unless it is cancelled"),
     }
@@ -139,7 +165,8 @@ fn recorded(run: &RunResult) -> Option<Recorded> {
     })
 }
 
-/// A pickled ledger entry: policy, seed, calls, time in Python and time of the run (s, ns), the exception.
+/// A pickled ledger entry: policy, seed, calls, time in Python and time of the run (s, ns), the
+/// exception.
 type Kept = (String, u64, u64, (u64, u32), (u64, u32), Option<Py<PyAny>>);
 
 attributes! {
@@ -161,28 +188,63 @@ impl Comparison {
         let runs: Vec<&Vec<RunResult>> = self.compared.rows.iter().map(|row| &row.runs).collect();
         let state = packed(py, &(&self.compared, runs, &self.failures, &self.series))?;
         let kept = |entry: &Entry| -> Kept {
-            let error = entry.error.as_ref().map(|error| error.clone_ref(py).into_value(py).into_any());
+            let error = entry
+                .error
+                .as_ref()
+                .map(|error| error.clone_ref(py).into_value(py).into_any());
             let [in_python, took] =
                 [entry.in_python, entry.took].map(|time| (time.as_secs(), time.subsec_nanos()));
-            (entry.policy.clone(), entry.seed, entry.calls, in_python, took, error)
+            (
+                entry.policy.clone(),
+                entry.seed,
+                entry.calls,
+                in_python,
+                took,
+                error,
+            )
         };
         let ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
-        reduced(py, "Comparison", (state, ledger.iter().map(kept).collect::<Vec<Kept>>()))
+        reduced(
+            py,
+            "Comparison",
+            (state, ledger.iter().map(kept).collect::<Vec<Kept>>()),
+        )
     }
 
     /// Unpickles.
     #[staticmethod]
     fn restore(py: Python<'_>, state: (String, Vec<Kept>)) -> PyResult<Self> {
-        type State = (Compared, Vec<Vec<RunResult>>, Vec<(String, u64, String)>, Vec<Recorded>);
+        type State = (
+            Compared,
+            Vec<Vec<RunResult>>,
+            Vec<(String, u64, String)>,
+            Vec<Recorded>,
+        );
         let (mut compared, runs, failures, series): State = unpacked(&state.0)?;
-        compared.rows.iter_mut().zip(runs).for_each(|(row, runs)| row.runs = runs);
+        compared
+            .rows
+            .iter_mut()
+            .zip(runs)
+            .for_each(|(row, runs)| row.runs = runs);
         let entry = |(policy, seed, calls, in_python, took, error): Kept| {
             let error = error.map(|error| PyErr::from_value(error.into_bound(py)));
             let [in_python, took] = [in_python, took].map(|(s, ns)| Duration::new(s, ns));
-            Entry { policy, seed, calls, in_python, took, error }
+            Entry {
+                policy,
+                seed,
+                calls,
+                in_python,
+                took,
+                error,
+            }
         };
         let ledger = Arc::new(Mutex::new(state.1.into_iter().map(entry).collect()));
-        Ok(Comparison { compared, failures, series, ledger })
+        Ok(Comparison {
+            compared,
+            failures,
+            series,
+            ledger,
+        })
     }
 
     /// One row per policy.
@@ -214,18 +276,38 @@ impl Comparison {
     fn causes(&self, py: Python<'_>) -> Vec<(String, u64, Py<PyAny>)> {
         let cause = |entry: &Entry| {
             let error = entry.error.as_ref()?.clone_ref(py);
-            Some((entry.policy.clone(), entry.seed, error.into_value(py).into_any()))
+            Some((
+                entry.policy.clone(),
+                entry.seed,
+                error.into_value(py).into_any(),
+            ))
         };
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(cause).collect()
+        self.ledger
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .filter_map(cause)
+            .collect()
     }
 
     /// Cost of Python code: policy, seed, calls, seconds in Python, seconds of the run.
     fn python_costs(&self) -> Vec<(String, u64, u64, f64, f64)> {
         let cost = |entry: &Entry| {
             let (in_python, took) = (entry.in_python.as_secs_f64(), entry.took.as_secs_f64());
-            (entry.policy.clone(), entry.seed, entry.calls, in_python, took)
+            (
+                entry.policy.clone(),
+                entry.seed,
+                entry.calls,
+                in_python,
+                took,
+            )
         };
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner).iter().map(cost).collect()
+        self.ledger
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .map(cost)
+            .collect()
     }
 
     /// The table as shown in a terminal.
@@ -248,7 +330,12 @@ impl Comparison {
 
     /// Every run with the engine's full result.
     fn runs_json(&self, py: Python<'_>) -> PyResult<String> {
-        let runs: Vec<&RunResult> = self.compared.rows.iter().flat_map(|row| &row.runs).collect();
+        let runs: Vec<&RunResult> = self
+            .compared
+            .rows
+            .iter()
+            .flat_map(|row| &row.runs)
+            .collect();
         written(py, serde_json::to_string(&runs).map_err(ReportError::from))
     }
 
@@ -274,10 +361,26 @@ fn of_series(all: &[Recorded]) -> Batch {
     let mut path = vec![];
     let mut seed = vec![];
     let mut numbers: [Vec<Option<f64>>; 7] = Default::default();
-    for Recorded { policy: name, seed: drawn, paths, series } in all {
-        let Series { time_s, goodput_bps, cwnd, rtt_s, queue, power_w, receive_buffer, .. } = series;
+    for Recorded {
+        policy: name,
+        seed: drawn,
+        paths,
+        series,
+    } in all
+    {
+        let Series {
+            time_s,
+            goodput_bps,
+            cwnd,
+            rtt_s,
+            queue,
+            power_w,
+            receive_buffer,
+            ..
+        } = series;
         for (r, of_path) in paths.iter().enumerate() {
-            let at = |all: &[Vec<f64>], i: usize| all.get(r).and_then(|values| values.get(i)).copied();
+            let at =
+                |all: &[Vec<f64>], i: usize| all.get(r).and_then(|values| values.get(i)).copied();
             for (i, &time_s) in time_s.iter().enumerate() {
                 policy.push(name.clone());
                 path.push(of_path.clone());
@@ -291,13 +394,25 @@ fn of_series(all: &[Recorded]) -> Batch {
                     at(power_w, i),
                     receive_buffer.get(i).copied(),
                 ];
-                numbers.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
+                numbers
+                    .iter_mut()
+                    .zip(row)
+                    .for_each(|(column, value)| column.push(value));
             }
         }
     }
-    let names = ["time_s", "goodput_bps", "cwnd_packets", "rtt_s", "queue_packets", "power_w"];
+    let names = [
+        "time_s",
+        "goodput_bps",
+        "cwnd_packets",
+        "rtt_s",
+        "queue_packets",
+        "power_w",
+    ];
     let names = names.into_iter().chain(["receive_buffer_segments"]);
-    let numbers = names.zip(numbers).map(|(name, values)| (name.to_owned(), Values::Number(values)));
+    let numbers = names
+        .zip(numbers)
+        .map(|(name, values)| (name.to_owned(), Values::Number(values)));
     let first = [
         ("policy".to_owned(), Values::Text(policy)),
         ("seed".to_owned(), Values::Count(seed)),

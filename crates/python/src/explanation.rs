@@ -12,7 +12,8 @@ use crate::raised::usage;
 use crate::watched::guarded;
 
 /// Example for the error message.
-const EXAMPLE: &str = "write for example [{\"cwnd\": 12, \"srtt_us\": 50000}], one dict per subflow";
+const EXAMPLE: &str =
+    "write for example [{\"cwnd\": 12, \"srtt_us\": 50000}], one dict per subflow";
 
 /// Explains a controller in a JSON state: one row per subflow, and the formula in words.
 #[pyfunction]
@@ -25,8 +26,10 @@ pub(crate) fn explain(
     let state: State = serde_json::from_str(state)
         .map_err(|error| usage(py, &format!("the state: {error}"), Some(EXAMPLE)))?;
     let known = policy::controller(controller).map_err(|error| refused(py, &error))?;
-    let params: Vec<(&str, &str)> =
-        params.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let params: Vec<(&str, &str)> = params
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
     let explained = guarded(py, || Ok(states::explain(known, &state, &params)))?;
     let explanation = explained.map_err(|error| match error {
         ExplainError::Param(error) => refused(py, &error.into()),
@@ -41,19 +44,40 @@ pub(crate) fn explain(
     })?;
     let number = |values: &[f64]| Values::Number(values.iter().copied().map(Some).collect());
     let count = |of: &dyn Fn(&states::SubflowState) -> u32| {
-        Values::Count(state.subflows.iter().map(|subflow| Some(u64::from(of(subflow)))).collect())
+        Values::Count(
+            state
+                .subflows
+                .iter()
+                .map(|subflow| Some(u64::from(of(subflow))))
+                .collect(),
+        )
     };
     let columns = [
-        ("subflow", Values::Count((0..state.subflows.len() as u64).map(Some).collect())),
+        (
+            "subflow",
+            Values::Count((0..state.subflows.len() as u64).map(Some).collect()),
+        ),
         ("cwnd_packets", count(&|subflow| subflow.cwnd)),
         ("srtt_us", count(&|subflow| subflow.srtt_us)),
         ("increase", number(&explanation.increase)),
         ("formula_increase", number(&explanation.formula.increase)),
         ("window_after_loss", number(&explanation.window_after_loss)),
-        ("formula_window_after_loss", number(&explanation.formula.window_after_loss)),
+        (
+            "formula_window_after_loss",
+            number(&explanation.formula.window_after_loss),
+        ),
     ];
-    let batch = Batch::of(columns.map(|(name, values)| (name.to_owned(), values)).into());
-    let title = format!("{} ({}), {}", known.display_name(), known.name(), known.paper());
+    let batch = Batch::of(
+        columns
+            .map(|(name, values)| (name.to_owned(), values))
+            .into(),
+    );
+    let title = format!(
+        "{} ({}), {}",
+        known.display_name(),
+        known.name(),
+        known.paper()
+    );
     Ok((batch, title, explanation.formula.text.to_owned()))
 }
 

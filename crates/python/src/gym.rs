@@ -8,8 +8,8 @@ use joulepath_report::{Field, Record, ReportError};
 use joulepath_study::benchmark::{Family, Set};
 use joulepath_study::error::{Error, Result};
 use joulepath_study::gym::{
-    CONNECTION_FEATURES, Environment, Fleet, PATH_FEATURES, Past, Reward, Spec, Start, Step, Summary, Task,
-    World, score,
+    CONNECTION_FEATURES, Environment, Fleet, PATH_FEATURES, Past, Reward, Spec, Start, Step,
+    Summary, Task, World, score,
 };
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -30,11 +30,15 @@ pub(crate) struct GymSpec {
 
 #[pymethods]
 impl GymSpec {
-    /// Episodes in a scenario, or in random scenarios of a family; quantities are texts with a unit.
+    /// Episodes in a scenario, or in random scenarios of a family; quantities are texts with a
+    /// unit.
     #[new]
     #[pyo3(signature = (scenario, family, range, draws, steers, action, policy, interval, price, deadline,
                         lateness, unfinished))]
-    #[expect(clippy::too_many_arguments, reason = "they are the arguments of one call in Python")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "they are the arguments of one call in Python"
+    )]
     fn new(
         py: Python<'_>,
         scenario: Option<&Scenario>,
@@ -52,17 +56,33 @@ impl GymSpec {
     ) -> PyResult<Self> {
         let spec = guarded(py, || {
             let world = match (scenario, family) {
-                (Some(scenario), None) => World::one(scenario.source.name(), scenario.loaded.clone()),
+                (Some(scenario), None) => {
+                    World::one(scenario.source.name(), scenario.loaded.clone())
+                }
                 (None, Some(family)) => {
                     World::family(family.parse::<Family>()?, range.parse::<Set>()?, draws)?
                 }
                 _ => return Err(Error::usage("give either a scenario or a family")),
             };
-            let reward = Reward { price, deadline: time("deadline", deadline)?, lateness, unfinished };
+            let reward = Reward {
+                price,
+                deadline: time("deadline", deadline)?,
+                lateness,
+                unfinished,
+            };
             let policy: Policy = policy.parse()?;
-            Spec::of(world, steers.parse()?, action.parse()?, policy, time("interval", interval)?, reward)
+            Spec::of(
+                world,
+                steers.parse()?,
+                action.parse()?,
+                policy,
+                time("interval", interval)?,
+                reward,
+            )
         })?;
-        Ok(GymSpec { spec: Arc::new(spec) })
+        Ok(GymSpec {
+            spec: Arc::new(spec),
+        })
     }
 
     /// Length of an action.
@@ -88,7 +108,8 @@ impl GymSpec {
 fn time(name: &str, text: Option<&str>) -> Result<Option<Nanos>> {
     let parse = |text: &str| {
         text.parse::<Nanos>().map_err(|error| {
-            Error::usage(format!("{name}: {error}")).with_help(format!("write for example {name}=\"12 s\""))
+            Error::usage(format!("{name}: {error}"))
+                .with_help(format!("write for example {name}=\"12 s\""))
         })
     };
     text.map(parse).transpose()
@@ -97,7 +118,10 @@ fn time(name: &str, text: Option<&str>) -> Result<Option<Nanos>> {
 /// The observation: name and meaning of each feature of a path, and of the connection.
 #[pyfunction]
 #[expect(clippy::type_complexity, reason = "two lists of pairs")]
-pub(crate) fn gym_features() -> (Vec<(&'static str, &'static str)>, Vec<(&'static str, &'static str)>) {
+pub(crate) fn gym_features() -> (
+    Vec<(&'static str, &'static str)>,
+    Vec<(&'static str, &'static str)>,
+) {
     (PATH_FEATURES.to_vec(), CONNECTION_FEATURES.to_vec())
 }
 
@@ -111,7 +135,9 @@ pub(crate) struct GymEnvironment {
 impl GymEnvironment {
     fn lock(&self) -> MutexGuard<'_, Environment> {
         // An environment whose step panicked has no episode.
-        self.environment.lock().unwrap_or_else(PoisonError::into_inner)
+        self.environment
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -125,8 +151,8 @@ impl GymEnvironment {
         }
     }
 
-    /// Starts an episode: by seed, the next one, or by `draw` and `run_seed`. Writes the observation into a
-    /// buffer of 32-bit numbers.
+    /// Starts an episode: by seed, the next one, or by `draw` and `run_seed`. Writes the
+    /// observation into a buffer of 32-bit numbers.
     #[pyo3(signature = (seed, draw, run_seed, seen))]
     fn reset(
         &self,
@@ -151,7 +177,11 @@ impl GymEnvironment {
     ) -> PyResult<(f64, bool, bool)> {
         let action = PyBuffer::<f32>::get(action)?.to_vec(py)?;
         let mut values = vec![0.0; self.seen_len];
-        let Step { reward, terminated, truncated } = guarded(py, || self.lock().step(&action, &mut values))?;
+        let Step {
+            reward,
+            terminated,
+            truncated,
+        } = guarded(py, || self.lock().step(&action, &mut values))?;
         PyBuffer::<f32>::get(seen)?.copy_from_slice(py, &values)?;
         Ok((reward, terminated, truncated))
     }
@@ -169,19 +199,28 @@ impl GymEnvironment {
 
     /// Summary of the present episode, if there is one.
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        self.lock().summary().map(|summary| dict(py, summary)).transpose()
+        self.lock()
+            .summary()
+            .map(|summary| dict(py, summary))
+            .transpose()
     }
 
     /// The engine's full result of the run, as JSON; this ends the episode.
     fn result(&self, py: Python<'_>) -> PyResult<String> {
         let result = guarded(py, || self.lock().result())?;
-        written(py, serde_json::to_string(&result).map_err(ReportError::from))
+        written(
+            py,
+            serde_json::to_string(&result).map_err(ReportError::from),
+        )
     }
 }
 
 fn start(seed: Option<u64>, draw: Option<u32>, run_seed: Option<u64>) -> Start {
     match (seed, draw, run_seed) {
-        (_, draw @ Some(_), run_seed) => Start::Exact { draw, seed: run_seed.unwrap_or(1) },
+        (_, draw @ Some(_), run_seed) => Start::Exact {
+            draw,
+            seed: run_seed.unwrap_or(1),
+        },
         (_, None, Some(seed)) => Start::Exact { draw: None, seed },
         (Some(seed), None, None) => Start::Seed(seed),
         (None, None, None) => Start::Next,
@@ -222,8 +261,12 @@ impl GymFleet {
     #[new]
     #[pyo3(signature = (spec, count, jobs))]
     fn new(py: Python<'_>, spec: &GymSpec, count: usize, jobs: Option<usize>) -> PyResult<Self> {
-        let fleet = guarded(py, || Fleet::new(Arc::clone(&spec.spec), count, self::jobs(jobs)?))?;
-        Ok(GymFleet { fleet: Mutex::new(fleet) })
+        let fleet = guarded(py, || {
+            Fleet::new(Arc::clone(&spec.spec), count, self::jobs(jobs)?)
+        })?;
+        Ok(GymFleet {
+            fleet: Mutex::new(fleet),
+        })
     }
 
     /// Starts the episodes of the environments in `which`, by seed if `seeds` has one.
@@ -234,7 +277,8 @@ impl GymFleet {
         seeds: Vec<Option<u64>>,
         seen: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let begins = |(&begins, &seed): (&bool, &Option<u64>)| begins.then(|| start(seed, None, None));
+        let begins =
+            |(&begins, &seed): (&bool, &Option<u64>)| begins.then(|| start(seed, None, None));
         let starts: Vec<Option<Start>> = which.iter().zip(&seeds).map(begins).collect();
         let outcome = guarded(py, || self.lock().reset(starts))?;
         let len = outcome.seen.len() / which.len().max(1);
@@ -258,8 +302,8 @@ impl GymFleet {
         guarded(py, || self.lock().restore(&pasts))
     }
 
-    /// Steps all environments: writes observations, rewards and ends; returns the finished episodes with
-    /// their indices.
+    /// Steps all environments: writes observations, rewards and ends; returns the finished episodes
+    /// with their indices.
     fn step<'py>(
         &self,
         py: Python<'py>,
@@ -279,7 +323,11 @@ impl GymFleet {
         };
         PyBuffer::<u8>::get(terminated)?.copy_from_slice(py, &flags(|step| step.terminated))?;
         PyBuffer::<u8>::get(truncated)?.copy_from_slice(py, &flags(|step| step.truncated))?;
-        outcome.ended.iter().map(|(i, summary)| Ok((*i, dict(py, summary)?))).collect()
+        outcome
+            .ended
+            .iter()
+            .map(|(i, summary)| Ok((*i, dict(py, summary)?)))
+            .collect()
     }
 }
 
@@ -289,7 +337,8 @@ pub(crate) fn split_policies(text: &str) -> Vec<&str> {
     split_list(text)
 }
 
-/// Plays episodes of policies: one row each, with the policy's name. `tasks` are policy, spec, draw and seed.
+/// Plays episodes of policies: one row each, with the policy's name. `tasks` are policy, spec, draw
+/// and seed.
 #[pyfunction]
 #[pyo3(signature = (tasks, jobs, progress))]
 pub(crate) fn gym_score(
@@ -300,9 +349,15 @@ pub(crate) fn gym_score(
 ) -> PyResult<Batch> {
     let wanted: Vec<Task> = tasks
         .iter()
-        .map(|(_, spec, draw, seed)| Task { spec: Arc::clone(&spec.get().spec), draw: *draw, seed: *seed })
+        .map(|(_, spec, draw, seed)| Task {
+            spec: Arc::clone(&spec.get().spec),
+            draw: *draw,
+            seed: *seed,
+        })
         .collect();
-    let done = watched(py, progress, |watch, cancel| score(&wanted, self::jobs(jobs)?, watch, cancel))?;
+    let done = watched(py, progress, |watch, cancel| {
+        score(&wanted, self::jobs(jobs)?, watch, cancel)
+    })?;
     let rows: Vec<Record> = tasks
         .iter()
         .zip(&done.value)
@@ -330,7 +385,10 @@ fn row(policy: &str, summary: &Summary) -> Record {
             number("bits", Some(summary.bits)),
             ("done".to_owned(), Field::Flag(summary.done)),
             number("bits_per_joule", summary.bits_per_joule()),
-            number("link_bound_bits_per_joule", summary.link_bound_bits_per_joule),
+            number(
+                "link_bound_bits_per_joule",
+                summary.link_bound_bits_per_joule,
+            ),
             number("link_bound_share", summary.link_bound_share()),
         ],
     }

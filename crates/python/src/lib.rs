@@ -16,8 +16,8 @@
 //! | `stored` | pickled results |
 //! | `provenance` | version, commit and command of results |
 //!
-//! It only converts: `joulepath_study` and lower crates compute, and users see the typed Python package
-//! `python/joulepath`.
+//! It only converts: `joulepath_study` and lower crates compute, and users see the typed Python
+//! package `python/joulepath`.
 
 mod advice;
 mod attributes;
@@ -41,8 +41,9 @@ use pyo3::prelude::*;
 
 /// The private module.
 ///
-/// It needs the interpreter's lock: views of `hosted` point to the engine's memory, and only the thread that
-/// holds the lock may use them. Free-threaded builds of Python enable their lock for such a module.
+/// It needs the interpreter's lock: views of `hosted` point to the engine's memory, and only the
+/// thread that holds the lock may use them. Free-threaded builds of Python enable their lock for
+/// such a module.
 #[pymodule(gil_used = true)]
 mod _joulepath {
     #[pymodule_export]

@@ -23,7 +23,10 @@ pub(crate) struct Map {
 /// Runs every point of a plane.
 #[pyfunction]
 #[pyo3(signature = (scenario, x, y, policies, metric, engine, spot_check, seeds, jobs, progress, command))]
-#[expect(clippy::too_many_arguments, reason = "they are the arguments of one call in Python")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "they are the arguments of one call in Python"
+)]
 pub(crate) fn map(
     py: Python<'_>,
     scenario: &Scenario,
@@ -41,8 +44,10 @@ pub(crate) fn map(
     // Loading hundreds of points also takes time.
     let done = watched(py, progress, |watch, cancel| {
         if !matches!(engine, "fluid" | "packet") {
-            return Err(Error::usage("a map has hundreds of points: they are simulated")
-                .with_help("use the engine `fluid`, or `packet` with few points"));
+            return Err(
+                Error::usage("a map has hundreds of points: they are simulated")
+                    .with_help("use the engine `fluid`, or `packet` with few points"),
+            );
         }
         let request = Request {
             axes: [parse_axis("x", x)?, parse_axis("y", y)?],
@@ -75,38 +80,89 @@ impl Map {
     /// Unpickles.
     #[staticmethod]
     fn restore(state: &str) -> PyResult<Self> {
-        Ok(Map { map: unpacked(state)? })
+        Ok(Map {
+            map: unpacked(state)?,
+        })
     }
 
     /// One row per policy and point: the columns of the command line's CSV.
     fn points(&self) -> Batch {
-        let Drawn { axes: [x, y], policies, values, winners, metric, .. } = &self.map;
+        let Drawn {
+            axes: [x, y],
+            policies,
+            values,
+            winners,
+            metric,
+            ..
+        } = &self.map;
         let count = self.map.points();
-        let rows = || (0..count).flat_map(|point| (0..policies.len()).map(move |policy| (point, policy)));
+        let rows =
+            || (0..count).flat_map(|point| (0..policies.len()).map(move |policy| (point, policy)));
         let number = |of: &dyn Fn(usize, usize) -> Option<f64>| {
             Values::Number(rows().map(|(point, policy)| of(point, policy)).collect())
         };
         let verdict = |point: usize| &winners.verdicts[point];
         let columns = [
-            ("x", number(&|point, _| Some(x.numbers[self.map.column_and_row(point).0]))),
-            ("y", number(&|point, _| Some(y.numbers[self.map.column_and_row(point).1]))),
-            ("policy", Values::Text(rows().map(|(_, policy)| policies[policy].policy.clone()).collect())),
+            (
+                "x",
+                number(&|point, _| Some(x.numbers[self.map.column_and_row(point).0])),
+            ),
+            (
+                "y",
+                number(&|point, _| Some(y.numbers[self.map.column_and_row(point).1])),
+            ),
+            (
+                "policy",
+                Values::Text(
+                    rows()
+                        .map(|(_, policy)| policies[policy].policy.clone())
+                        .collect(),
+                ),
+            ),
             (metric.name, number(&|point, policy| values[policy][point])),
-            ("best", Values::Flag(rows().map(|(point, p)| verdict(point).best == Some(p)).collect())),
-            ("tied", Values::Flag(rows().map(|(point, p)| verdict(point).ties.contains(&p)).collect())),
+            (
+                "best",
+                Values::Flag(
+                    rows()
+                        .map(|(point, p)| verdict(point).best == Some(p))
+                        .collect(),
+                ),
+            ),
+            (
+                "tied",
+                Values::Flag(
+                    rows()
+                        .map(|(point, p)| verdict(point).ties.contains(&p))
+                        .collect(),
+                ),
+            ),
         ];
-        Batch::of(columns.map(|(name, values)| (name.to_owned(), values)).into())
+        Batch::of(
+            columns
+                .map(|(name, values)| (name.to_owned(), values))
+                .into(),
+        )
     }
 
     /// Title, unit, values and whether the steps are ratios, for x and y.
     fn axes(&self) -> Vec<(String, String, Vec<f64>, bool)> {
-        let axis =
-            |axis: &report::Axis| (axis.keys.join(", "), axis.unit.clone(), axis.numbers.clone(), axis.log);
+        let axis = |axis: &report::Axis| {
+            (
+                axis.keys.join(", "),
+                axis.unit.clone(),
+                axis.numbers.clone(),
+                axis.log,
+            )
+        };
         self.map.axes.iter().map(axis).collect()
     }
 
     fn policies(&self) -> Vec<String> {
-        self.map.policies.iter().map(|policy| policy.policy.clone()).collect()
+        self.map
+            .policies
+            .iter()
+            .map(|policy| policy.policy.clone())
+            .collect()
     }
 
     #[getter]

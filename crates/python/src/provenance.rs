@@ -8,5 +8,9 @@ pub(crate) const COMMIT: &str = env!("JOULEPATH_COMMIT");
 
 /// Provenance of this module's results; `command` is the Python call.
 pub(crate) fn provenance(command: String) -> Provenance {
-    Provenance { version: VERSION.to_owned(), commit: COMMIT.to_owned(), command }
+    Provenance {
+        version: VERSION.to_owned(),
+        commit: COMMIT.to_owned(),
+        command,
+    }
 }

@@ -1,5 +1,5 @@
-//! Errors as Python exceptions. Their classes are in `joulepath/_errors.py`, with positions and fixes as
-//! fields.
+//! Errors as Python exceptions. Their classes are in `joulepath/_errors.py`, with positions and
+//! fixes as fields.
 
 use std::any::Any;
 
@@ -34,9 +34,8 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
         return scenario(py, errors).unwrap_or_else(|error| error);
     }
     let name = match (error, error.kind()) {
-        (Error::File { .. } | Error::Refused { .. } | Error::NoRun { .. }, _) | (_, Kind::Permission) => {
-            "FileError"
-        }
+        (Error::File { .. } | Error::Refused { .. } | Error::NoRun { .. }, _)
+        | (_, Kind::Permission) => "FileError",
         (_, Kind::Usage) => "UsageError",
         (_, Kind::Unsupported) => "UnsupportedError",
         (_, Kind::Failed) => "JoulepathError",
@@ -62,13 +61,17 @@ fn scenario(py: Python<'_>, errors: &ScenarioErrors) -> PyResult<PyErr> {
         .collect::<PyResult<_>>()?;
     let text = diagnose::problems(errors, WIDTH, false);
     let text = visible(&text, Colors::Shown);
-    Ok(PyErr::from_value(class(py, "ScenarioError")?.call1((text, problems))?))
+    Ok(PyErr::from_value(
+        class(py, "ScenarioError")?.call1((text, problems))?,
+    ))
 }
 
 /// The exception for a panic, which is a defect of Joulepath.
 pub(crate) fn defect(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("panic");
+    let text = text
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("panic");
     exception(
         py,
         "Defect",
@@ -78,7 +81,11 @@ pub(crate) fn defect(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
 }
 
 /// Attaches the partial result to a KeyboardInterrupt; other exceptions do not change.
-pub(crate) fn stopped(py: Python<'_>, why: PyErr, result: impl FnOnce() -> PyResult<Py<PyAny>>) -> PyErr {
+pub(crate) fn stopped(
+    py: Python<'_>,
+    why: PyErr,
+    result: impl FnOnce() -> PyResult<Py<PyAny>>,
+) -> PyErr {
     if !why.is_instance_of::<PyKeyboardInterrupt>(py) {
         return why;
     }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use joulepath_report::{
-    Field, Record, Reproduction as Reproduced, reproduction_html, reproduction_json, reproduction_table,
+    Field, Record, Reproduction as Reproduced, reproduction_html, reproduction_json,
+    reproduction_table,
 };
 use joulepath_study::reproduce::{Extent, Plan, Request, describe, reproduce as run};
 use joulepath_study::stored::StoredRuns;
@@ -35,11 +36,13 @@ pub(crate) fn experiments(py: Python<'_>, ids: Vec<String>) -> PyResult<Batch> {
             ("quick".to_owned(), Field::Flag(experiment.quick)),
         ],
     };
-    Ok(Batch::of_records(&found.iter().map(record).collect::<Vec<_>>()))
+    Ok(Batch::of_records(
+        &found.iter().map(record).collect::<Vec<_>>(),
+    ))
 }
 
-/// Runs experiments of the papers, without the second measurement in the kernel; stores finished runs in the
-/// file `runs` if given.
+/// Runs experiments of the papers, without the second measurement in the kernel; stores finished
+/// runs in the file `runs` if given.
 #[pyfunction]
 #[pyo3(signature = (ids, full, runs, jobs, progress, command))]
 pub(crate) fn reproduce(
@@ -53,7 +56,11 @@ pub(crate) fn reproduce(
 ) -> PyResult<Reproduction> {
     let done = watched(py, progress, |watch, cancel| {
         let extent = if full { Extent::Full } else { Extent::Quick };
-        let request = Request { ids, extent, jobs: self::jobs(jobs)? };
+        let request = Request {
+            ids,
+            extent,
+            jobs: self::jobs(jobs)?,
+        };
         let (plan, _) = Plan::of(&request, open("packet")?, None)?;
         let mut stored = match &runs {
             Some(path) => StoredRuns::open(path, COMMIT)?,
@@ -61,10 +68,14 @@ pub(crate) fn reproduce(
         };
         Ok(run(&plan, &mut stored, &provenance(command), watch, cancel))
     })?;
-    let reproduction = Reproduction { reproduction: done.value };
+    let reproduction = Reproduction {
+        reproduction: done.value,
+    };
     match done.stopped {
         None => Ok(reproduction),
-        Some(why) => Err(stopped(py, why, || Ok(Py::new(py, reproduction)?.into_any()))),
+        Some(why) => Err(stopped(py, why, || {
+            Ok(Py::new(py, reproduction)?.into_any())
+        })),
     }
 }
 
@@ -77,7 +88,9 @@ impl Reproduction {
     /// Unpickles.
     #[staticmethod]
     fn restore(state: &str) -> PyResult<Self> {
-        Ok(Reproduction { reproduction: unpacked(state)? })
+        Ok(Reproduction {
+            reproduction: unpacked(state)?,
+        })
     }
 
     /// One row per experiment.
@@ -92,9 +105,20 @@ impl Reproduction {
                 ("reason", experiment.reason.clone()),
                 ("cause", experiment.cause.clone()),
             ];
-            Record { fields: fields.map(|(name, text)| (name.to_owned(), Field::Text(text))).into() }
+            Record {
+                fields: fields
+                    .map(|(name, text)| (name.to_owned(), Field::Text(text)))
+                    .into(),
+            }
         };
-        Batch::of_records(&self.reproduction.experiments.iter().map(record).collect::<Vec<_>>())
+        Batch::of_records(
+            &self
+                .reproduction
+                .experiments
+                .iter()
+                .map(record)
+                .collect::<Vec<_>>(),
+        )
     }
 
     #[getter]

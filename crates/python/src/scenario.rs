@@ -26,9 +26,21 @@ pub(crate) struct Scenario {
 }
 
 impl Scenario {
-    fn of(py: Python<'_>, source: Arc<Source>, variant: Option<String>, set: Overrides) -> PyResult<Self> {
-        let loaded = guarded(py, || source.load(&source.overrides(variant.as_deref(), &set)?))?;
-        Ok(Scenario { source, variant, set, loaded })
+    fn of(
+        py: Python<'_>,
+        source: Arc<Source>,
+        variant: Option<String>,
+        set: Overrides,
+    ) -> PyResult<Self> {
+        let loaded = guarded(py, || {
+            source.load(&source.overrides(variant.as_deref(), &set)?)
+        })?;
+        Ok(Scenario {
+            source,
+            variant,
+            set,
+            loaded,
+        })
     }
 }
 
@@ -72,8 +84,9 @@ impl Scenario {
     /// Builds a scenario from its tables and values, as JSON.
     #[staticmethod]
     fn build(py: Python<'_>, json: &str, name: &str, folder: Option<PathBuf>) -> PyResult<Self> {
-        let text = toml_of(py, json)
-            .and_then(|value| toml::to_string(&value).map_err(|error| usage(py, &error.to_string(), None)))?;
+        let text = toml_of(py, json).and_then(|value| {
+            toml::to_string(&value).map_err(|error| usage(py, &error.to_string(), None))
+        })?;
         Self::text(py, &text, name, folder)
     }
 
@@ -126,13 +139,21 @@ impl Scenario {
 
 /// Converts a Python value, given as JSON, to TOML.
 pub(crate) fn toml_of(py: Python<'_>, json: &str) -> PyResult<toml::Value> {
-    let wrong = |error: String| usage(py, &format!("no value of a scenario: {error}"), Some(VALUES));
-    let value: serde_json::Value = serde_json::from_str(json).map_err(|error| wrong(error.to_string()))?;
+    let wrong = |error: String| {
+        usage(
+            py,
+            &format!("no value of a scenario: {error}"),
+            Some(VALUES),
+        )
+    };
+    let value: serde_json::Value =
+        serde_json::from_str(json).map_err(|error| wrong(error.to_string()))?;
     toml::Value::try_from(value).map_err(|error| wrong(error.to_string()))
 }
 
 /// Valid values in a scenario, for error messages.
-const VALUES: &str = "valid values are texts with a unit, numbers, True, False, and lists and dicts of these";
+const VALUES: &str =
+    "valid values are texts with a unit, numbers, True, False, and lists and dicts of these";
 
 #[pyfunction]
 pub(crate) fn shipped() -> Vec<&'static str> {
@@ -148,7 +169,10 @@ pub(crate) fn schema() -> String {
 /// The metrics of runs: name, title, unit without a prefix.
 #[pyfunction]
 pub(crate) fn metrics() -> Vec<(&'static str, &'static str, &'static str)> {
-    METRICS.iter().map(|metric| (metric.name, metric.title, metric.quantity.base_unit())).collect()
+    METRICS
+        .iter()
+        .map(|metric| (metric.name, metric.title, metric.quantity.base_unit()))
+        .collect()
 }
 
 /// The named policies.

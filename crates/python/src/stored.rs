@@ -29,7 +29,10 @@ pub(crate) fn packed(py: Python<'_>, value: &impl Serialize) -> PyResult<String>
 
 /// The inverse of [`packed`].
 pub(crate) fn unpacked<T: DeserializeOwned>(state: &str) -> PyResult<T> {
-    let other =
-        |error| PyValueError::new_err(format!("it was pickled by another version of Joulepath: {error}"));
+    let other = |error| {
+        PyValueError::new_err(format!(
+            "it was pickled by another version of Joulepath: {error}"
+        ))
+    };
     serde_json::from_str(state).map_err(other)
 }

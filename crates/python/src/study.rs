@@ -1,5 +1,5 @@
-//! Studies: many points of a scenario into a dataset, by this process or a cluster's workers, and the
-//! dataset's evaluation.
+//! Studies: many points of a scenario into a dataset, by this process or a cluster's workers, and
+//! the dataset's evaluation.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use joulepath_study::error::{Error, Result};
 use joulepath_study::event::{Event, unwatched};
 use joulepath_study::source::Source;
 use joulepath_study::sweep::{
-    Dataset as Read, Missing, Outcome, Ranges, Runner, Shard, Summary, Sweep, Writer, are_batches_under_way,
-    page, summary,
+    Dataset as Read, Missing, Outcome, Ranges, Runner, Shard, Summary, Sweep, Writer,
+    are_batches_under_way, page, summary,
 };
 use pyo3::prelude::*;
 
@@ -29,8 +29,8 @@ use crate::watched::{guarded, watched};
 const WAIT: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Total runs, runs already present, runs done by this call, failed runs of this call, and the first
-/// failure's reason.
+/// Total runs, runs already present, runs done by this call, failed runs of this call, and the
+/// first failure's reason.
 type Counts = (u64, u64, u64, u64, Option<String>);
 
 #[pyclass(frozen, module = "joulepath._joulepath")]
@@ -56,11 +56,13 @@ attributes! {
 impl Study {
     #[staticmethod]
     fn open(py: Python<'_>, file: PathBuf) -> PyResult<Self> {
-        Ok(Study { sweep: Arc::new(guarded(py, || Sweep::open(&file))?) })
+        Ok(Study {
+            sweep: Arc::new(guarded(py, || Sweep::open(&file))?),
+        })
     }
 
-    /// Builds a study on a scenario from its keys, as JSON. The scenario's variant and overrides come before
-    /// the study's.
+    /// Builds a study on a scenario from its keys, as JSON. The scenario's variant and overrides
+    /// come before the study's.
     #[staticmethod]
     fn build(py: Python<'_>, json: &str, name: &str, scenario: &Scenario) -> PyResult<Self> {
         let toml::Value::Table(mut study) = toml_of(py, json)? else {
@@ -85,7 +87,14 @@ impl Study {
         let text = toml::to_string(&study).map_err(|error| usage(py, &error.to_string(), None))?;
         let source = &scenario.source;
         let content = (!source.is_shipped()).then(|| source.content().to_owned());
-        Self::restore(py, name, &text, source.name(), content, source.folder().map(Path::to_path_buf))
+        Self::restore(
+            py,
+            name,
+            &text,
+            source.name(),
+            content,
+            source.folder().map(Path::to_path_buf),
+        )
     }
 
     /// Unpickles: the study's text, and the scenario's name and text (no text for a shipped one).
@@ -105,7 +114,9 @@ impl Study {
             };
             Sweep::with_source(name, text, source)
         })?;
-        Ok(Study { sweep: Arc::new(sweep) })
+        Ok(Study {
+            sweep: Arc::new(sweep),
+        })
     }
 
     /// The arguments of [`Study::restore`].
@@ -130,8 +141,12 @@ impl Study {
         let levels = self.sweep.levels(point);
         let axes = self.sweep.spec().axes.iter().zip(levels);
         Some(
-            axes.flat_map(|(axis, level)| axis.keys.iter().map(move |key| (key.clone(), level.text.clone())))
-                .collect(),
+            axes.flat_map(|(axis, level)| {
+                axis.keys
+                    .iter()
+                    .map(move |key| (key.clone(), level.text.clone()))
+            })
+            .collect(),
         )
     }
 
@@ -154,8 +169,8 @@ impl Study {
         ended(py, done.stopped, &folder, &done.value)
     }
 
-    /// Runs the missing runs of a batch in this thread, and writes one file with them: the work of a
-    /// cluster's worker.
+    /// Runs the missing runs of a batch in this thread, and writes one file with them: the work of
+    /// a cluster's worker.
     fn batch(
         &self,
         py: Python<'_>,
@@ -166,9 +181,17 @@ impl Study {
     ) -> PyResult<Counts> {
         let outcome = guarded(py, || {
             let shard = part(shard)?;
-            let runs = Ranges::parse(runs).ok_or_else(|| Error::usage(format!("`{runs}` are no runs")))?;
+            let runs =
+                Ranges::parse(runs).ok_or_else(|| Error::usage(format!("`{runs}` are no runs")))?;
             let runner = Runner::new(&self.sweep, NonZeroUsize::new(1), COMMIT);
-            runner.batch(&folder, shard, &runs, &provenance(command), &mut unwatched, &Cancel::new())
+            runner.batch(
+                &folder,
+                shard,
+                &runs,
+                &provenance(command),
+                &mut unwatched,
+                &Cancel::new(),
+            )
         })?;
         Ok(counts(&outcome))
     }
@@ -186,7 +209,13 @@ fn counts(outcome: &Outcome) -> Counts {
             first.scenario, first.policy, first.engine, first.seed, first.error
         )
     });
-    (outcome.runs, outcome.before, outcome.done, outcome.failed, why)
+    (
+        outcome.runs,
+        outcome.before,
+        outcome.done,
+        outcome.failed,
+        why,
+    )
 }
 
 /// The counts; after Ctrl-C an exception with the dataset.
@@ -200,7 +229,8 @@ fn ended(py: Python<'_>, why: Option<PyErr>, folder: &Path, outcome: &Outcome) -
     }
 }
 
-/// The missing runs of a part, handed out in batches; no other process can work on the part meanwhile.
+/// The missing runs of a part, handed out in batches; no other process can work on the part
+/// meanwhile.
 #[pyclass(frozen, module = "joulepath._joulepath")]
 pub(crate) struct Batches {
     sweep: Arc<Sweep>,
@@ -233,7 +263,10 @@ impl Batches {
             let shard = part(shard)?;
             let began = Instant::now();
             let mut told = false;
-            while are_batches_under_way(&folder, shard)? && began.elapsed() < WAIT && !cancel.is_set() {
+            while are_batches_under_way(&folder, shard)?
+                && began.elapsed() < WAIT
+                && !cancel.is_set()
+            {
                 if !told {
                     watch(Event::Note(
                         "Waiting for workers that still run batches of an earlier call.".to_owned(),
@@ -249,19 +282,30 @@ impl Batches {
             return Err(stopped(py, why, || Ok(py.None())));
         }
         let (shard, writer) = done.value;
-        Ok(Batches { sweep, shard, given: Mutex::new(Some(Given { writer, at: 0 })) })
+        Ok(Batches {
+            sweep,
+            shard,
+            given: Mutex::new(Some(Given { writer, at: 0 })),
+        })
     }
 
     /// Number of missing runs not handed out so far.
     fn missing(&self) -> u64 {
         let given = self.given();
-        let left = |given: &Given| Missing::of(&self.sweep, self.shard, given.at).count(given.writer.done());
+        let left = |given: &Given| {
+            Missing::of(&self.sweep, self.shard, given.at).count(given.writer.done())
+        };
         given.as_ref().map_or(0, left)
     }
 
     /// Runs the first missing runs here for this many seconds.
     #[pyo3(signature = (least_s, progress))]
-    fn probe(&self, py: Python<'_>, least_s: f64, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Counts> {
+    fn probe(
+        &self,
+        py: Python<'_>,
+        least_s: f64,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Counts> {
         let done = watched(py, progress, |watch, cancel| {
             let runner = Runner::new(&self.sweep, NonZeroUsize::new(1), COMMIT);
             let least = Duration::try_from_secs_f64(least_s).unwrap_or_default();
@@ -293,7 +337,9 @@ impl Batches {
 
 impl Batches {
     fn given(&self) -> std::sync::MutexGuard<'_, Option<Given>> {
-        self.given.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.given
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
@@ -322,18 +368,26 @@ attributes! {
 impl Dataset {
     #[staticmethod]
     fn open(py: Python<'_>, folder: PathBuf) -> PyResult<Self> {
-        Ok(Dataset { read: guarded(py, || Read::open(&folder))? })
+        Ok(Dataset {
+            read: guarded(py, || Read::open(&folder))?,
+        })
     }
 
     /// Text of the study, name of its scenario, and text of the scenario.
     fn texts(&self) -> (String, String, String) {
         let header = self.read.header();
-        (header.study.1.clone(), header.scenario.0.clone(), header.scenario.1.clone())
+        (
+            header.study.1.clone(),
+            header.scenario.0.clone(),
+            header.scenario.1.clone(),
+        )
     }
 
     /// The page of the command line's `study report`.
     fn html(&self, py: Python<'_>, command: String) -> PyResult<String> {
-        let done = watched(py, None, |_, cancel| page(&self.read, &provenance(command), cancel))?;
+        let done = watched(py, None, |_, cancel| {
+            page(&self.read, &provenance(command), cancel)
+        })?;
         match done.stopped {
             None => written(py, joulepath_report::study::html(&done.value)),
             Some(why) => Err(stopped(py, why, || Ok(py.None()))),
@@ -342,8 +396,15 @@ impl Dataset {
 
     /// Means with intervals over groups of runs.
     #[pyo3(signature = (by, of))]
-    fn summary(&self, py: Python<'_>, by: Option<Vec<String>>, of: Option<Vec<String>>) -> PyResult<Batch> {
-        let done = watched(py, None, |_, cancel| summary(&self.read, by.as_deref(), of.as_deref(), cancel))?;
+    fn summary(
+        &self,
+        py: Python<'_>,
+        by: Option<Vec<String>>,
+        of: Option<Vec<String>>,
+    ) -> PyResult<Batch> {
+        let done = watched(py, None, |_, cancel| {
+            summary(&self.read, by.as_deref(), of.as_deref(), cancel)
+        })?;
         match done.stopped {
             None => Ok(Batch::of_records(&Summary::records(&done.value))),
             Some(why) => Err(stopped(py, why, || Ok(py.None()))),

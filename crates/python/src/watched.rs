@@ -1,5 +1,5 @@
-//! Long work: it runs in a separate thread, the interpreter stays free, and the calling thread handles
-//! signals and reports progress.
+//! Long work: it runs in a separate thread, the interpreter stays free, and the calling thread
+//! handles signals and reports progress.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -41,9 +41,9 @@ pub(crate) fn guarded<T: Send>(
     }
 }
 
-/// Does `work` on another thread. `progress` is called with runs done, total runs, and a note or None. If a
-/// signal handler or `progress` raises an exception, the work is cancelled and its value returned with the
-/// exception.
+/// Does `work` on another thread. `progress` is called with runs done, total runs, and a note or
+/// None. If a signal handler or `progress` raises an exception, the work is cancelled and its value
+/// returned with the exception.
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -51,7 +51,11 @@ pub(crate) fn watched<T: Send>(
 ) -> PyResult<Watched<T>> {
     if is_running() {
         let help = "run it earlier, and store its numbers in the object";
-        return Err(usage(py, "a hook cannot run anything: its own run waits for it", Some(help)));
+        return Err(usage(
+            py,
+            "a hook cannot run anything: its own run waits for it",
+            Some(help),
+        ));
     }
     let cancel = Cancel::new();
     let (sender, mut receiver) = mpsc::channel();
@@ -59,11 +63,18 @@ pub(crate) fn watched<T: Send>(
         let token = cancel.clone();
         let worker = scope.spawn(move || {
             // The receiver outlives the thread.
-            let mut hear =
-                |event: Event<'_>| news(event).into_iter().for_each(|news| drop(sender.send(news)));
+            let mut hear = |event: Event<'_>| {
+                news(event)
+                    .into_iter()
+                    .for_each(|news| drop(sender.send(news)))
+            };
             work(&mut hear, &token)
         });
-        let mut told = Told { progress, done: 0, runs: 0 };
+        let mut told = Told {
+            progress,
+            done: 0,
+            runs: 0,
+        };
         let mut stopped: Option<PyErr> = None;
         loop {
             let waiting = &mut receiver;
@@ -93,14 +104,23 @@ pub(crate) fn watched<T: Send>(
 
 fn news(event: Event<'_>) -> Option<News> {
     let in_words = |failed: &FailedRun| {
-        let FailedRun { scenario, policy, engine, seed, error } = failed;
+        let FailedRun {
+            scenario,
+            policy,
+            engine,
+            seed,
+            error,
+        } = failed;
         format!("{scenario}, `{policy}`, {engine} engine, seed {seed}: {error}")
     };
     match event {
         Event::Begin { runs, .. } => Some(News::Begin(runs)),
         // Failed runs are part of the result.
         Event::Finished(_) | Event::Step | Event::Failed(_) => Some(News::Step),
-        Event::Again(failed) => Some(News::Note(format!("{}; it is tried again", in_words(failed)))),
+        Event::Again(failed) => Some(News::Note(format!(
+            "{}; it is tried again",
+            in_words(failed)
+        ))),
         Event::Note(note) => Some(News::Note(note)),
     }
 }
@@ -115,7 +135,9 @@ struct Told<'a, 'py> {
 impl Told<'_, '_> {
     /// Reports all news: each note, and the number of finished runs.
     fn tell(&mut self, all: Vec<News>) -> PyResult<()> {
-        let Some(progress) = self.progress else { return Ok(()) };
+        let Some(progress) = self.progress else {
+            return Ok(());
+        };
         let is_new = !all.is_empty();
         for news in all {
             match news {

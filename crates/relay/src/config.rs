@@ -103,7 +103,11 @@ impl ConnectConfig {
 
     fn check(&self) -> Result<(), Error> {
         check_limit(self.most_connections)?;
-        let doors = [("socks", self.socks), ("http", self.http), ("redir", self.redir)];
+        let doors = [
+            ("socks", self.socks),
+            ("http", self.http),
+            ("redir", self.redir),
+        ];
         if doors.iter().all(|(_, door)| door.is_none()) {
             return Err(Error::usage("none of `socks`, `http` and `redir` is set")
                 .help("for example: socks = \"127.0.0.1:1080\""));
@@ -117,19 +121,25 @@ impl ConnectConfig {
             }
         }
         if let Some(prefix) = self.allow.iter().find(|prefix| prefix.is_everything()) {
-            return Err(Error::usage(format!("`allow` has {prefix}, which lets everybody use this relay"))
-                .help("name the prefixes of your LAN"));
+            return Err(Error::usage(format!(
+                "`allow` has {prefix}, which lets everybody use this relay"
+            ))
+            .help("name the prefixes of your LAN"));
         }
         let good = |name: &String| {
             (1..16).contains(&name.len())
-                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:@".contains(&byte))
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"-_.:@".contains(&byte))
         };
         match self.lan.iter().find(|name| !good(name)) {
-            Some(name) => Err(Error::usage(format!("`lan`: `{name}` is no name of an interface"))),
-            None if self.redir.is_some() && self.lan.is_empty() => {
-                Err(Error::usage("`redir` needs `lan`, the router's interfaces to the LAN")
-                    .help("for example: lan = [\"br-lan\"]"))
-            }
+            Some(name) => Err(Error::usage(format!(
+                "`lan`: `{name}` is no name of an interface"
+            ))),
+            None if self.redir.is_some() && self.lan.is_empty() => Err(Error::usage(
+                "`redir` needs `lan`, the router's interfaces to the LAN",
+            )
+            .help("for example: lan = [\"br-lan\"]")),
             None => Ok(()),
         }
     }
@@ -138,7 +148,9 @@ impl ConnectConfig {
 fn check_limit(most: usize) -> Result<(), Error> {
     match most {
         1..=500_000 => Ok(()),
-        _ => Err(Error::usage(format!("most_connections = {most} is not in 1 to 500000"))),
+        _ => Err(Error::usage(format!(
+            "most_connections = {most} is not in 1 to 500000"
+        ))),
     }
 }
 
@@ -155,26 +167,39 @@ fn in_file(file: &Path, error: Error) -> Error {
 fn read<T: DeserializeOwned>(file: &Path) -> Result<T, Error> {
     let cannot = |error: io::Error| Error::io(format!("cannot read {}", file.display()), &error);
     let found = fs::metadata(file).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => {
-            cannot(error).help("`joulepath relay new --server HOST:PORT` writes the files of both ends")
-        }
+        io::ErrorKind::NotFound => cannot(error)
+            .help("`joulepath relay new --server HOST:PORT` writes the files of both ends"),
         _ => cannot(error),
     })?;
     if !found.is_file() {
         return Err(Error::usage(format!("{} is not a file", file.display())));
     }
     if found.mode() & 0o007 != 0 {
-        let what = format!("every user of this machine can use {}, which contains the key", file.display());
-        return Err(Error::new(Kind::Permission, what).help(format!("chmod 600 {}", file.display())));
+        let what = format!(
+            "every user of this machine can use {}, which contains the key",
+            file.display()
+        );
+        return Err(
+            Error::new(Kind::Permission, what).help(format!("chmod 600 {}", file.display()))
+        );
     }
     let mut text = Zeroizing::new(String::new());
     let opened = File::open(file).map_err(cannot)?;
-    opened.take(MOST_BYTES).read_to_string(&mut text).map_err(cannot)?;
+    opened
+        .take(MOST_BYTES)
+        .read_to_string(&mut text)
+        .map_err(cannot)?;
     toml::from_str(&text).map_err(|error| {
         // The message without the lines of the file, which may show the key.
-        let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
-        Error::usage(format!("{}, line {line}: {}", file.display(), error.message()))
-            .help("docs/relay.md lists the keys")
+        let line = error
+            .span()
+            .map_or(1, |span| text[..span.start].lines().count().max(1));
+        Error::usage(format!(
+            "{}, line {line}: {}",
+            file.display(),
+            error.message()
+        ))
+        .help("docs/relay.md lists the keys")
     })
 }
 
@@ -207,7 +232,9 @@ impl FromStr for Key {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("the key is not {KEY_BYTES} bytes in base64: `joulepath relay new` makes one");
+        let wrong = || {
+            format!("the key is not {KEY_BYTES} bytes in base64: `joulepath relay new` makes one")
+        };
         let bytes = Zeroizing::new(STANDARD.decode(text).map_err(|_| wrong())?);
         Ok(Key::new(bytes.as_slice().try_into().map_err(|_| wrong())?))
     }
@@ -240,7 +267,12 @@ impl FromStr for Method {
 
     fn from_str(word: &str) -> Result<Self, String> {
         let found = Method::ALL.into_iter().find(|method| method.word() == word);
-        found.ok_or_else(|| format!("`{word}` is no method: {}", Method::ALL.map(Method::word).join(", ")))
+        found.ok_or_else(|| {
+            format!(
+                "`{word}` is no method: {}",
+                Method::ALL.map(Method::word).join(", ")
+            )
+        })
     }
 }
 
@@ -265,7 +297,8 @@ mod tests {
     fn connect(text: &str) -> Result<ConnectConfig, String> {
         let key = Key::new([7; KEY_BYTES]).text();
         let text = format!("server = \"far.example:8443\"\nkey = \"{}\"\n{text}", *key);
-        let config: ConnectConfig = toml::from_str(&text).map_err(|error| error.message().to_owned())?;
+        let config: ConnectConfig =
+            toml::from_str(&text).map_err(|error| error.message().to_owned())?;
         config.check().map_err(|error| error.to_string())?;
         Ok(config)
     }
@@ -275,7 +308,10 @@ mod tests {
         connect("socks = \"127.0.0.1:1080\"").unwrap();
         connect("socks = \"[::1]:1080\"").unwrap();
         let error = connect("http = \"192.168.1.1:8080\"").unwrap_err();
-        assert!(error.contains("`http` is not a loopback address"), "{error}");
+        assert!(
+            error.contains("`http` is not a loopback address"),
+            "{error}"
+        );
         let error = connect("socks = \"0.0.0.0:1080\"\nallow = [\"0.0.0.0/0\"]").unwrap_err();
         assert!(error.contains("lets everybody use this relay"), "{error}");
         let config = connect("socks = \"192.168.1.1:1080\"\nallow = [\"192.168.1.0/24\"]").unwrap();
@@ -286,13 +322,32 @@ mod tests {
 
     #[test]
     fn a_configuration_without_a_door_or_with_a_wrong_name_is_refused() {
-        assert!(connect("").unwrap_err().contains("none of `socks`, `http` and `redir`"));
-        assert!(connect("redir = \"127.0.0.1:12345\"").unwrap_err().contains("`redir` needs `lan`"));
+        assert!(
+            connect("")
+                .unwrap_err()
+                .contains("none of `socks`, `http` and `redir`")
+        );
+        assert!(
+            connect("redir = \"127.0.0.1:12345\"")
+                .unwrap_err()
+                .contains("`redir` needs `lan`")
+        );
         let injected = "redir = \"127.0.0.1:1\"\nlan = ['lan\" accept; #']";
-        assert!(connect(injected).unwrap_err().contains("is no name of an interface"));
-        assert!(connect("sock = \"127.0.0.1:1080\"").unwrap_err().contains("unknown field `sock`"));
+        assert!(
+            connect(injected)
+                .unwrap_err()
+                .contains("is no name of an interface")
+        );
+        assert!(
+            connect("sock = \"127.0.0.1:1080\"")
+                .unwrap_err()
+                .contains("unknown field `sock`")
+        );
         let error = connect("socks = \"127.0.0.1:1080\"\nmethod = \"rc4\"").unwrap_err();
-        assert!(error.contains("2022-blake3-aes-256-gcm, 2022-blake3-chacha20-poly1305"), "{error}");
+        assert!(
+            error.contains("2022-blake3-aes-256-gcm, 2022-blake3-chacha20-poly1305"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -301,7 +356,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("serve.toml");
         let secret = "c2VjcmV0LXNlY3JldC1zZWNyZXQ=";
-        fs::write(&file, format!("listen = \"[::]:1\"\n\nkey = \"{secret}\"\n")).unwrap();
+        fs::write(
+            &file,
+            format!("listen = \"[::]:1\"\n\nkey = \"{secret}\"\n"),
+        )
+        .unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
         let error = ServeConfig::read(&file).unwrap_err();
         assert_eq!(error.kind, Kind::Permission);

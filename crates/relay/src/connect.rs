@@ -17,7 +17,9 @@ use crate::frame::{Opener, Sealer};
 use crate::greet::{self, Door, Wish};
 use crate::pump::{self, Broken};
 use crate::shared::{Buffers, Log, Say, accept_all, limit, now, random_salt};
-use crate::socket::{Speak, Stream, check_congestion, connect, has_mptcp, in_time, listen, resolve};
+use crate::socket::{
+    Speak, Stream, check_congestion, connect, has_mptcp, in_time, listen, resolve,
+};
 use crate::waiting::Place;
 
 /// How long the far end's addresses are used before its name is resolved again.
@@ -50,26 +52,52 @@ impl Connect {
         let log = Log::new(say);
         let room = limit(config.most_connections, &log)?;
         let mut doors = vec![];
-        for (door, address) in
-            [(Door::Socks, config.socks), (Door::Http, config.http), (Door::Redir, config.redir)]
-        {
+        for (door, address) in [
+            (Door::Socks, config.socks),
+            (Door::Http, config.http),
+            (Door::Redir, config.redir),
+        ] {
             let Some(address) = address else { continue };
             let listener = listen(address, Speak::Tcp, None).map_err(|error| {
-                let error = Error::io(format!("`{}`: cannot listen on {address}", door.key()), &error);
+                let error = Error::io(
+                    format!("`{}`: cannot listen on {address}", door.key()),
+                    &error,
+                );
                 match error.kind {
-                    Kind::Permission => error.help("ports under 1024 need root or CAP_NET_BIND_SERVICE"),
+                    Kind::Permission => {
+                        error.help("ports under 1024 need root or CAP_NET_BIND_SERVICE")
+                    }
                     _ => error.help("choose another address or port in the file"),
                 }
             })?;
             doors.push((door, listener));
         }
-        let how = if has_mptcp() { "MPTCP" } else { "TCP: this kernel refuses MPTCP sockets" };
+        let how = if has_mptcp() {
+            "MPTCP"
+        } else {
+            "TCP: this kernel refuses MPTCP sockets"
+        };
         for (door, listener) in &doors {
-            let address = listener.local_addr().map_err(|error| Error::io("cannot listen", &error))?;
-            log.say(&format!("{} on {address}, through {} ({how})", door.key(), config.server));
+            let address = listener
+                .local_addr()
+                .map_err(|error| Error::io("cannot listen", &error))?;
+            log.say(&format!(
+                "{} on {address}, through {} ({how})",
+                door.key(),
+                config.server
+            ));
         }
-        let shared = Shared { config, log, buffers: Buffers::default(), server: Mutex::default() };
-        Ok(Connect { doors, room, shared: Arc::new(shared) })
+        let shared = Shared {
+            config,
+            log,
+            buffers: Buffers::default(),
+            server: Mutex::default(),
+        };
+        Ok(Connect {
+            doors,
+            room,
+            shared: Arc::new(shared),
+        })
     }
 
     /// Where it listens, by key of the configuration.
@@ -103,8 +131,17 @@ impl Connect {
 /// Serves a connection.
 async fn one(shared: Arc<Shared>, door: Door, plain: Stream, peer: SocketAddr, mut place: Place) {
     let peer = canonical(peer).ip();
-    if !peer.is_loopback() && !shared.config.allow.iter().any(|prefix| prefix.contains(peer)) {
-        shared.log.trouble(&format!("{peer} may not use `{}`: `allow` does not cover it", door.key()));
+    if !peer.is_loopback()
+        && !shared
+            .config
+            .allow
+            .iter()
+            .any(|prefix| prefix.contains(peer))
+    {
+        shared.log.trouble(&format!(
+            "{peer} may not use `{}`: `allow` does not cover it",
+            door.key()
+        ));
         return;
     }
     let wish = match place.until(greet::read(door, &plain)).await {
@@ -112,11 +149,15 @@ async fn one(shared: Arc<Shared>, door: Door, plain: Stream, peer: SocketAddr, m
         // It got an answer.
         Some(Ok(None)) => return plain.end(),
         Some(Err(error)) if door == Door::Redir => {
-            return shared.log.trouble(&format!("connection from {peer} to `redir`: {error}"));
+            return shared
+                .log
+                .trouble(&format!("connection from {peer} to `redir`: {error}"));
         }
         Some(Err(_)) | None => return,
     };
-    let Some(permit) = place.admitted().await else { return };
+    let Some(permit) = place.admitted().await else {
+        return;
+    };
     let answered = AtomicBool::new(false);
     match ask(&shared, &wish).await {
         Ok((leg, sealer, opener)) => {
@@ -128,7 +169,9 @@ async fn one(shared: Arc<Shared>, door: Door, plain: Stream, peer: SocketAddr, m
         }
         Err(error) => {
             let server = &shared.config.server;
-            shared.log.trouble(&format!("cannot reach the far end {server}: {error}"));
+            shared
+                .log
+                .trouble(&format!("cannot reach the far end {server}: {error}"));
             // The program sees the answer, or a reset if there is none in its protocol.
             if greet::answer(door, &plain, false).await.is_ok() && door != Door::Redir {
                 plain.end();
@@ -142,7 +185,12 @@ async fn one(shared: Arc<Shared>, door: Door, plain: Stream, peer: SocketAddr, m
 async fn ask(shared: &Shared, wish: &Wish) -> io::Result<(Stream, Sealer, Opener)> {
     let config = &shared.config;
     let leg = in_time(async {
-        let leg = connect(server(shared).await?, Speak::Mptcp, config.congestion.as_deref()).await;
+        let leg = connect(
+            server(shared).await?,
+            Speak::Mptcp,
+            config.congestion.as_deref(),
+        )
+        .await;
         if leg.is_err() {
             *shared.server.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
@@ -150,9 +198,14 @@ async fn ask(shared: &Shared, wish: &Wish) -> io::Result<(Stream, Sealer, Opener
     })
     .await?;
     let (salt, padding) = random_salt()?;
-    let (bytes, sealer) = Sealer::request(config.method, &config.key, salt, &wish.to, padding, now());
+    let (bytes, sealer) =
+        Sealer::request(config.method, &config.key, salt, &wish.to, padding, now());
     leg.send(&bytes).await?;
-    Ok((leg, sealer, Opener::response(config.method, &config.key, salt)))
+    Ok((
+        leg,
+        sealer,
+        Opener::response(config.method, &config.key, salt),
+    ))
 }
 
 /// The far end's addresses.
@@ -175,7 +228,9 @@ async fn forward(
     opener: Opener,
     answered: &AtomicBool,
 ) -> Result<(), Broken> {
-    pump::send_sealed(&leg, &mut sealer, &first).await.map_err(Broken::Leg)?;
+    pump::send_sealed(&leg, &mut sealer, &first)
+        .await
+        .map_err(Broken::Leg)?;
     pump::both(plain, leg, sealer, opener, &shared.buffers, answered).await
 }
 

@@ -24,12 +24,15 @@ const NAME: u8 = 3;
 const IPV6: u8 = 4;
 
 impl Destination {
-    /// Reads a destination as SOCKS5 writes it. `Ok(None)` if bytes are missing; else also its length.
+    /// Reads a destination as SOCKS5 writes it. `Ok(None)` if bytes are missing; else also its
+    /// length.
     ///
     /// # Errors
     /// If it is none.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Option<(Self, usize)>, &'static str> {
-        let Some((&kind, rest)) = bytes.split_first() else { return Ok(None) };
+        let Some((&kind, rest)) = bytes.split_first() else {
+            return Ok(None);
+        };
         let (host, skip) = match kind {
             IPV4 => (4, 0),
             IPV6 => (16, 0),
@@ -46,7 +49,10 @@ impl Destination {
         let (host, port) = rest[skip..skip + host + 2].split_at(host);
         let port = u16::from_be_bytes([port[0], port[1]]);
         let found = match kind {
-            NAME => Self::named(str::from_utf8(host).map_err(|_| "a name that is not text")?, port)?,
+            NAME => Self::named(
+                str::from_utf8(host).map_err(|_| "a name that is not text")?,
+                port,
+            )?,
             _ => {
                 let ip = match <[u8; 4]>::try_from(host) {
                     Ok(v4) => IpAddr::from(v4),
@@ -72,7 +78,10 @@ impl Destination {
                 address.port()
             }
             Destination::Name(name, port) => {
-                into.extend_from_slice(&[NAME, u8::try_from(name.len()).expect("checked by `named`")]);
+                into.extend_from_slice(&[
+                    NAME,
+                    u8::try_from(name.len()).expect("checked by `named`"),
+                ]);
                 into.extend_from_slice(name.as_bytes());
                 *port
             }
@@ -97,8 +106,11 @@ impl FromStr for Destination {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("`{text}` is no host with port: for example far.example:8443 or [2001:db8::1]:8443");
+        let wrong = || {
+            format!(
+                "`{text}` is no host with port: for example far.example:8443 or [2001:db8::1]:8443"
+            )
+        };
         if let Ok(address) = text.parse() {
             return Ok(Destination::Address(address));
         }
@@ -122,8 +134,8 @@ pub(crate) fn may_reach(address: IpAddr, allowed: &[Prefix]) -> bool {
     is_public(address) || allowed.iter().any(|prefix| prefix.contains(address))
 }
 
-/// Prefixes of IPv4 that are not globally reachable (IANA's registry of special-purpose addresses), and
-/// multicast.
+/// Prefixes of IPv4 that are not globally reachable (IANA's registry of special-purpose addresses),
+/// and multicast.
 const SPECIAL_V4: [(Ipv4Addr, u32); 15] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
@@ -145,7 +157,9 @@ const SPECIAL_V4: [(Ipv4Addr, u32); 15] = [
 /// 64:ff9b::/96 (RFC 6052) and 2002::/16 (RFC 3056) lead to the IPv4 address that they contain.
 fn is_public(address: IpAddr) -> bool {
     let v4 = |address: Ipv4Addr| {
-        let covers = |&(own, bits): &(Ipv4Addr, u32)| (own.to_bits() ^ address.to_bits()) >> (32 - bits) == 0;
+        let covers = |&(own, bits): &(Ipv4Addr, u32)| {
+            (own.to_bits() ^ address.to_bits()) >> (32 - bits) == 0
+        };
         !SPECIAL_V4.iter().any(covers)
     };
     match address.to_canonical() {
@@ -211,9 +225,14 @@ mod tests {
         for text in refused {
             assert!(!may_reach(text.parse().unwrap(), &[]), "{text}");
         }
-        for text in
-            ["1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1", "64:ff9b::101:101", "2001:200::1"]
-        {
+        for text in [
+            "1.1.1.1",
+            "172.32.0.1",
+            "100.128.0.1",
+            "2606:4700::1",
+            "64:ff9b::101:101",
+            "2001:200::1",
+        ] {
             assert!(may_reach(text.parse().unwrap(), &[]), "{text}");
         }
     }
@@ -237,7 +256,10 @@ mod tests {
             }
             let length = bytes.len();
             bytes.extend_from_slice(b"more");
-            assert_eq!(Destination::decode(&bytes), Ok(Some((wanted.clone(), length))));
+            assert_eq!(
+                Destination::decode(&bytes),
+                Ok(Some((wanted.clone(), length)))
+            );
             assert_eq!(wanted.to_string(), text);
         }
     }

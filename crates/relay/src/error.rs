@@ -26,7 +26,11 @@ pub struct Error {
 
 impl Error {
     pub(crate) fn new(kind: Kind, what: impl Into<String>) -> Self {
-        Error { kind, what: what.into(), help: None }
+        Error {
+            kind,
+            what: what.into(),
+            help: None,
+        }
     }
 
     pub(crate) fn usage(what: impl Into<String>) -> Self {
@@ -37,9 +41,9 @@ impl Error {
     pub(crate) fn io(what: impl fmt::Display, error: &io::Error) -> Self {
         let kind = match error.kind() {
             io::ErrorKind::PermissionDenied => Kind::Permission,
-            io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists | io::ErrorKind::IsADirectory => {
-                Kind::Usage
-            }
+            io::ErrorKind::NotFound
+            | io::ErrorKind::AlreadyExists
+            | io::ErrorKind::IsADirectory => Kind::Usage,
             io::ErrorKind::Unsupported => Kind::Unsupported,
             _ => Kind::Failed,
         };

@@ -5,12 +5,14 @@
 //! response:  salt │ sealed(1, time, salt of the request, length) │ sealed(first bytes) │ chunk…
 //! chunk:     sealed(length) │ sealed(bytes)
 //! ```
-//! Each sealed piece is followed by its tag. Each direction has its own key, derived from the shared key and
-//! the direction's salt; the nonce counts the pieces.
+//! Each sealed piece is followed by its tag. Each direction has its own key, derived from the
+//! shared key and the direction's salt; the nonce counts the pieces.
 
 use std::ops::Range;
 
-use ring::aead::{AES_256_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, Tag, UnboundKey};
+use ring::aead::{
+    AES_256_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, Tag, UnboundKey,
+};
 use zeroize::Zeroizing;
 
 use crate::config::{Key, Method};
@@ -71,8 +73,12 @@ impl Cipher {
             Method::Aes256Gcm => &AES_256_GCM,
             Method::ChaCha20Poly1305 => &CHACHA20_POLY1305,
         };
-        let key = UnboundKey::new(algorithm, &*session).expect("both ciphers have keys of 32 bytes");
-        Cipher { key: LessSafeKey::new(key), count: 0 }
+        let key =
+            UnboundKey::new(algorithm, &*session).expect("both ciphers have keys of 32 bytes");
+        Cipher {
+            key: LessSafeKey::new(key),
+            count: 0,
+        }
     }
 
     fn nonce(&mut self) -> Nonce {
@@ -85,9 +91,17 @@ impl Cipher {
     /// Seals all but the last 16 bytes, which become the tag.
     fn seal(&mut self, piece: &mut [u8]) {
         let nonce = self.nonce();
-        let (text, tag) = piece.split_last_chunk_mut::<TAG>().expect("with room for the tag");
-        let sealed = self.key.seal_in_place_separate_tag(nonce, Aad::empty(), text);
-        tag.copy_from_slice(sealed.expect("a piece is shorter than the cipher's limit").as_ref());
+        let (text, tag) = piece
+            .split_last_chunk_mut::<TAG>()
+            .expect("with room for the tag");
+        let sealed = self
+            .key
+            .seal_in_place_separate_tag(nonce, Aad::empty(), text);
+        tag.copy_from_slice(
+            sealed
+                .expect("a piece is shorter than the cipher's limit")
+                .as_ref(),
+        );
     }
 
     /// Opens a piece; the text is before its last 16 bytes.
@@ -95,7 +109,9 @@ impl Cipher {
         let nonce = self.nonce();
         let (text, tag) = piece.split_last_chunk_mut::<TAG>().ok_or(Wrong::Key)?;
         let tag = Tag::from(*tag);
-        let opened = self.key.open_in_place_separate_tag(nonce, Aad::empty(), tag, text, 0..);
+        let opened = self
+            .key
+            .open_in_place_separate_tag(nonce, Aad::empty(), tag, text, 0..);
         opened.map(|text| &*text).map_err(|_| Wrong::Key)
     }
 }
@@ -108,7 +124,8 @@ pub(crate) struct Sealer {
 }
 
 impl Sealer {
-    /// The near end's: the bytes to send first, and the sealer of what follows. `padding` is random.
+    /// The near end's: the bytes to send first, and the sealer of what follows. `padding` is
+    /// random.
     pub(crate) fn request(
         method: Method,
         key: &Key,
@@ -123,7 +140,8 @@ impl Sealer {
         let padding = 1 + padding % MOST_PADDING;
         second.extend_from_slice(&padding.to_be_bytes());
         second.resize(second.len() + usize::from(padding), 0);
-        let length = u16::try_from(second.len()).expect("a destination and padding have 1,160 bytes at most");
+        let length = u16::try_from(second.len())
+            .expect("a destination and padding have 1,160 bytes at most");
         second.resize(second.len() + TAG, 0);
 
         let mut bytes = Vec::with_capacity(REQUEST + second.len());
@@ -135,23 +153,34 @@ impl Sealer {
         cipher.seal(&mut bytes[SALT..]);
         cipher.seal(&mut second);
         bytes.extend_from_slice(&second);
-        (bytes, Sealer { cipher, response: None })
+        (
+            bytes,
+            Sealer {
+                cipher,
+                response: None,
+            },
+        )
     }
 
     /// The far end's, for the answer to the request with the other salt.
     pub(crate) fn response(method: Method, key: &Key, salt: Salt, asked: Salt) -> Self {
-        Sealer { cipher: Cipher::new(method, key, &salt), response: Some((salt, asked)) }
+        Sealer {
+            cipher: Cipher::new(method, key, &salt),
+            response: Some((salt, asked)),
+        }
     }
 
-    /// Seals the `length` bytes at [`ROOM`]: 1 to [`MOST_CHUNK`], followed by [`TAG`] free bytes. Returns
-    /// where the bytes to send are.
+    /// Seals the `length` bytes at [`ROOM`]: 1 to [`MOST_CHUNK`], followed by [`TAG`] free bytes.
+    /// Returns where the bytes to send are.
     pub(crate) fn seal(
         &mut self,
         buffer: &mut [u8],
         length: usize,
         now: impl FnOnce() -> u64,
     ) -> Range<usize> {
-        let word = u16::try_from(length).expect("a chunk is no longer than MOST_CHUNK").to_be_bytes();
+        let word = u16::try_from(length)
+            .expect("a chunk is no longer than MOST_CHUNK")
+            .to_be_bytes();
         let from = match self.response.take() {
             Some((salt, asked)) => {
                 let (head, tail) = buffer[SALT..RESPONSE].split_at_mut(9);
@@ -203,7 +232,11 @@ pub(crate) struct Opener(Expected);
 impl Opener {
     /// The near end's, for the answer to its request with this salt.
     pub(crate) fn response(method: Method, key: &Key, asked: Salt) -> Self {
-        Opener(Expected::Response { method, key: key.clone(), asked })
+        Opener(Expected::Response {
+            method,
+            key: key.clone(),
+            asked,
+        })
     }
 
     /// True if no chunk has begun: the other end may close here.
@@ -215,7 +248,11 @@ impl Opener {
     ///
     /// # Errors
     /// If they are not the other end's; the opener then takes no more.
-    pub(crate) fn step(&mut self, bytes: &mut [u8], now: impl FnOnce() -> u64) -> Result<Step, Wrong> {
+    pub(crate) fn step(
+        &mut self,
+        bytes: &mut [u8],
+        now: impl FnOnce() -> u64,
+    ) -> Result<Step, Wrong> {
         let need = match &self.0 {
             Expected::Response { .. } => RESPONSE,
             Expected::Length(_) => LENGTH,
@@ -229,7 +266,9 @@ impl Opener {
         let text;
         (self.0, text) = match std::mem::replace(&mut self.0, Expected::Nothing) {
             Expected::Response { method, key, asked } => {
-                let (salt, piece) = piece.split_first_chunk_mut::<SALT>().expect("of RESPONSE bytes");
+                let (salt, piece) = piece
+                    .split_first_chunk_mut::<SALT>()
+                    .expect("of RESPONSE bytes");
                 let mut cipher = Cipher::new(method, &key, salt);
                 let head = cipher.open(piece)?;
                 check(head, SERVER, now())?;
@@ -285,19 +324,29 @@ impl Asked {
         bytes: &mut [u8; REQUEST],
         now: u64,
     ) -> Result<Self, Wrong> {
-        let (salt, piece) = bytes.split_first_chunk_mut::<SALT>().expect("of REQUEST bytes");
+        let (salt, piece) = bytes
+            .split_first_chunk_mut::<SALT>()
+            .expect("of REQUEST bytes");
         let mut cipher = Cipher::new(method, key, salt);
         let head = cipher.open(piece)?;
         check(head, CLIENT, now)?;
         let rest = usize::from(u16::from_be_bytes([head[9], head[10]])) + TAG;
-        Ok(Asked { cipher, salt: *salt, rest })
+        Ok(Asked {
+            cipher,
+            salt: *salt,
+            rest,
+        })
     }
 
-    /// Opens the second piece: the destination, the client's first bytes, and the opener of what follows.
+    /// Opens the second piece: the destination, the client's first bytes, and the opener of what
+    /// follows.
     ///
     /// # Errors
     /// If it is wrong.
-    pub(crate) fn finish(mut self, bytes: &mut [u8]) -> Result<(Destination, Vec<u8>, Opener), Wrong> {
+    pub(crate) fn finish(
+        mut self,
+        bytes: &mut [u8],
+    ) -> Result<(Destination, Vec<u8>, Opener), Wrong> {
         let text = self.cipher.open(bytes)?;
         let found = Destination::decode(text).map_err(Wrong::Message)?;
         let (to, used) = found.ok_or(Wrong::Message("a cut destination"))?;
@@ -305,7 +354,8 @@ impl Asked {
         let (padding, rest) = text[used..].split_first_chunk::<2>().ok_or(cut)?;
         let padding = usize::from(u16::from_be_bytes(*padding));
         let first = rest.get(padding..).ok_or(cut)?;
-        // Required of servers, so that the length of the first packet does not show the destination's.
+        // Required of servers, so that the length of the first packet does not show the
+        // destination's.
         if padding == 0 && first.is_empty() {
             return Err(Wrong::Message("neither padding nor payload"));
         }
@@ -325,10 +375,22 @@ mod tests {
     }
 
     fn ask(method: Method, now: u64) -> (Vec<u8>, Sealer) {
-        Sealer::request(method, &key(1), [9; SALT], &"example.org:443".parse().unwrap(), 17, now)
+        Sealer::request(
+            method,
+            &key(1),
+            [9; SALT],
+            &"example.org:443".parse().unwrap(),
+            17,
+            now,
+        )
     }
 
-    fn opened(method: Method, key: &Key, bytes: &mut [u8], now: u64) -> Result<(Destination, Opener), Wrong> {
+    fn opened(
+        method: Method,
+        key: &Key,
+        bytes: &mut [u8],
+        now: u64,
+    ) -> Result<(Destination, Opener), Wrong> {
         let (first, rest) = bytes.split_first_chunk_mut().unwrap();
         let asked = Asked::open(method, key, first, now)?;
         let length = asked.rest;
@@ -366,7 +428,10 @@ mod tests {
             assert_eq!(to.to_string(), "example.org:443");
             let long = vec![5; MOST_CHUNK];
             let sent = [chunk(&mut up, b"hello"), chunk(&mut up, &long)].concat();
-            assert_eq!(read(&mut opener, &sent).unwrap(), [b"hello".as_slice(), &long].concat());
+            assert_eq!(
+                read(&mut opener, &sent).unwrap(),
+                [b"hello".as_slice(), &long].concat()
+            );
             assert!(opener.is_between_chunks());
 
             let mut down = Sealer::response(method, &key(1), [8; SALT], [9; SALT]);
@@ -381,13 +446,22 @@ mod tests {
         let aes = Method::Aes256Gcm;
         let refused = |method, key: &Key, now| opened(method, key, &mut ask(aes, NOW).0, now).err();
         assert_eq!(refused(aes, &key(2), NOW), Some(Wrong::Key));
-        assert_eq!(refused(Method::ChaCha20Poly1305, &key(1), NOW), Some(Wrong::Key));
+        assert_eq!(
+            refused(Method::ChaCha20Poly1305, &key(1), NOW),
+            Some(Wrong::Key)
+        );
         assert_eq!(refused(aes, &key(1), NOW + 31), Some(Wrong::Clock(31)));
         assert_eq!(refused(aes, &key(1), NOW - 31), Some(Wrong::Clock(31)));
 
-        let sent = chunk(&mut Sealer::response(aes, &key(1), [8; SALT], [9; SALT]), b"x");
+        let sent = chunk(
+            &mut Sealer::response(aes, &key(1), [8; SALT], [9; SALT]),
+            b"x",
+        );
         let mut other = Opener::response(aes, &key(1), [7; SALT]);
-        assert_eq!(read(&mut other, &sent), Err(Wrong::Message("the answer to another request")));
+        assert_eq!(
+            read(&mut other, &sent),
+            Err(Wrong::Message("the answer to another request"))
+        );
         // A request that comes back is no response.
         let mut echo = Opener::response(aes, &key(1), [9; SALT]);
         assert!(read(&mut echo, &ask(aes, NOW).0).is_err());
@@ -399,7 +473,10 @@ mod tests {
         for place in 0..good.len() {
             let mut bad = good.clone();
             bad[place] ^= 1;
-            assert!(opened(Method::Aes256Gcm, &key(1), &mut bad, NOW).is_err(), "byte {place}");
+            assert!(
+                opened(Method::Aes256Gcm, &key(1), &mut bad, NOW).is_err(),
+                "byte {place}"
+            );
         }
         let (mut request, mut up) = ask(Method::Aes256Gcm, NOW);
         let (_, mut opener) = opened(Method::Aes256Gcm, &key(1), &mut request, NOW).unwrap();
@@ -415,16 +492,23 @@ mod tests {
         let (mut request, mut up) = ask(Method::Aes256Gcm, NOW);
         let (_, mut opener) = opened(Method::Aes256Gcm, &key(1), &mut request, NOW).unwrap();
         let (first, second) = (chunk(&mut up, b"1"), chunk(&mut up, b"2"));
-        assert_eq!(read(&mut opener, &[second, first].concat()), Err(Wrong::Key));
+        assert_eq!(
+            read(&mut opener, &[second, first].concat()),
+            Err(Wrong::Key)
+        );
     }
 
-    /// The bytes that an attacker without the key sends, and the texts that a defective other end with the
-    /// key seals.
+    /// The bytes that an attacker without the key sends, and the texts that a defective other end
+    /// with the key seals.
     #[test]
     fn no_bytes_of_the_other_end_cause_a_panic() {
         let aes = Method::Aes256Gcm;
         let (request, mut up) = ask(aes, NOW);
-        let text = [b"\x03\x0bexample.org\x01\xbb\x00\x02..first".as_slice(), &[9; 40]].concat();
+        let text = [
+            b"\x03\x0bexample.org\x01\xbb\x00\x02..first".as_slice(),
+            &[9; 40],
+        ]
+        .concat();
         let seeds = [[request, chunk(&mut up, b"hello")].concat(), text];
         joulepath_testbed::fuzz(seeds, |bytes| {
             let mut foreign = bytes.to_vec();
@@ -437,7 +521,12 @@ mod tests {
             let mut sealed = [bytes, &[0; TAG]].concat();
             let [mut there, here] = [(); 2].map(|()| Cipher::new(aes, &key(1), &[9; SALT]));
             there.seal(&mut sealed);
-            let _ = Asked { cipher: here, salt: [9; SALT], rest: sealed.len() }.finish(&mut sealed);
+            let _ = Asked {
+                cipher: here,
+                salt: [9; SALT],
+                rest: sealed.len(),
+            }
+            .finish(&mut sealed);
         });
     }
 }

@@ -1,4 +1,5 @@
-//! What a program asks of the near end: SOCKS5 (RFC 1928) or HTTP CONNECT (RFC 9110, section 9.3.6).
+//! What a program asks of the near end: SOCKS5 (RFC 1928) or HTTP CONNECT (RFC 9110, section
+//! 9.3.6).
 
 use std::io;
 
@@ -107,7 +108,12 @@ async fn ask(stream: &Stream, mut protocol: impl Protocol) -> io::Result<Option<
                 protocol = then;
                 stream.send(&reply).await?;
             }
-            Next::Done(used, to) => return Ok(Some(Wish { to, first: bytes.split_off(used) })),
+            Next::Done(used, to) => {
+                return Ok(Some(Wish {
+                    to,
+                    first: bytes.split_off(used),
+                }));
+            }
             Next::Refuse(reply) => {
                 stream.send(&reply).await?;
                 stream.finish()?;
@@ -162,7 +168,10 @@ impl Protocol for Http {
             return Next::More;
         };
         let refuse = |status: &str, text: &str| {
-            let head = format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}", text.len());
+            let head = format!(
+                "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}",
+                text.len()
+            );
             Next::Refuse(format!("{head}\r\n\r\n{text}").into_bytes())
         };
         let head = str::from_utf8(&bytes[..end]).unwrap_or_default();
@@ -185,7 +194,8 @@ impl Protocol for Http {
 mod tests {
     use super::*;
 
-    /// What the protocol makes of a program's whole input: the replies, the destination, and what is left.
+    /// What the protocol makes of a program's whole input: the replies, the destination, and what
+    /// is left.
     fn play(mut protocol: impl Protocol, mut input: &[u8]) -> (Vec<u8>, Option<(String, Vec<u8>)>) {
         let mut replies = vec![];
         loop {
@@ -196,7 +206,9 @@ mod tests {
                     input = &input[used..];
                     protocol = then;
                 }
-                Next::Done(used, to) => return (replies, Some((to.to_string(), input[used..].to_vec()))),
+                Next::Done(used, to) => {
+                    return (replies, Some((to.to_string(), input[used..].to_vec())));
+                }
                 Next::Refuse(reply) => {
                     replies.extend(reply);
                     return (replies, None);
@@ -211,10 +223,16 @@ mod tests {
         let name = [hello, b"\x05\x01\x00\x03\x0bexample.org\x01\xbbTLS"].concat();
         assert_eq!(
             play(Socks::Methods, &name),
-            (vec![5, 0], Some(("example.org:443".into(), b"TLS".to_vec())))
+            (
+                vec![5, 0],
+                Some(("example.org:443".into(), b"TLS".to_vec()))
+            )
         );
         let v4 = [hello, b"\x05\x01\x00\x01\xc0\x00\x02\x01\x00\x50"].concat();
-        assert_eq!(play(Socks::Methods, &v4).1, Some(("192.0.2.1:80".into(), vec![])));
+        assert_eq!(
+            play(Socks::Methods, &v4).1,
+            Some(("192.0.2.1:80".into(), vec![]))
+        );
     }
 
     #[test]
@@ -222,15 +240,24 @@ mod tests {
         assert_eq!(play(Socks::Methods, b"\x05\x01\x02").0, [5, 255]);
         assert_eq!(play(Socks::Methods, b"\x04\x01\x00\x50").0, [0_u8; 0]);
         let udp = b"\x05\x01\x00\x05\x03\x00\x01\x00\x00\x00\x00\x00\x00";
-        assert_eq!(play(Socks::Methods, udp).0, [vec![5, 0], socks_reply(7).to_vec()].concat());
+        assert_eq!(
+            play(Socks::Methods, udp).0,
+            [vec![5, 0], socks_reply(7).to_vec()].concat()
+        );
         let kind = b"\x05\x01\x00\x05\x01\x00\x09\x00\x00\x00\x00\x00\x00";
-        assert_eq!(play(Socks::Methods, kind).0, [vec![5, 0], socks_reply(8).to_vec()].concat());
+        assert_eq!(
+            play(Socks::Methods, kind).0,
+            [vec![5, 0], socks_reply(8).to_vec()].concat()
+        );
     }
 
     #[test]
     fn http_has_connect_only_and_names_the_other_door() {
         let good = b"CONNECT [2001:db8::1]:443 HTTP/1.1\r\nHost: x\r\n\r\nmore";
-        assert_eq!(play(Http, good).1, Some(("[2001:db8::1]:443".into(), b"more".to_vec())));
+        assert_eq!(
+            play(Http, good).1,
+            Some(("[2001:db8::1]:443".into(), b"more".to_vec()))
+        );
         for empty in ["\r\n", "\r\n\r\n\r\n"] {
             let late = [empty.as_bytes(), good].concat();
             assert_eq!(play(Http, &late), play(Http, good));
@@ -242,7 +269,10 @@ mod tests {
             String::from_utf8(reply).unwrap()
         };
         let get = status(b"GET http://example.org/ HTTP/1.1\r\n\r\n");
-        assert!(get.starts_with("HTTP/1.1 405 ") && get.contains("socks5h"), "{get}");
+        assert!(
+            get.starts_with("HTTP/1.1 405 ") && get.contains("socks5h"),
+            "{get}"
+        );
         assert!(status(b"CONNECT example.org HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 400 "));
         assert!(status(b"\x16\x03\r\n\r\n").starts_with("HTTP/1.1 400 "));
         assert_eq!(status(b"CONNECT a:1 HTTP/1.1\r\n"), "");

@@ -1,12 +1,13 @@
-//! A relay of one's own: programs and whole networks use MPTCP towards servers that do not speak it.
+//! A relay of one's own: programs and whole networks use MPTCP towards servers that do not speak
+//! it.
 //!
 //! ```text
 //! program ─ SOCKS5, HTTP CONNECT ─► connect ══ MPTCP, several paths ══► serve ── TCP ──► any server
 //! LAN ───── nftables redirect ────►         AES-256-GCM or ChaCha20
 //! ```
 //!
-//! The leg between the two ends speaks *Shadowsocks 2022* (SIP022), so `serve` also accepts other programs
-//! that do, and phones.
+//! The leg between the two ends speaks *Shadowsocks 2022* (SIP022), so `serve` also accepts other
+//! programs that do, and phones.
 //!
 //! | module | what |
 //! |---|---|

@@ -15,12 +15,15 @@ use crate::shared::random;
 /// Names of the two files.
 pub const NAMES: [&str; 2] = ["relay-serve.toml", "relay-connect.toml"];
 
-/// [`write()`] for a server on the command line, with the default method. Returns a sentence about the files.
+/// [`write()`] for a server on the command line, with the default method. Returns a sentence about
+/// the files.
 ///
 /// # Errors
 /// Also if the server is no host with port.
 pub fn write_for(folder: &Path, server: &str) -> Result<String, Error> {
-    let to = server.parse().map_err(|wrong: String| Error::usage(wrong))?;
+    let to = server
+        .parse()
+        .map_err(|wrong: String| Error::usage(wrong))?;
     let [serve, connect] = write(folder, &to, Method::default())?;
     Ok(format!(
         "wrote {}, for `joulepath relay serve` on {server}, and {}, for `joulepath relay connect` here; both \
@@ -30,7 +33,8 @@ pub fn write_for(folder: &Path, server: &str) -> Result<String, Error> {
     ))
 }
 
-/// Writes both files with a new key into a folder, readable by their owner alone. Returns their paths.
+/// Writes both files with a new key into a folder, readable by their owner alone. Returns their
+/// paths.
 ///
 /// # Errors
 /// If one exists, or cannot be written; then none is left.
@@ -85,7 +89,11 @@ http = \"127.0.0.1:8118\"
 }
 
 fn create(file: &Path, text: &str) -> Result<(), Error> {
-    let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
+    let opened = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(file);
     let cannot = |error| Error::io(format!("cannot write {}", file.display()), &error);
     let mut opened = opened.map_err(|error| {
         let help = match error.kind() {
@@ -97,10 +105,13 @@ fn create(file: &Path, text: &str) -> Result<(), Error> {
         };
         cannot(error).help(help)
     })?;
-    opened.write_all(text.as_bytes()).and_then(|()| opened.sync_all()).map_err(|error| {
-        let _ = fs::remove_file(file);
-        cannot(error)
-    })
+    opened
+        .write_all(text.as_bytes())
+        .and_then(|()| opened.sync_all())
+        .map_err(|error| {
+            let _ = fs::remove_file(file);
+            cannot(error)
+        })
 }
 
 #[cfg(test)]
@@ -119,16 +130,32 @@ mod tests {
         assert_eq!(fs::metadata(&connect).unwrap().mode() & 0o777, 0o600);
         // The name that the kernel knows: without the prefix, it would be Linux' own.
         for file in [&serve, &connect] {
-            assert!(fs::read_to_string(file).unwrap().contains("# congestion = \"jp_joule\"\n"));
+            assert!(
+                fs::read_to_string(file)
+                    .unwrap()
+                    .contains("# congestion = \"jp_joule\"\n")
+            );
         }
-        let (serve, connect) = (ServeConfig::read(&serve).unwrap(), ConnectConfig::read(&connect).unwrap());
+        let (serve, connect) = (
+            ServeConfig::read(&serve).unwrap(),
+            ConnectConfig::read(&connect).unwrap(),
+        );
         assert_eq!(serve.key.bytes(), connect.key.bytes());
-        assert_eq!((serve.method, connect.method), (Method::ChaCha20Poly1305, Method::ChaCha20Poly1305));
-        assert_eq!((serve.listen.port(), connect.server), (8443, server.clone()));
+        assert_eq!(
+            (serve.method, connect.method),
+            (Method::ChaCha20Poly1305, Method::ChaCha20Poly1305)
+        );
+        assert_eq!(
+            (serve.listen.port(), connect.server),
+            (8443, server.clone())
+        );
 
         let other = tempfile::tempdir().unwrap();
         let [second, _] = write(other.path(), &server, Method::Aes256Gcm).unwrap();
-        assert_ne!(ServeConfig::read(&second).unwrap().key.bytes(), serve.key.bytes());
+        assert_ne!(
+            ServeConfig::read(&second).unwrap().key.bytes(),
+            serve.key.bytes()
+        );
     }
 
     #[test]
@@ -136,7 +163,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let kept = folder.path().join(NAMES[1]);
         fs::write(&kept, "mine").unwrap();
-        let error = write(folder.path(), &"far.example:1".parse().unwrap(), Method::default()).unwrap_err();
+        let error = write(
+            folder.path(),
+            &"far.example:1".parse().unwrap(),
+            Method::default(),
+        )
+        .unwrap_err();
         assert!(error.to_string().contains(NAMES[1]), "{error}");
         assert_eq!(fs::read_to_string(&kept).unwrap(), "mine");
         assert!(!folder.path().join(NAMES[0]).exists());

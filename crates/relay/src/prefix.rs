@@ -53,7 +53,8 @@ mod tests {
         assert!("10.0.0.0/-1".parse::<Prefix>().is_err());
         let one: Prefix = "2001:db8::1".parse().unwrap();
         assert!(
-            one.contains("2001:db8::1".parse().unwrap()) && !one.contains("2001:db8::2".parse().unwrap())
+            one.contains("2001:db8::1".parse().unwrap())
+                && !one.contains("2001:db8::2".parse().unwrap())
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Copies both directions of a connection between a plain stream and the leg.
 //!
-//! - **Back-pressure**: nothing is read while what was read cannot be written: a slow reader slows its
-//!   sender.
+//! - **Back-pressure**: nothing is read while what was read cannot be written: a slow reader slows
+//!   its sender.
 //! - **Half-close**: the end of one direction ends that direction on the other side.
 //! - **Reset**: an error on one side resets the other.
 //! - **Memory**: a direction has a buffer only while it holds bytes.
@@ -32,8 +32,8 @@ pub(crate) enum Broken {
 /// Copies until both directions have ended.
 ///
 /// # Errors
-/// If one breaks; then both streams are reset. `answered` says whether the other end of the leg has sent
-/// anything.
+/// If one breaks; then both streams are reset. `answered` says whether the other end of the leg has
+/// sent anything.
 pub(crate) async fn both(
     plain: Stream,
     leg: Stream,
@@ -42,8 +42,14 @@ pub(crate) async fn both(
     buffers: &Buffers,
     answered: &AtomicBool,
 ) -> Result<(), Broken> {
-    let sides = Sides { plain: &plain, leg: &leg };
-    tokio::try_join!(seal(sides, &mut sealer, buffers), open(sides, &mut opener, buffers, answered),)?;
+    let sides = Sides {
+        plain: &plain,
+        leg: &leg,
+    };
+    tokio::try_join!(
+        seal(sides, &mut sealer, buffers),
+        open(sides, &mut opener, buffers, answered),
+    )?;
     plain.end();
     leg.end();
     Ok(())
@@ -57,8 +63,8 @@ struct Sides<'a> {
 }
 
 impl Sides<'_> {
-    /// The future's result, or the error of the first stream that breaks meanwhile. `broken` says whose error
-    /// the future's is.
+    /// The future's result, or the error of the first stream that breaks meanwhile. `broken` says
+    /// whose error the future's is.
     async fn unless_broken<T>(
         self,
         future: impl Future<Output = io::Result<T>>,
@@ -80,7 +86,10 @@ async fn seal(sides: Sides<'_>, sealer: &mut Sealer, buffers: &Buffers) -> Resul
         consume_budget().await;
         sides.unless_broken(plain.receive(), Broken::Plain).await?;
         let mut buffer = buffers.take();
-        match plain.try_read(&mut buffer[ROOM..ROOM + CHUNK]).map_err(Broken::Plain)? {
+        match plain
+            .try_read(&mut buffer[ROOM..ROOM + CHUNK])
+            .map_err(Broken::Plain)?
+        {
             Some(0) => {
                 buffers.give(buffer);
                 leg.finish().map_err(Broken::Leg)?;
@@ -88,7 +97,9 @@ async fn seal(sides: Sides<'_>, sealer: &mut Sealer, buffers: &Buffers) -> Resul
             }
             Some(length) => {
                 let range = sealer.seal(&mut buffer[..ROOM + length + TAG], length, now);
-                sides.unless_broken(leg.send(&buffer[range]), Broken::Leg).await?;
+                sides
+                    .unless_broken(leg.send(&buffer[range]), Broken::Leg)
+                    .await?;
             }
             None => {}
         }
@@ -127,7 +138,9 @@ async fn open(
                 Step::Opened(used, text) => {
                     answered.store(true, Ordering::Relaxed);
                     let text = start + text.start..start + text.end;
-                    sides.unless_broken(plain.send(&buffer[text]), Broken::Plain).await?;
+                    sides
+                        .unless_broken(plain.send(&buffer[text]), Broken::Plain)
+                        .await?;
                     start += used;
                 }
             }

@@ -4,8 +4,8 @@ use std::collections::{HashSet, VecDeque};
 
 use crate::frame::{MOST_SKEW, Salt};
 
-/// Salts of requests of the last minute. Only requests with the right key and time get here, so strangers
-/// cannot fill it.
+/// Salts of requests of the last minute. Only requests with the right key and time get here, so
+/// strangers cannot fill it.
 #[derive(Default)]
 pub(crate) struct Seen {
     salts: HashSet<Salt>,
@@ -13,7 +13,8 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Adds a salt, at `now` in seconds of a clock that never steps back. False if it has been seen.
+    /// Adds a salt, at `now` in seconds of a clock that never steps back. False if it has been
+    /// seen.
     pub(crate) fn is_new(&mut self, salt: Salt, now: u64) -> bool {
         // A request is valid for MOST_SKEW seconds before and after its time.
         while let Some(&(then, old)) = self.order.front() {

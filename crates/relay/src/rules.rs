@@ -1,6 +1,7 @@
 //! The nftables rules that send a LAN's TCP connections to `redir`.
 //!
-//! They are in one table of their own: adding it is one transaction, and deleting it undoes everything.
+//! They are in one table of their own: adding it is one transaction, and deleting it undoes
+//! everything.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -29,7 +30,11 @@ pub fn text(config: &ConnectConfig) -> Result<String, Error> {
         return Err(Error::usage("the file has no `redir`, so there are no rules")
             .help("for example: redir = \"[::]:12345\", lan = [\"br-lan\"], allow = [\"192.168.1.0/24\"]"));
     };
-    let quoted: Vec<String> = config.lan.iter().map(|name| format!("\"{name}\"")).collect();
+    let quoted: Vec<String> = config
+        .lan
+        .iter()
+        .map(|name| format!("\"{name}\""))
+        .collect();
     let allowed = |v4: bool| -> Vec<String> {
         let family = config.allow.iter().filter(|prefix| prefix.is_ipv4() == v4);
         family.map(ToString::to_string).collect()
@@ -87,8 +92,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Rules that are set, until [`Set::undo`] or the end of its life.
 pub struct Set {
-    /// The `nft` that owns the table. It ends when this process does, however that ends, and the kernel
-    /// deletes the table with its owner.
+    /// The `nft` that owns the table. It ends when this process does, however that ends, and the
+    /// kernel deletes the table with its owner.
     owner: Option<Child>,
     undone: bool,
 }
@@ -102,16 +107,24 @@ impl Set {
         // `create` fails if the table exists, in the same transaction.
         let rules = format!("create table inet {TABLE}\n{}", text(config)?);
         if nft(&["list", "table", "inet", TABLE], "").is_ok() {
-            return Err(Error::new(Kind::Failed, format!("nftables has a table {TABLE} already"))
-                .help("another relay runs, or a killed one left it: --undo-rules deletes it"));
+            return Err(Error::new(
+                Kind::Failed,
+                format!("nftables has a table {TABLE} already"),
+            )
+            .help("another relay runs, or a killed one left it: --undo-rules deletes it"));
         }
         // Linux 5.12 has tables with an owner.
         let owned = text(config)?.replacen(" {\n", " {\nflags owner\n", 1);
-        let owner = nft(&["-c", "-f", "-"], &owned).ok().and_then(|()| own(&in_one_line(&owned)));
+        let owner = nft(&["-c", "-f", "-"], &owned)
+            .ok()
+            .and_then(|()| own(&in_one_line(&owned)));
         if owner.is_none() {
             nft(&["-f", "-"], &rules)?;
         }
-        Ok(Set { owner, undone: false })
+        Ok(Set {
+            owner,
+            undone: false,
+        })
     }
 
     /// Deletes the rules.
@@ -127,7 +140,10 @@ impl Set {
         match self.owner.take() {
             Some(mut owner) => {
                 drop(owner.stdin.take());
-                owner.wait().map(drop).map_err(|error| Error::io("cannot wait for `nft`", &error))
+                owner
+                    .wait()
+                    .map(drop)
+                    .map_err(|error| Error::io("cannot wait for `nft`", &error))
             }
             None => undo().map(drop),
         }
@@ -150,10 +166,11 @@ pub fn undo() -> Result<bool, Error> {
     match nft(&["delete", "table", "inet", TABLE], "") {
         Ok(()) => Ok(true),
         Err(error) if error.to_string().contains("No such file or directory") => Ok(false),
-        Err(_) if nft(&["list", "table", "inet", TABLE], "").is_ok() => {
-            Err(Error::new(Kind::Failed, "the rules belong to a relay that runs")
-                .help("stop it: the kernel deletes them with their owner"))
-        }
+        Err(_) if nft(&["list", "table", "inet", TABLE], "").is_ok() => Err(Error::new(
+            Kind::Failed,
+            "the rules belong to a relay that runs",
+        )
+        .help("stop it: the kernel deletes them with their owner")),
         Err(error) => Err(error),
     }
 }
@@ -163,16 +180,28 @@ pub fn undo() -> Result<bool, Error> {
 /// # Errors
 /// As `undo`.
 pub fn undo_and_say() -> Result<&'static str, Error> {
-    Ok(if undo()? { "deleted the rules" } else { "there are no rules" })
+    Ok(if undo()? {
+        "deleted the rules"
+    } else {
+        "there are no rules"
+    })
 }
 
-/// Sets the rules by an `nft` that keeps the table as long as its stdin is open. `None` if that fails.
+/// Sets the rules by an `nft` that keeps the table as long as its stdin is open. `None` if that
+/// fails.
 fn own(rules: &str) -> Option<Child> {
     let mut command = Command::new("nft");
-    command.arg("-i").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .arg("-i")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     // Ctrl-C is for the relay, which takes the rules back at its end.
     let mut child = command.process_group(0).spawn().ok()?;
-    let is_written = child.stdin.as_mut().is_some_and(|stdin| stdin.write_all(rules.as_bytes()).is_ok());
+    let is_written = child
+        .stdin
+        .as_mut()
+        .is_some_and(|stdin| stdin.write_all(rules.as_bytes()).is_ok());
     let began = Instant::now();
     while is_written && began.elapsed() < PATIENCE && matches!(child.try_wait(), Ok(None)) {
         if nft(&["list", "table", "inet", TABLE], "").is_ok() {
@@ -188,9 +217,17 @@ fn own(rules: &str) -> Option<Child> {
 /// The rules as one line, which is a command of `nft -i`.
 fn in_one_line(rules: &str) -> String {
     let mut line = String::new();
-    for part in rules.lines().map(str::trim).filter(|part| !part.is_empty() && !part.starts_with('#')) {
+    for part in rules
+        .lines()
+        .map(str::trim)
+        .filter(|part| !part.is_empty() && !part.starts_with('#'))
+    {
         line += part;
-        line += if part.ends_with(['{', ';']) { " " } else { "; " };
+        line += if part.ends_with(['{', ';']) {
+            " "
+        } else {
+            "; "
+        };
     }
     line + "\n"
 }
@@ -202,18 +239,33 @@ fn nft(arguments: &[&str], input: &str) -> Result<(), Error> {
         _ => Error::io("cannot run `nft`", error),
     };
     let mut command = Command::new("nft");
-    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| absent(&error))?;
-    let written = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(input.as_bytes()));
-    let output = child.wait_with_output().map_err(|error| Error::io("cannot run `nft`", &error))?;
+    let written = child
+        .stdin
+        .take()
+        .map_or(Ok(()), |mut stdin| stdin.write_all(input.as_bytes()));
+    let output = child
+        .wait_with_output()
+        .map_err(|error| Error::io("cannot run `nft`", &error))?;
     if output.status.success() {
         return written.map_err(|error| Error::io("cannot give `nft` its rules", &error));
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let first = said.lines().next().unwrap_or("it gives no reason");
-    let kind = if said.contains("Operation not permitted") { Kind::Permission } else { Kind::Failed };
-    Err(Error::new(kind, format!("`nft {}`: {first}", arguments.join(" ")))
-        .help("it needs root or CAP_NET_ADMIN, and a kernel with nftables' nat and fib"))
+    let kind = if said.contains("Operation not permitted") {
+        Kind::Permission
+    } else {
+        Kind::Failed
+    };
+    Err(
+        Error::new(kind, format!("`nft {}`: {first}", arguments.join(" ")))
+            .help("it needs root or CAP_NET_ADMIN, and a kernel with nftables' nat and fib"),
+    )
 }
 
 #[cfg(test)]
@@ -223,7 +275,11 @@ mod tests {
 
     fn config(keys: &str) -> ConnectConfig {
         let key = Key::new([1; 32]).text();
-        toml::from_str(&format!("server = \"far.example:1\"\nkey = \"{}\"\n{keys}", *key)).unwrap()
+        toml::from_str(&format!(
+            "server = \"far.example:1\"\nkey = \"{}\"\n{keys}",
+            *key
+        ))
+        .unwrap()
     }
 
     #[test]
@@ -231,9 +287,18 @@ mod tests {
         let lan = "redir = \"[::]:7\"\nlan = [\"br-lan\", \"wg0\"]";
         let both = format!("{lan}\nallow = [\"192.168.1.0/24\", \"2001:db8::/48\"]");
         let rules = text(&config(&both)).unwrap();
-        assert!(rules.contains("iifname != { \"br-lan\", \"wg0\" } return"), "{rules}");
-        assert!(rules.contains("ip saddr { 192.168.1.0/24 } meta l4proto tcp redirect to :7"), "{rules}");
-        assert!(rules.contains("ip6 saddr { 2001:db8::/48 } meta l4proto tcp redirect to :7"), "{rules}");
+        assert!(
+            rules.contains("iifname != { \"br-lan\", \"wg0\" } return"),
+            "{rules}"
+        );
+        assert!(
+            rules.contains("ip saddr { 192.168.1.0/24 } meta l4proto tcp redirect to :7"),
+            "{rules}"
+        );
+        assert!(
+            rules.contains("ip6 saddr { 2001:db8::/48 } meta l4proto tcp redirect to :7"),
+            "{rules}"
+        );
         let private = rules.find("192.168.0.0/16 } return").unwrap();
         assert!(private < rules.find("redirect").unwrap());
     }
@@ -242,9 +307,15 @@ mod tests {
     fn a_listener_of_one_family_gets_this_family_only() {
         let allow = "lan = [\"lan0\"]\nallow = [\"192.168.1.0/24\", \"2001:db8::/48\"]";
         let rules = text(&config(&format!("redir = \"192.168.1.1:7\"\n{allow}"))).unwrap();
-        assert!(rules.contains("ip saddr") && !rules.contains("ip6 saddr"), "{rules}");
+        assert!(
+            rules.contains("ip saddr") && !rules.contains("ip6 saddr"),
+            "{rules}"
+        );
         let rules = text(&config(&format!("redir = \"[2001:db8::1]:7\"\n{allow}"))).unwrap();
-        assert!(!rules.contains("ip saddr") && rules.contains("ip6 saddr"), "{rules}");
+        assert!(
+            !rules.contains("ip saddr") && rules.contains("ip6 saddr"),
+            "{rules}"
+        );
     }
 
     #[test]

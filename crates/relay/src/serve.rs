@@ -16,7 +16,9 @@ use crate::frame::{Asked, Opener, REQUEST, Sealer, Wrong};
 use crate::pump::{self, Broken};
 use crate::replay::Seen;
 use crate::shared::{Buffers, Log, Say, accept_all, limit, now, random_salt};
-use crate::socket::{Speak, Stream, check_congestion, connect, has_mptcp, in_time, is_own, listen, resolve};
+use crate::socket::{
+    Speak, Stream, check_congestion, connect, has_mptcp, in_time, is_own, listen, resolve,
+};
 use crate::waiting::Place;
 
 /// The far end, listening.
@@ -54,8 +56,14 @@ impl Serve {
                         .help("`listen` in the file has the address; 0.0.0.0 is every address of IPv4 alone"),
                 }
             })?;
-        let address = listener.local_addr().map_err(|error| Error::io("cannot listen", &error))?;
-        let how = if has_mptcp() { "MPTCP" } else { "TCP: this kernel refuses MPTCP sockets" };
+        let address = listener
+            .local_addr()
+            .map_err(|error| Error::io("cannot listen", &error))?;
+        let how = if has_mptcp() {
+            "MPTCP"
+        } else {
+            "TCP: this kernel refuses MPTCP sockets"
+        };
         log.say(&format!("serving on {address} ({how})"));
         let shared = Shared {
             config,
@@ -64,7 +72,11 @@ impl Serve {
             seen: Mutex::default(),
             started: Instant::now(),
         };
-        Ok(Serve { listener, room, shared: Arc::new(shared) })
+        Ok(Serve {
+            listener,
+            room,
+            shared: Arc::new(shared),
+        })
     }
 
     /// Where it listens.
@@ -77,9 +89,14 @@ impl Serve {
 
     /// Serves until `stop` ends. Connections that are open then are reset when the runtime ends.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let accept = accept_all(&self.listener, &self.room, &self.shared.log, |stream, peer, place| {
-            tokio::spawn(one(Arc::clone(&self.shared), stream, peer, place));
-        });
+        let accept = accept_all(
+            &self.listener,
+            &self.room,
+            &self.shared.log,
+            |stream, peer, place| {
+                tokio::spawn(one(Arc::clone(&self.shared), stream, peer, place));
+            },
+        );
         tokio::select! {
             () = stop => {},
             () = accept => {},
@@ -114,14 +131,20 @@ async fn one(shared: Arc<Shared>, leg: Stream, peer: SocketAddr, place: Place) {
             let answered = AtomicBool::new(false);
             let done = pump::both(target, leg, sealer, opener, &shared.buffers, &answered).await;
             if let Err(Broken::Frame(wrong)) = done {
-                shared.log.trouble(&format!("connection from {peer} reset: {wrong}"));
+                shared
+                    .log
+                    .trouble(&format!("connection from {peer} reset: {wrong}"));
             }
             drop(permit);
         }
         Err(Refused::Socket(error)) => {
-            shared.log.trouble(&format!("connection from {peer} failed: {error}"));
+            shared
+                .log
+                .trouble(&format!("connection from {peer} failed: {error}"));
         }
-        Err(refused) => shared.log.trouble(&format!("connection from {peer} refused: {refused}")),
+        Err(refused) => shared
+            .log
+            .trouble(&format!("connection from {peer} refused: {refused}")),
     }
 }
 
@@ -131,7 +154,10 @@ async fn open(
     leg: &Stream,
     mut place: Place,
 ) -> Result<(Stream, Sealer, Opener, OwnedSemaphorePermit), Refused> {
-    let (salt, to, first, opener) = place.until(request(shared, leg)).await.ok_or(Refused::Silent)??;
+    let (salt, to, first, opener) = place
+        .until(request(shared, leg))
+        .await
+        .ok_or(Refused::Silent)??;
     let permit = place.admitted().await.ok_or(Refused::Silent)?;
     let target = in_time(async { Ok(reach(shared, &to).await) }).await??;
     target.send(&first).await?;
@@ -148,7 +174,12 @@ async fn request(shared: &Shared, leg: &Stream) -> Result<Request, Refused> {
     let asked = Asked::open(shared.config.method, &shared.config.key, &mut first, now())?;
     let salt = asked.salt;
     let seconds = shared.started.elapsed().as_secs();
-    if !shared.seen.lock().unwrap_or_else(PoisonError::into_inner).is_new(salt, seconds) {
+    if !shared
+        .seen
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .is_new(salt, seconds)
+    {
         return Err(Refused::Again);
     }
     let mut second = vec![0; asked.rest];

@@ -37,8 +37,13 @@ const OTHER_FILES: u64 = 64 + waiting::MOST as u64;
 /// # Errors
 /// If the system gives no descriptors.
 pub fn block_on<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    let runtime = runtime::Builder::new_current_thread().enable_all().max_blocking_threads(16).build();
-    runtime.map_err(|error| Error::io("cannot start", &error))?.block_on(future)
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(16)
+        .build();
+    runtime
+        .map_err(|error| Error::io("cannot start", &error))?
+        .block_on(future)
 }
 
 /// Ends at SIGTERM or SIGINT.
@@ -47,7 +52,10 @@ pub fn block_on<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, 
 /// If the signals cannot be watched.
 pub fn stop_signal() -> Result<impl Future<Output = ()>, Error> {
     let watch = |kind| signal(kind).map_err(|error| Error::io("cannot watch signals", &error));
-    let (mut term, mut int) = (watch(SignalKind::terminate())?, watch(SignalKind::interrupt())?);
+    let (mut term, mut int) = (
+        watch(SignalKind::terminate())?,
+        watch(SignalKind::interrupt())?,
+    );
     Ok(async move {
         tokio::select! {
             _ = term.recv() => {},
@@ -64,7 +72,10 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn new(say: Say) -> Self {
-        Log { say, last: Mutex::new((None, 0)) }
+        Log {
+            say,
+            last: Mutex::new((None, 0)),
+        }
     }
 
     pub(crate) fn say(&self, message: &str) {
@@ -108,14 +119,18 @@ impl Buffers {
 
 /// Seconds of the wall clock.
 pub(crate) fn now() -> u64 {
-    SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs())
+    SystemTime::UNIX_EPOCH
+        .elapsed()
+        .map_or(0, |since| since.as_secs())
 }
 
 /// Random bytes from the kernel.
 pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     let filled = SystemRandom::new().fill(&mut bytes);
-    filled.map(|()| bytes).map_err(|_| io::Error::other("the kernel gives no random bytes"))
+    filled
+        .map(|()| bytes)
+        .map_err(|_| io::Error::other("the kernel gives no random bytes"))
 }
 
 /// A salt, and a number for the padding.
@@ -129,7 +144,10 @@ pub(crate) fn room_for(connections: usize) -> usize {
     let want = 2 * connections as u64 + OTHER_FILES;
     let most = limit.maximum.map_or(want, |most| want.min(most));
     if limit.current.is_some_and(|now| now < most) {
-        let raised = Rlimit { current: Some(most), maximum: limit.maximum };
+        let raised = Rlimit {
+            current: Some(most),
+            maximum: limit.maximum,
+        };
         if setrlimit(Resource::Nofile, raised).is_err() {
             return files_for(limit.current.unwrap_or(want));
         }
@@ -148,8 +166,11 @@ fn files_for(files: u64) -> usize {
 pub(crate) fn limit(connections: usize, log: &Log) -> Result<Arc<Semaphore>, Error> {
     let room = room_for(connections);
     if room == 0 {
-        return Err(Error::new(Kind::Failed, "the limit of open files leaves no room for connections")
-            .help("raise it: ulimit -n 20320, or LimitNOFILE in a unit"));
+        return Err(Error::new(
+            Kind::Failed,
+            "the limit of open files leaves no room for connections",
+        )
+        .help("raise it: ulimit -n 20320, or LimitNOFILE in a unit"));
     }
     if room < connections {
         log.say(&format!(
@@ -161,8 +182,8 @@ pub(crate) fn limit(connections: usize, log: &Log) -> Result<Arc<Semaphore>, Err
     Ok(Arc::new(Semaphore::new(room)))
 }
 
-/// Accepts connections as long as there is room; further ones wait in the kernel. A connection takes room
-/// once its request is known.
+/// Accepts connections as long as there is room; further ones wait in the kernel. A connection
+/// takes room once its request is known.
 pub(crate) async fn accept_all(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
@@ -171,7 +192,9 @@ pub(crate) async fn accept_all(
 ) {
     let waiting = Arc::new(Waiting::default());
     loop {
-        let Ok(permit) = room.acquire().await else { return };
+        let Ok(permit) = room.acquire().await else {
+            return;
+        };
         drop(permit);
         match listener.accept().await {
             Ok((stream, peer)) => serve(Stream::new(stream), peer, waiting.enter(peer.ip(), room)),

@@ -20,8 +20,8 @@ use crate::error::{Error, Kind};
 pub(crate) const CONNECT: Duration = Duration::from_secs(15);
 /// Time before the next address of a name is tried as well (RFC 8305, section 8).
 const STAGGER: Duration = Duration::from_millis(250);
-/// Idle time before a connection is checked, on each subflow. The kernel's default is two hours; NATs and
-/// firewalls of mobile networks forget a connection after five minutes or later.
+/// Idle time before a connection is checked, on each subflow. The kernel's default is two hours;
+/// NATs and firewalls of mobile networks forget a connection after five minutes or later.
 const IDLE: Duration = Duration::from_secs(300);
 const BACKLOG: i32 = 1024;
 
@@ -43,8 +43,8 @@ fn socket(address: SocketAddr, speak: Speak) -> io::Result<Socket> {
     }
 }
 
-/// True if the kernel gives this process MPTCP sockets: `net.mptcp.enabled` and the policy of containers can
-/// refuse them.
+/// True if the kernel gives this process MPTCP sockets: `net.mptcp.enabled` and the policy of
+/// containers can refuse them.
 pub(crate) fn has_mptcp() -> bool {
     Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).is_ok()
 }
@@ -56,7 +56,8 @@ pub(crate) fn has_mptcp() -> bool {
 pub(crate) fn check_congestion(name: &str) -> Result<(), Error> {
     let probe = SocketAddr::from(([127, 0, 0, 1], 0));
     // Not on an MPTCP socket: it takes any name until it has its first subflow.
-    let probe = socket(probe, Speak::Tcp).map_err(|error| Error::io("cannot make a socket", &error))?;
+    let probe =
+        socket(probe, Speak::Tcp).map_err(|error| Error::io("cannot make a socket", &error))?;
     congestion::choose(&probe, name).map_err(|error| {
         let kind = match error {
             joulepath_kernel::Error::Unsupported { .. } => Kind::Unsupported,
@@ -72,7 +73,11 @@ pub(crate) fn check_congestion(name: &str) -> Result<(), Error> {
 }
 
 /// Listens.
-pub(crate) fn listen(address: SocketAddr, speak: Speak, congestion: Option<&str>) -> io::Result<TcpListener> {
+pub(crate) fn listen(
+    address: SocketAddr,
+    speak: Speak,
+    congestion: Option<&str>,
+) -> io::Result<TcpListener> {
     let socket = socket(address, speak)?;
     socket.set_reuse_address(true)?;
     if address.is_ipv6() {
@@ -86,7 +91,8 @@ pub(crate) fn listen(address: SocketAddr, speak: Speak, congestion: Option<&str>
     TcpListener::from_std(socket.into())
 }
 
-/// Connects to the first address that answers: the next one is tried after a quarter of a second as well.
+/// Connects to the first address that answers: the next one is tried after a quarter of a second as
+/// well.
 pub(crate) async fn connect(
     addresses: Vec<SocketAddr>,
     speak: Speak,
@@ -105,7 +111,8 @@ pub(crate) async fn connect(
                         continue;
                     }
                 };
-                // Checked at the start: a controller that is unloaded since then does not stop the relay.
+                // Checked at the start: a controller that is unloaded since then does not stop the
+                // relay.
                 if let Some(name) = congestion {
                     let _ = socket.set_tcp_congestion(name.as_bytes());
                 }
@@ -132,9 +139,10 @@ pub(crate) async fn connect(
 pub(crate) async fn resolve(to: &Destination) -> io::Result<Vec<SocketAddr>> {
     match to {
         Destination::Address(address) => Ok(vec![canonical(*address)]),
-        Destination::Name(name, port) => {
-            Ok(lookup_host((name.as_str(), *port)).await?.map(canonical).collect())
-        }
+        Destination::Name(name, port) => Ok(lookup_host((name.as_str(), *port))
+            .await?
+            .map(canonical)
+            .collect()),
     }
 }
 
@@ -146,7 +154,11 @@ pub(crate) async fn in_time<T>(future: impl Future<Output = io::Result<T>>) -> i
 
 /// True if the address belongs to this machine.
 pub(crate) fn is_own(address: SocketAddr) -> bool {
-    let any: SocketAddr = if address.is_ipv4() { ([0; 4], 0).into() } else { ([0; 16], 0).into() };
+    let any: SocketAddr = if address.is_ipv4() {
+        ([0; 4], 0).into()
+    } else {
+        ([0; 16], 0).into()
+    };
     // Connecting a UDP socket sends nothing: the kernel chooses the source address.
     let source = UdpSocket::bind(any).and_then(|socket| {
         socket.connect(address)?;
@@ -155,8 +167,8 @@ pub(crate) fn is_own(address: SocketAddr) -> bool {
     source.is_ok_and(|source| source.ip() == address.ip())
 }
 
-/// A connection, which is reset when it is dropped before [`Stream::end`]: the other side never takes an
-/// abandoned connection for a complete one.
+/// A connection, which is reset when it is dropped before [`Stream::end`]: the other side never
+/// takes an abandoned connection for a complete one.
 pub(crate) struct Stream {
     stream: TcpStream,
     ended: bool,
@@ -165,12 +177,15 @@ pub(crate) struct Stream {
 impl Stream {
     pub(crate) fn new(stream: TcpStream) -> Self {
         let socket = SockRef::from(&stream);
-        // Without these it is slower or lasts longer after the other side has vanished, and works: MPTCP has
-        // the first two since Linux 5.17 and 6.3.
+        // Without these it is slower or lasts longer after the other side has vanished, and works:
+        // MPTCP has the first two since Linux 5.17 and 6.3.
         let _ = socket.set_tcp_nodelay(true);
         let _ = socket.set_keepalive(true);
         let _ = socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(IDLE));
-        Stream { stream, ended: false }
+        Stream {
+            stream,
+            ended: false,
+        }
     }
 
     /// Both directions have ended: an ordinary close.
@@ -204,7 +219,9 @@ impl Stream {
             match self.stream.try_write(bytes) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(sent) => bytes = &bytes[sent..],
-                Err(error) if error.kind() == ErrorKind::WouldBlock => self.stream.writable().await?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.stream.writable().await?
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -235,7 +252,11 @@ impl Stream {
     pub(crate) fn try_read(&self, bytes: &mut [u8]) -> io::Result<Option<usize>> {
         match self.stream.try_read(bytes) {
             Ok(read) => Ok(Some(read)),
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
+            {
+                Ok(None)
+            }
             Err(error) => Err(error),
         }
     }
@@ -244,7 +265,11 @@ impl Stream {
     pub(crate) fn original_destination(&self) -> io::Result<SocketAddr> {
         let socket = SockRef::from(&self.stream);
         let local = canonical(self.stream.local_addr()?);
-        let found = if local.is_ipv4() { socket.original_dst_v4()? } else { socket.original_dst_v6()? };
+        let found = if local.is_ipv4() {
+            socket.original_dst_v4()?
+        } else {
+            socket.original_dst_v6()?
+        };
         match found.as_socket() {
             Some(address) if address != local => Ok(address),
             _ => Err(io::Error::other("the connection was not redirected")),
@@ -276,7 +301,8 @@ mod tests {
     use super::*;
     use crate::shared::block_on;
 
-    /// The default, unless a machine has changed it, is CUBIC. Every kernel has Reno, free for everybody.
+    /// The default, unless a machine has changed it, is CUBIC. Every kernel has Reno, free for
+    /// everybody.
     const OTHER: &str = "reno";
 
     #[test]
@@ -284,7 +310,9 @@ mod tests {
         block_on(async {
             let listener = listen(([127, 0, 0, 1], 0).into(), Speak::Mptcp, Some(OTHER)).unwrap();
             let address = listener.local_addr().unwrap();
-            let near = connect(vec![address], Speak::Mptcp, Some(OTHER)).await.unwrap();
+            let near = connect(vec![address], Speak::Mptcp, Some(OTHER))
+                .await
+                .unwrap();
             let (far, _) = listener.accept().await.unwrap();
             let far = Stream::new(far);
             for stream in [&near, &far] {
@@ -301,7 +329,9 @@ mod tests {
         block_on(async {
             for speak in [Speak::Tcp, Speak::Mptcp] {
                 let listener = listen(([127, 0, 0, 1], 0).into(), speak, None).unwrap();
-                let near = connect(vec![listener.local_addr().unwrap()], speak, None).await.unwrap();
+                let near = connect(vec![listener.local_addr().unwrap()], speak, None)
+                    .await
+                    .unwrap();
                 let far = Stream::new(listener.accept().await.unwrap().0);
                 for stream in [&near, &far] {
                     let socket = SockRef::from(&**stream);
@@ -356,7 +386,14 @@ mod tests {
                     far.set_nonblocking(false).unwrap();
                     far.set_read_timeout(Some(CONNECT)).unwrap();
                     let read = far.read(&mut [0]).map_err(|error| error.kind());
-                    assert_eq!(read, if ends { Ok(0) } else { Err(ErrorKind::ConnectionReset) });
+                    assert_eq!(
+                        read,
+                        if ends {
+                            Ok(0)
+                        } else {
+                            Err(ErrorKind::ConnectionReset)
+                        }
+                    );
                 }
                 Ok(())
             })

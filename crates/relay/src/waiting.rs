@@ -1,5 +1,5 @@
-//! Connections that have not said yet who they are or what they want: they must not keep others from
-//! entering.
+//! Connections that have not said yet who they are or what they want: they must not keep others
+//! from entering.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv6Addr};
@@ -45,7 +45,12 @@ impl Waiting {
         }
         all.push_back(Entered { from, stay });
         drop(all);
-        Place { waiting: Arc::clone(self), stay: weak, pushed_out, room: Arc::clone(room) }
+        Place {
+            waiting: Arc::clone(self),
+            stay: weak,
+            pushed_out,
+            room: Arc::clone(room),
+        }
     }
 }
 
@@ -77,8 +82,14 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let Some(own) = self.stay.upgrade() else { return };
-        let mut all = self.waiting.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(own) = self.stay.upgrade() else {
+            return;
+        };
+        let mut all = self
+            .waiting
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         all.retain(|other| !Arc::ptr_eq(&other.stay, &own));
     }
 }
@@ -107,8 +118,9 @@ mod tests {
         block_on(async {
             let (waiting, room) = (Arc::new(Waiting::default()), Arc::new(Semaphore::new(1)));
             let mut other = waiting.enter(peer(1), &room);
-            let mut silent: Vec<_> =
-                (0..=MOST_OF_ONE).map(|_| waiting.enter("2001:db8::1".parse().unwrap(), &room)).collect();
+            let mut silent: Vec<_> = (0..=MOST_OF_ONE)
+                .map(|_| waiting.enter("2001:db8::1".parse().unwrap(), &room))
+                .collect();
             let mut last = silent.pop().unwrap();
             let neighbour: IpAddr = "2001:db8::ffff".parse().unwrap();
             let mut newest = waiting.enter(neighbour, &room);
@@ -129,8 +141,9 @@ mod tests {
     fn silent_connections_of_many_addresses_are_bounded_and_take_no_room() {
         block_on(async {
             let (waiting, room) = (Arc::new(Waiting::default()), Arc::new(Semaphore::new(1)));
-            let places: Vec<_> =
-                (0..1000_u32).map(|n| waiting.enter(IpAddr::from(n.to_be_bytes()), &room)).collect();
+            let places: Vec<_> = (0..1000_u32)
+                .map(|n| waiting.enter(IpAddr::from(n.to_be_bytes()), &room))
+                .collect();
             assert_eq!(waiting.0.lock().unwrap().len(), MOST);
             let mut user = waiting.enter(peer(1), &room);
             assert_eq!(user.until(ready(())).await, Some(()));

@@ -34,8 +34,9 @@ pub use metric::{Kind, Metric};
 pub use page::html;
 pub use quantile::Quantiles;
 pub use schema::{
-    ALL_FAMILIES, Baseline, Benchmark, Best, Entry, Extent, FamilyRow, Harm, LEAST_KEPT, LeftOut, MOST_SHARE,
-    OfFamily, Oracle, OracleExtent, Overall, Row, ScenarioResult, ScenarioRow, Sealed, Start, Versus,
+    ALL_FAMILIES, Baseline, Benchmark, Best, Entry, Extent, FamilyRow, Harm, LEAST_KEPT, LeftOut,
+    MOST_SHARE, OfFamily, Oracle, OracleExtent, Overall, Row, ScenarioResult, ScenarioRow, Sealed,
+    Start, Versus,
 };
 pub use tables::{markdown, marks, short_markdown, table};
 pub use yardstick::{SharedLink, Task, Yardstick};

@@ -1,8 +1,8 @@
 //! Confidence intervals by the percentile bootstrap (Efron and Tibshirani, *An Introduction to the
 //! Bootstrap*, 1993, chapter 13).
 //!
-//! Normality is not assumed: completion times and shares of a bistable system are far from normal. With fewer
-//! than about ten seeds the interval is too narrow; the reports say so.
+//! Normality is not assumed: completion times and shares of a bistable system are far from normal.
+//! With fewer than about ten seeds the interval is too narrow; the reports say so.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,13 +12,14 @@ use joulepath_model::result::Estimate;
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 
-/// Number of resamples. The Monte-Carlo error of an interval's ends is below a tenth of a standard error.
+/// Number of resamples. The Monte-Carlo error of an interval's ends is below a tenth of a standard
+/// error.
 pub const RESAMPLES: usize = 2000;
 /// Probability that an interval covers the mean.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// State and stream of the generator (from PCG's own demonstration). Every estimate draws the same indices,
-/// so that results do not depend on the order in which metrics are computed.
+/// State and stream of the generator (from PCG's own demonstration). Every estimate draws the same
+/// indices, so that results do not depend on the order in which metrics are computed.
 const GENERATOR: (u64, u64) = (42, 54);
 
 /// Resamples that are summed in parallel, because the additions of one depend on each other.
@@ -27,13 +28,13 @@ const ABREAST: usize = 4;
 const MOST_REMEMBERED: usize = 1000;
 
 thread_local! {
-    /// Indices for the latest number of samples, one resample after another. Most estimates of a report have
-    /// as many samples as the previous one.
+    /// Indices for the latest number of samples, one resample after another. Most estimates of a
+    /// report have as many samples as the previous one.
     static DRAWN: RefCell<(usize, Rc<[u32]>)> = RefCell::new((0, Rc::from([])));
 }
 
-/// Mean of `samples` with its 95 % interval, in the samples' unit; `None` without samples. The interval of a
-/// single sample is the sample.
+/// Mean of `samples` with its 95 % interval, in the samples' unit; `None` without samples. The
+/// interval of a single sample is the sample.
 pub fn estimate(samples: &[f64]) -> Option<Estimate> {
     let (rows, _) = samples.as_chunks::<1>();
     estimate_of_sums(rows, |[sum]| sum / samples.len() as f64)
@@ -41,8 +42,8 @@ pub fn estimate(samples: &[f64]) -> Option<Estimate> {
 
 /// Ratio of the means of `pairs` (numerator, denominator), resampled by pair; `None` without pairs.
 ///
-/// Policies that ran with the same seed had the same losses and cross traffic, so that common effects cancel
-/// in the ratio.
+/// Policies that ran with the same seed had the same losses and cross traffic, so that common
+/// effects cancel in the ratio.
 pub fn ratio_estimate(pairs: &[(f64, f64)]) -> Option<Estimate> {
     let rows: Vec<[f64; 2]> = pairs.iter().map(|&(above, below)| [above, below]).collect();
     estimate_of_sums(&rows, |[above, below]| above / below)
@@ -55,12 +56,20 @@ fn estimate_of_sums<const COLUMNS: usize>(
 ) -> Option<Estimate> {
     let n = rows.len();
     if !(2..=MOST_REMEMBERED).contains(&n) {
-        let sum = |indices: &[usize]| indices.iter().fold([0.0; COLUMNS], |sum, &i| plus(sum, &rows[i]));
+        let sum = |indices: &[usize]| {
+            indices
+                .iter()
+                .fold([0.0; COLUMNS], |sum, &i| plus(sum, &rows[i]))
+        };
         return resample(n, |indices| statistic(sum(indices)));
     }
     let mean = statistic(rows.iter().fold([0.0; COLUMNS], plus));
     if rows.windows(2).all(|pair| pair[0] == pair[1]) {
-        return Some(Estimate { mean, lo: mean, hi: mean });
+        return Some(Estimate {
+            mean,
+            lo: mean,
+            hi: mean,
+        });
     }
     let mut statistics = Vec::with_capacity(RESAMPLES);
     for resamples in drawn(n).chunks_exact(ABREAST * n) {
@@ -88,7 +97,9 @@ fn drawn(n: usize) -> Rc<[u32]> {
     DRAWN.with_borrow_mut(|(of, indices)| {
         if *of != n {
             let mut generator = generator();
-            *indices = (0..RESAMPLES * n).map(|_| below(&mut generator, n) as u32).collect();
+            *indices = (0..RESAMPLES * n)
+                .map(|_| below(&mut generator, n) as u32)
+                .collect();
             *of = n;
         }
         Rc::clone(indices)
@@ -104,7 +115,11 @@ pub fn resample(n: usize, statistic: impl Fn(&[usize]) -> f64) -> Option<Estimat
     let mut indices: Vec<usize> = (0..n).collect();
     let mean = statistic(&indices);
     if n == 1 {
-        return Some(Estimate { mean, lo: mean, hi: mean });
+        return Some(Estimate {
+            mean,
+            lo: mean,
+            hi: mean,
+        });
     }
     let mut generator = generator();
     let mut statistics = Vec::with_capacity(RESAMPLES);
@@ -119,7 +134,11 @@ pub fn resample(n: usize, statistic: impl Fn(&[usize]) -> f64) -> Option<Estimat
 pub(crate) fn percentile_interval(mean: f64, mut statistics: Vec<f64>) -> Estimate {
     let tail = (1.0 - CONFIDENCE) / 2.0;
     let hi = linear_unsorted(&mut statistics, 1.0 - tail);
-    Estimate { mean, lo: linear_unsorted(&mut statistics, tail), hi }
+    Estimate {
+        mean,
+        lo: linear_unsorted(&mut statistics, tail),
+        hi,
+    }
 }
 
 /// A new generator; every estimate uses the same one.
@@ -142,8 +161,9 @@ mod tests {
         for n in [2, 3, 30, 30, 7, 1000, 1001] {
             let samples: Vec<f64> = (0..n).map(|i| f64::from(i * i % 17).sqrt()).collect();
             let pairs: Vec<(f64, f64)> = samples.iter().map(|x| (x + 1.0, 3.0 - x / 5.0)).collect();
-            let mean =
-                |indices: &[usize]| indices.iter().map(|&i| samples[i]).sum::<f64>() / indices.len() as f64;
+            let mean = |indices: &[usize]| {
+                indices.iter().map(|&i| samples[i]).sum::<f64>() / indices.len() as f64
+            };
             assert_eq!(estimate(&samples), resample(samples.len(), mean));
             let ratio = |indices: &[usize]| {
                 let above: f64 = indices.iter().map(|&i| pairs[i].0).sum();
@@ -168,19 +188,31 @@ mod tests {
             drawn[below(&mut generator, 7)] += 1;
         }
         // Standard deviation of each count: sqrt(70000 * 1/7 * 6/7) = 93; five of them are 463.
-        assert!(drawn.iter().all(|&count| count.abs_diff(10_000) < 463), "{drawn:?}");
+        assert!(
+            drawn.iter().all(|&count| count.abs_diff(10_000) < 463),
+            "{drawn:?}"
+        );
     }
 
     #[test]
     fn one_sample_is_its_own_interval_and_no_sample_has_none() {
-        assert_eq!(estimate(&[3.5]), Some(Estimate { mean: 3.5, lo: 3.5, hi: 3.5 }));
+        assert_eq!(
+            estimate(&[3.5]),
+            Some(Estimate {
+                mean: 3.5,
+                lo: 3.5,
+                hi: 3.5
+            })
+        );
         assert_eq!(estimate(&[]), None);
     }
 
     #[test]
     fn a_common_factor_cancels_in_a_paired_ratio() {
         // The denominator varies tenfold, yet the numerator is always twice as large.
-        let pairs: Vec<_> = (1..=10).map(|i| (2.0 * f64::from(i), f64::from(i))).collect();
+        let pairs: Vec<_> = (1..=10)
+            .map(|i| (2.0 * f64::from(i), f64::from(i)))
+            .collect();
         let ratio = ratio_estimate(&pairs).unwrap();
         assert_eq!((ratio.mean, ratio.lo, ratio.hi), (2.0, 2.0, 2.0));
     }

@@ -59,12 +59,20 @@ pub fn table(controller: &str, suites: &[(&str, &[Judged])]) -> String {
 
 /// For example `7 cases`.
 fn cases(n: usize) -> String {
-    if n == 1 { "1 case".to_owned() } else { format!("{n} cases") }
+    if n == 1 {
+        "1 case".to_owned()
+    } else {
+        format!("{n} cases")
+    }
 }
 
 /// A case and its checks, each within [`WIDTH`].
 fn rows(judged: &Judged) -> String {
-    let word = if judged.holds() { "held" } else { "DID NOT HOLD" };
+    let word = if judged.holds() {
+        "held"
+    } else {
+        "DID NOT HOLD"
+    };
     let title = textwrap::wrap(&judged.title, WIDTH - NAME - 1 - word.len());
     let mut text = String::new();
     for (k, line) in title.iter().enumerate() {
@@ -76,12 +84,17 @@ fn rows(judged: &Judged) -> String {
     }
     for verdict in &judged.verdicts {
         let mark = if verdict.holds { "ok" } else { "WRONG" };
-        let line = format!("{mark:<5} {}: {} ({})", verdict.says, verdict.measured, verdict.limit);
+        let line = format!(
+            "{mark:<5} {}: {} ({})",
+            verdict.says, verdict.measured, verdict.limit
+        );
         let indent = " ".repeat(NAME);
         let further = " ".repeat(NAME + 6);
         text += &textwrap::fill(
             &line,
-            textwrap::Options::new(WIDTH).initial_indent(&indent).subsequent_indent(&further),
+            textwrap::Options::new(WIDTH)
+                .initial_indent(&indent)
+                .subsequent_indent(&further),
         );
         text.push('\n');
     }
@@ -95,7 +108,8 @@ mod tests {
     #[test]
     fn no_line_of_the_table_is_wider_than_80_columns() {
         let verdict = Verdict {
-            says: "the greatest window in the interval from enter PROBE_RTT until leave PROBE_RTT".to_owned(),
+            says: "the greatest window in the interval from enter PROBE_RTT until leave PROBE_RTT"
+                .to_owned(),
             holds: false,
             measured: "STARTUP DRAIN DOWN CRUISE REFILL UP DOWN CRUISE REFILL UP DOWN".to_owned(),
             limit: "STARTUP DRAIN DOWN|CRUISE".to_owned(),
@@ -109,7 +123,13 @@ mod tests {
             verdicts: vec![verdict],
         };
         let text = rows(&judged);
-        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
-        assert!(text.contains("DID NOT HOLD") && text.contains("WRONG"), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= WIDTH),
+            "{text}"
+        );
+        assert!(
+            text.contains("DID NOT HOLD") && text.contains("WRONG"),
+            "{text}"
+        );
     }
 }

@@ -11,12 +11,12 @@ pub use table::{markdown, table};
 
 use crate::summary::differ_in_nothing;
 
-/// A case is `full` if both engines carry at least this fraction of the throughput that links and application
-/// allow.
+/// A case is `full` if both engines carry at least this fraction of the throughput that links and
+/// application allow.
 pub const FULL: f64 = 0.97;
 
-/// Compared quantities. A difference is the kernel's value divided by the simulator's, minus one; for shares,
-/// percentage points.
+/// Compared quantities. A difference is the kernel's value divided by the simulator's, minus one;
+/// for shares, percentage points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -32,7 +32,12 @@ pub enum Quantity {
 
 impl Quantity {
     /// All quantities.
-    pub const ALL: [Quantity; 4] = [Quantity::Goodput, Quantity::Share, Quantity::Rtt, Quantity::Energy];
+    pub const ALL: [Quantity; 4] = [
+        Quantity::Goodput,
+        Quantity::Share,
+        Quantity::Rtt,
+        Quantity::Energy,
+    ];
 
     /// Name for readers.
     pub fn name(self) -> &'static str {
@@ -81,8 +86,8 @@ pub struct Case {
     pub packet: Means,
     /// Measurements of the kernel.
     pub kernel: Means,
-    /// Throughput that links and application allow, bit/s; `None` with competitors and for transfers with an
-    /// end.
+    /// Throughput that links and application allow, bit/s; `None` with competitors and for
+    /// transfers with an end.
     pub most_bps: Option<f64>,
     /// Whether both engines carry at least [`FULL`] of it, so that they can hardly differ.
     pub full: bool,
@@ -96,8 +101,8 @@ pub struct Case {
 pub struct Gap {
     /// Release of the kernel.
     pub release: String,
-    /// Seeds of a case without random loss, the same for both engines; four times as many for others. Each
-    /// case has its number of runs.
+    /// Seeds of a case without random loss, the same for both engines; four times as many for
+    /// others. Each case has its number of runs.
     pub seeds: u32,
     /// Lateness allowed for one packet in a hundred, if the user set it, s.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -140,15 +145,25 @@ impl Means {
         let variance = mean(&squared) * n / (n - 1.0).max(1.0);
         let paths = 0..first.paths.len();
         let rtt = |path: usize| {
-            let all: Vec<f64> = runs.iter().filter_map(|run| run.paths[path].mean_rtt_s).collect();
+            let all: Vec<f64> = runs
+                .iter()
+                .filter_map(|run| run.paths[path].mean_rtt_s)
+                .collect();
             (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
         };
         Some(Means {
             runs: runs.len(),
             deterministic: differ_in_nothing(runs),
             goodput_bps,
-            goodput_spread: if goodput_bps > 0.0 { variance.sqrt() / goodput_bps } else { 0.0 },
-            shares: paths.clone().map(|path| mean(&|run| run.paths[path].share)).collect(),
+            goodput_spread: if goodput_bps > 0.0 {
+                variance.sqrt() / goodput_bps
+            } else {
+                0.0
+            },
+            shares: paths
+                .clone()
+                .map(|path| mean(&|run| run.paths[path].share))
+                .collect(),
             rtt_s: paths.map(rtt).collect(),
             energy_j: mean(&|run| run.energy_j),
             retransmission_ratio: mean(&|run| run.retransmission_ratio),
@@ -163,9 +178,9 @@ impl Means {
 }
 
 impl Case {
-    /// Compares the seeds that both engines have: a seed fixes the lost packets of a link, so chance is equal
-    /// on both sides. `None` if they share no seed. `most_bps` is the throughput that links and application
-    /// allow, where it serves as a measure.
+    /// Compares the seeds that both engines have: a seed fixes the lost packets of a link, so
+    /// chance is equal on both sides. `None` if they share no seed. `most_bps` is the throughput
+    /// that links and application allow, where it serves as a measure.
     pub fn of(
         scenario: &str,
         policy: &str,
@@ -174,14 +189,27 @@ impl Case {
         most_bps: Option<f64>,
     ) -> Option<Self> {
         let having = |runs: &[RunResult], others: &[RunResult]| -> Vec<RunResult> {
-            let both = runs.iter().filter(|run| others.iter().any(|other| other.seed == run.seed));
+            let both = runs
+                .iter()
+                .filter(|run| others.iter().any(|other| other.seed == run.seed));
             both.cloned().collect()
         };
-        let (packet, kernel) = (Means::of(&having(packet, kernel))?, Means::of(&having(kernel, packet))?);
+        let (packet, kernel) = (
+            Means::of(&having(packet, kernel))?,
+            Means::of(&having(kernel, packet))?,
+        );
         let differences = Quantity::ALL.map(|quantity| difference(quantity, &packet, &kernel));
         let full = is_full(most_bps, &packet, &kernel);
         let (scenario, policy) = (scenario.to_owned(), policy.to_owned());
-        Some(Case { scenario, policy, packet, kernel, most_bps, full, differences })
+        Some(Case {
+            scenario,
+            policy,
+            packet,
+            kernel,
+            most_bps,
+            full,
+            differences,
+        })
     }
 }
 
@@ -195,16 +223,32 @@ fn difference(quantity: Quantity, packet: &Means, kernel: &Means) -> f64 {
         Quantity::Goodput => relative(kernel.goodput_bps, packet.goodput_bps),
         Quantity::Energy => relative(kernel.energy_j, packet.energy_j),
         Quantity::Share => {
-            let points = kernel.shares.iter().zip(&packet.shares).map(|(kernel, packet)| kernel - packet);
-            points.fold(0.0, |most: f64, points| if points.abs() > most.abs() { points } else { most })
+            let points = kernel
+                .shares
+                .iter()
+                .zip(&packet.shares)
+                .map(|(kernel, packet)| kernel - packet);
+            points.fold(0.0, |most: f64, points| {
+                if points.abs() > most.abs() {
+                    points
+                } else {
+                    most
+                }
+            })
         }
         Quantity::Rtt => {
             let both = kernel.rtt_s.iter().zip(&packet.rtt_s).zip(&packet.shares);
-            let known = both.filter_map(|((kernel, packet), share)| Some(((*kernel)?, (*packet)?, *share)));
-            let (weighted, weights) = known.fold((0.0, 0.0), |(sum, weights), (kernel, packet, share)| {
-                (sum + share * relative(kernel, packet), weights + share)
-            });
-            if weights > 0.0 { weighted / weights } else { 0.0 }
+            let known =
+                both.filter_map(|((kernel, packet), share)| Some(((*kernel)?, (*packet)?, *share)));
+            let (weighted, weights) =
+                known.fold((0.0, 0.0), |(sum, weights), (kernel, packet, share)| {
+                    (sum + share * relative(kernel, packet), weights + share)
+                });
+            if weights > 0.0 {
+                weighted / weights
+            } else {
+                0.0
+            }
         }
     }
 }
@@ -221,22 +265,37 @@ fn relative(kernel: f64, packet: f64) -> f64 {
 impl Gap {
     /// Summarises all cases and their settings.
     pub fn of(release: String, cases: Vec<Case>, seeds: u32, max_lateness: Option<Nanos>) -> Self {
-        let summary = Quantity::ALL.into_iter().enumerate().filter_map(|(i, quantity)| {
-            let size = |case: &&Case| case.differences[i].abs();
-            let worst = cases.iter().max_by(|a, b| size(a).total_cmp(&size(b)))?;
-            Some(Summary {
-                quantity,
-                median: median(cases.iter().map(|case| size(&case)))?,
-                median_hard: median(cases.iter().filter(|case| !case.full).map(|case| size(&case))),
-                worst: worst.differences[i],
-                scenario: worst.scenario.clone(),
-                policy: worst.policy.clone(),
-            })
-        });
+        let summary = Quantity::ALL
+            .into_iter()
+            .enumerate()
+            .filter_map(|(i, quantity)| {
+                let size = |case: &&Case| case.differences[i].abs();
+                let worst = cases.iter().max_by(|a, b| size(a).total_cmp(&size(b)))?;
+                Some(Summary {
+                    quantity,
+                    median: median(cases.iter().map(|case| size(&case)))?,
+                    median_hard: median(
+                        cases
+                            .iter()
+                            .filter(|case| !case.full)
+                            .map(|case| size(&case)),
+                    ),
+                    worst: worst.differences[i],
+                    scenario: worst.scenario.clone(),
+                    policy: worst.policy.clone(),
+                })
+            });
         let summary = summary.collect();
         let max_lateness_s = max_lateness.map(Nanos::as_secs_f64);
         let hard = cases.iter().filter(|case| !case.full).count();
-        Gap { release, seeds, max_lateness_s, cases, hard, summary }
+        Gap {
+            release,
+            seeds,
+            max_lateness_s,
+            cases,
+            hard,
+            summary,
+        }
     }
 }
 
@@ -281,7 +340,11 @@ mod tests {
 
     #[test]
     fn a_deterministic_simulator_has_no_spread() {
-        let means = |deterministic| Means { runs: 3, deterministic, ..means(9e6, [1.0, 0.0], [0.1; 2], 1.0) };
+        let means = |deterministic| Means {
+            runs: 3,
+            deterministic,
+            ..means(9e6, [1.0, 0.0], [0.1; 2], 1.0)
+        };
         let case = Case {
             scenario: "s".into(),
             policy: "p".into(),
@@ -292,35 +355,63 @@ mod tests {
             differences: [0.0; 4],
         };
         let text = markdown(&Gap::of("6.12".into(), vec![case], 3, None));
-        assert!(text.contains("| 9.00, deterministic | 9.00 ± 0.00 |"), "{text}");
+        assert!(
+            text.contains("| 9.00, deterministic | 9.00 ± 0.00 |"),
+            "{text}"
+        );
     }
 
     #[test]
     fn data_that_one_engine_does_not_deliver_counts_as_a_full_difference() {
-        assert_eq!((relative(0.0, 0.0), relative(5.0, 0.0), relative(0.0, 5.0)), (0.0, 1.0, -1.0));
+        assert_eq!(
+            (relative(0.0, 0.0), relative(5.0, 0.0), relative(0.0, 5.0)),
+            (0.0, 1.0, -1.0)
+        );
     }
 
     #[test]
     fn the_median_is_of_absolute_values() {
-        let gap = Gap::of("6.12".into(), vec![case(0.9, None), case(1.02, None), case(1.04, None)], 1, None);
+        let gap = Gap::of(
+            "6.12".into(),
+            vec![case(0.9, None), case(1.02, None), case(1.04, None)],
+            1,
+            None,
+        );
         assert!((gap.summary[0].median - 0.04).abs() < 1e-12);
         assert!((gap.summary[0].worst + 0.1).abs() < 1e-12);
     }
 
     fn case(goodput_bps: f64, most_bps: Option<f64>) -> Case {
-        let (packet, kernel) =
-            (means(1.0, [1.0, 0.0], [0.1; 2], 1.0), means(goodput_bps, [1.0, 0.0], [0.1; 2], 1.0));
+        let (packet, kernel) = (
+            means(1.0, [1.0, 0.0], [0.1; 2], 1.0),
+            means(goodput_bps, [1.0, 0.0], [0.1; 2], 1.0),
+        );
         let differences = Quantity::ALL.map(|quantity| difference(quantity, &packet, &kernel));
         let full = is_full(most_bps, &packet, &kernel);
-        Case { scenario: "s".into(), policy: "p".into(), packet, kernel, most_bps, full, differences }
+        Case {
+            scenario: "s".into(),
+            policy: "p".into(),
+            packet,
+            kernel,
+            most_bps,
+            full,
+            differences,
+        }
     }
 
     #[test]
     fn full_cases_do_not_count_in_the_median_of_hard_ones() {
-        // 97 % of 1.03 are 0.9991: the first case is full. In the second the kernel carries too little; in
-        // the third the maximum is unknown.
-        let cases = vec![case(1.0, Some(1.03)), case(0.98, Some(1.03)), case(1.04, None)];
-        assert_eq!(cases.iter().map(|case| case.full).collect::<Vec<_>>(), [true, false, false]);
+        // 97 % of 1.03 are 0.9991: the first case is full. In the second the kernel carries too
+        // little; in the third the maximum is unknown.
+        let cases = vec![
+            case(1.0, Some(1.03)),
+            case(0.98, Some(1.03)),
+            case(1.04, None),
+        ];
+        assert_eq!(
+            cases.iter().map(|case| case.full).collect::<Vec<_>>(),
+            [true, false, false]
+        );
         let gap = Gap::of("6.12".into(), cases, 1, None);
         assert_eq!(gap.hard, 2);
         assert!((gap.summary[0].median - 0.02).abs() < 1e-12);

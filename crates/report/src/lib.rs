@@ -57,16 +57,16 @@ pub use html::search::search_html;
 pub use html::{Playground, html, html_with};
 pub use judgement::judgement;
 pub use machine::{
-    Field, Record, ReportError, all_runs_to_csv, all_to_csv, all_to_json, policy_records, reference_records,
-    run_record, run_records, runs_to_csv, to_csv, to_json,
+    Field, Record, ReportError, all_runs_to_csv, all_to_csv, all_to_json, policy_records,
+    reference_records, run_record, run_records, runs_to_csv, to_csv, to_json,
 };
 pub use notebook::notebook;
 pub use reach::leave_out_of_reach;
 pub use reproduction::{
-    Agreement, Bars, Boxes, Farthest, Figure, Finding, FiveNumbers, Judged, Line, Made, Origin, Paper, Plot,
-    Report, Reproduction, Rule, SecondMeasurement, SetUp, Since, UsedValue, Verdict, capital, judge,
-    reproduction_json, reproduction_markdown, reproduction_summary, reproduction_table, shown,
-    values_markdown,
+    Agreement, Bars, Boxes, Farthest, Figure, Finding, FiveNumbers, Judged, Line, Made, Origin,
+    Paper, Plot, Report, Reproduction, Rule, SecondMeasurement, SetUp, Since, UsedValue, Verdict,
+    capital, judge, reproduction_json, reproduction_markdown, reproduction_summary,
+    reproduction_table, shown, values_markdown,
 };
 pub use scale::rounded;
 pub use sheet::most_efficient;

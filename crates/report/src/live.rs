@@ -10,7 +10,8 @@ pub use table::{markdown, table};
 
 /// Prefix of policies of one path.
 const SINGLE: &str = "single:";
-/// Minimum fraction of the highest goodput for a contender to count, if the application sets the rate.
+/// Minimum fraction of the highest goodput for a contender to count, if the application sets the
+/// rate.
 const CARRIES: f64 = 0.95;
 /// Smallest relevant relative difference of measured joules per bit.
 pub const TOLERANCE: f64 = 0.02;
@@ -60,7 +61,8 @@ impl Contender {
     /// Means over its runs; `None` without runs.
     pub fn of(name: &str, chooser: Chooser, runs: &[RunResult]) -> Option<Self> {
         let first = runs.first()?;
-        let mean = |of: &dyn Fn(&RunResult) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+        let mean =
+            |of: &dyn Fn(&RunResult) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
         let of_all = |of: &dyn Fn(&RunResult) -> Option<f64>| {
             let all: Option<Vec<f64>> = runs.iter().map(of).collect();
             all.map(|all| all.iter().sum::<f64>() / all.len() as f64)
@@ -150,16 +152,26 @@ impl Case {
     fn verdict(&self) -> Option<Verdict> {
         let of = |chooser| self.contenders.iter().find(|one| one.chooser == chooser);
         let (daemon, plain) = (of(Chooser::Daemon)?, of(Chooser::Plain)?);
-        let others = || self.contenders.iter().filter(|one| one.chooser != Chooser::Daemon);
-        let most_bps = others().map(|one| one.goodput_bps).fold(daemon.goodput_bps, f64::max);
+        let others = || {
+            self.contenders
+                .iter()
+                .filter(|one| one.chooser != Chooser::Daemon)
+        };
+        let most_bps = others()
+            .map(|one| one.goodput_bps)
+            .fold(daemon.goodput_bps, f64::max);
         let does_the_work = |one: &&Contender| match self.work {
             Work::Bulk => true,
             Work::Files => one.completion_s.is_some(),
             Work::Given => one.goodput_bps >= CARRIES * most_bps,
         };
-        let by_efficiency = |a: &&Contender, b: &&Contender| a.bits_per_joule.total_cmp(&b.bits_per_joule);
+        let by_efficiency =
+            |a: &&Contender, b: &&Contender| a.bits_per_joule.total_cmp(&b.bits_per_joule);
         let best = others().filter(does_the_work).max_by(by_efficiency)?;
-        let single = others().filter(|one| one.is_single()).map(|one| one.goodput_bps).reduce(f64::max);
+        let single = others()
+            .filter(|one| one.is_single())
+            .map(|one| one.goodput_bps)
+            .reduce(f64::max);
         let energy_of_plain = plain.bits_per_joule / daemon.bits_per_joule;
         let efficiency_of_best = daemon.bits_per_joule / best.bits_per_joule;
         let goodput_of_single = single.map(|single| daemon.goodput_bps / single);
@@ -171,7 +183,9 @@ impl Case {
             efficiency_of_best,
             near_best: (self.intent == Intent::Frugal).then_some(efficiency_of_best >= OF_BEST),
             goodput_of_single,
-            as_fast: goodput_of_single.filter(|_| is_fast).map(|part| part >= 1.0 - TOLERANCE),
+            as_fast: goodput_of_single
+                .filter(|_| is_fast)
+                .map(|part| part >= 1.0 - TOLERANCE),
         })
     }
 }
@@ -232,29 +246,54 @@ mod tests {
     #[test]
     fn frugal_is_compared_with_the_best_contender_and_plain() {
         // Plain: 5 Mbit/J; WiFi alone: 12 Mbit/J; the daemon: 120 Mbit for 11 J, 10.9 Mbit/J.
-        let verdict = case(Intent::Frugal, Work::Bulk, (11.0, 12e6)).verdict.unwrap();
+        let verdict = case(Intent::Frugal, Work::Bulk, (11.0, 12e6))
+            .verdict
+            .unwrap();
         assert!((verdict.energy_of_plain - 5.0 / (120.0 / 11.0)).abs() < 1e-12 && verdict.saves);
         assert!((verdict.efficiency_of_best - 10.0 / 11.0).abs() < 1e-12);
         assert_eq!(
             (verdict.best.as_str(), verdict.near_best, verdict.as_fast),
             ("single:wifi", Some(true), None)
         );
-        let verdict = case(Intent::Frugal, Work::Bulk, (20.0, 12e6)).verdict.unwrap();
+        let verdict = case(Intent::Frugal, Work::Bulk, (20.0, 12e6))
+            .verdict
+            .unwrap();
         assert_eq!((verdict.saves, verdict.near_best), (true, Some(false)));
-        assert!(!case(Intent::Frugal, Work::Bulk, (26.0, 12e6)).verdict.unwrap().saves);
+        assert!(
+            !case(Intent::Frugal, Work::Bulk, (26.0, 12e6))
+                .verdict
+                .unwrap()
+                .saves
+        );
     }
 
     #[test]
     fn contenders_below_the_given_load_do_not_count() {
         // Only plain carries 20 Mbit/s.
-        let verdict = case(Intent::Frugal, Work::Given, (40.0, 20e6)).verdict.unwrap();
-        assert_eq!((verdict.best.as_str(), verdict.efficiency_of_best), ("linux", 1.0));
+        let verdict = case(Intent::Frugal, Work::Given, (40.0, 20e6))
+            .verdict
+            .unwrap();
+        assert_eq!(
+            (verdict.best.as_str(), verdict.efficiency_of_best),
+            ("linux", 1.0)
+        );
     }
 
     #[test]
     fn interactive_is_compared_with_the_fastest_single_path() {
-        assert_eq!(case(Intent::Interactive, Work::Bulk, (20.0, 12e6)).verdict.unwrap().as_fast, Some(true));
-        let slow = case(Intent::Interactive, Work::Bulk, (20.0, 11e6)).verdict.unwrap();
-        assert_eq!((slow.as_fast, slow.goodput_of_single), (Some(false), Some(11.0 / 12.0)));
+        assert_eq!(
+            case(Intent::Interactive, Work::Bulk, (20.0, 12e6))
+                .verdict
+                .unwrap()
+                .as_fast,
+            Some(true)
+        );
+        let slow = case(Intent::Interactive, Work::Bulk, (20.0, 11e6))
+            .verdict
+            .unwrap();
+        assert_eq!(
+            (slow.as_fast, slow.goodput_of_single),
+            (Some(false), Some(11.0 / 12.0))
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Results for programs: JSON and CSV. Names include the units; unknown values are null or empty, never 0.
+//! Results for programs: JSON and CSV. Names include the units; unknown values are null or empty,
+//! never 0.
 
 use std::fmt;
 
@@ -22,8 +23,15 @@ pub enum ReportError {
 
 /// The comparison as indented JSON without time series, in the shape of [`Comparison`].
 pub fn to_json(comparison: &Comparison) -> Result<String, ReportError> {
-    let rows = comparison.rows.iter().map(|row| Row { over_time: None, runs: Vec::new(), ..row.clone() });
-    let summary = Comparison { rows: rows.collect(), ..comparison.clone() };
+    let rows = comparison.rows.iter().map(|row| Row {
+        over_time: None,
+        runs: Vec::new(),
+        ..row.clone()
+    });
+    let summary = Comparison {
+        rows: rows.collect(),
+        ..comparison.clone()
+    };
     Ok(serde_json::to_string_pretty(&summary)? + "\n")
 }
 
@@ -41,7 +49,11 @@ pub fn runs_to_csv(comparison: &Comparison) -> Result<String, ReportError> {
 pub fn all_to_json(done: &[Comparison], is_list: bool) -> Result<String, ReportError> {
     let objects: Vec<String> = done.iter().map(to_json).collect::<Result<_, _>>()?;
     let objects: Vec<&str> = objects.iter().map(|object| object.trim_end()).collect();
-    Ok(if is_list { format!("[\n{}\n]\n", objects.join(",\n")) } else { objects.concat() + "\n" })
+    Ok(if is_list {
+        format!("[\n{}\n]\n", objects.join(",\n"))
+    } else {
+        objects.concat() + "\n"
+    })
 }
 
 /// One line per policy of all comparisons, under one header where their columns are the same.
@@ -54,8 +66,8 @@ pub fn all_runs_to_csv(done: &[Comparison]) -> Result<String, ReportError> {
     combined(done, runs_to_csv)
 }
 
-/// The lines of all comparisons under one header; under a new one after a blank line where the columns
-/// differ.
+/// The lines of all comparisons under one header; under a new one after a blank line where the
+/// columns differ.
 fn combined(
     done: &[Comparison],
     format: impl Fn(&Comparison) -> Result<String, ReportError>,
@@ -64,7 +76,9 @@ fn combined(
     let mut header = String::new();
     for comparison in done {
         let text = format(comparison)?;
-        let Some((first, rest)) = text.split_once('\n') else { continue };
+        let Some((first, rest)) = text.split_once('\n') else {
+            continue;
+        };
         if header != first {
             if !all.is_empty() {
                 all.push('\n');
@@ -90,7 +104,9 @@ pub(crate) fn by_lines(value: &impl serde::Serialize) -> Result<String, ReportEr
 /// # Panics
 /// If `whole` is not an object.
 pub(crate) fn in_lines(whole: serde_json::Value) -> String {
-    let serde_json::Value::Object(whole) = whole else { unreachable!("a struct is an object") };
+    let serde_json::Value::Object(whole) = whole else {
+        unreachable!("a struct is an object")
+    };
     let field = |(name, value): (String, serde_json::Value)| match value {
         serde_json::Value::Array(items) if !items.is_empty() => {
             let items: Vec<String> = items.iter().map(|item| format!("  {item}")).collect();
@@ -98,7 +114,10 @@ pub(crate) fn in_lines(whole: serde_json::Value) -> String {
         }
         value => format!("\"{name}\": {value}"),
     };
-    format!("{{\n{}\n}}\n", whole.into_iter().map(field).collect::<Vec<_>>().join(",\n"))
+    format!(
+        "{{\n{}\n}}\n",
+        whole.into_iter().map(field).collect::<Vec<_>>().join(",\n")
+    )
 }
 
 /// A row of a table for programs: names and values. Names include the units.
@@ -163,12 +182,20 @@ impl Record {
 
 /// One record for each policy. An estimate takes three fields: `_mean`, `_lo`, `_hi`.
 pub fn policy_records(comparison: &Comparison) -> Vec<Record> {
-    comparison.rows.iter().map(|row| policy_record(comparison, row)).collect()
+    comparison
+        .rows
+        .iter()
+        .map(|row| policy_record(comparison, row))
+        .collect()
 }
 
 /// One record for each policy and seed.
 pub fn run_records(comparison: &Comparison) -> Vec<Record> {
-    comparison.rows.iter().flat_map(|row| row.runs.iter().map(run_record)).collect()
+    comparison
+        .rows
+        .iter()
+        .flat_map(|row| row.runs.iter().map(run_record))
+        .collect()
 }
 
 /// One record for each reference value.
@@ -255,6 +282,8 @@ pub(crate) fn write_records(records: &[Record]) -> Result<String, ReportError> {
     for record in records {
         writer.write_record(record.fields.iter().map(|(_, field)| field.to_string()))?;
     }
-    let bytes = writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
+    let bytes = writer
+        .into_inner()
+        .map_err(|error| csv::Error::from(error.into_error()))?;
     Ok(String::from_utf8(bytes).expect("only text was written"))
 }

@@ -101,7 +101,9 @@ impl Map {
 impl Axis {
     /// The value at `index` with its unit.
     pub fn value(&self, index: usize) -> String {
-        format!("{} {}", self.numbers[index], self.unit).trim_end().to_owned()
+        format!("{} {}", self.numbers[index], self.unit)
+            .trim_end()
+            .to_owned()
     }
 
     /// Keys and value at `index`, for readers.
@@ -117,6 +119,10 @@ impl Axis {
 
 /// Shortfall of `value` relative to `best`; 0 or more.
 fn shortfall(metric: &Metric, value: f64, best: f64) -> f64 {
-    let shortfall = if metric.better == Better::Higher { best - value } else { value - best };
+    let shortfall = if metric.better == Better::Higher {
+        best - value
+    } else {
+        value - best
+    };
     if best > 0.0 { shortfall / best } else { 0.0 }
 }

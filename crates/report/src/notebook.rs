@@ -19,12 +19,20 @@ pub fn notebook(comparison: &Comparison) -> Result<String, ReportError> {
         name: name.clone(),
         is_best: sheet.best == Some(line),
         is_limit: line >= sheet.policies,
-        cells: sheet.columns.iter().map(|column| column.column.with_interval(&column.cells[line])).collect(),
+        cells: sheet
+            .columns
+            .iter()
+            .map(|column| column.column.with_interval(&column.cells[line]))
+            .collect(),
     };
     let page = Page {
         title: title(comparison),
         warning: comparison.partial.then_some(PARTIAL),
-        heads: sheet.columns.iter().map(|column| column.column.titles()).collect(),
+        heads: sheet
+            .columns
+            .iter()
+            .map(|column| column.column.titles())
+            .collect(),
         lines: sheet.lines.iter().enumerate().map(line).collect(),
         remarks: remarks(comparison),
     };

@@ -20,8 +20,8 @@ const RUNS_FOR_TENTHS: usize = 10;
 const TENTHS: (f64, f64) = (0.1, 0.9);
 const ALL: (f64, f64) = (0.0, 1.0);
 
-/// Length of the bins of a comparison, s: equal for all policies, however long their runs take. `None`
-/// without samples.
+/// Length of the bins of a comparison, s: equal for all policies, however long their runs take.
+/// `None` without samples.
 pub(crate) fn bin_length<'a>(runs: impl IntoIterator<Item = &'a Series>) -> Option<f64> {
     let of_run = |series: &'a Series| {
         let end = *series.time_s.last()?;
@@ -32,15 +32,28 @@ pub(crate) fn bin_length<'a>(runs: impl IntoIterator<Item = &'a Series>) -> Opti
 
 /// Medians and bands of runs of one scenario, in bins of `bin_s` seconds; `None` without samples.
 pub(crate) fn over_time(runs: &[Series], bin_s: f64) -> Option<OverTime> {
-    let runs: Vec<&Series> = runs.iter().filter(|series| !series.time_s.is_empty()).collect();
-    let end = runs.iter().filter_map(|series| series.time_s.last().copied()).reduce(f64::max)?;
+    let runs: Vec<&Series> = runs
+        .iter()
+        .filter(|series| !series.time_s.is_empty())
+        .collect();
+    let end = runs
+        .iter()
+        .filter_map(|series| series.time_s.last().copied())
+        .reduce(f64::max)?;
     let count = bin_of(end, bin_s) + 1;
     let spans = runs.iter().map(|run| spans(run, bin_s, count)).collect();
-    let bins = Bins { runs: &runs, spans, count, band: band(runs.len()) };
+    let bins = Bins {
+        runs: &runs,
+        spans,
+        count,
+        band: band(runs.len()),
+    };
     let paths = runs.iter().map(|series| series.goodput_bps.len()).min()?;
     type Columns = fn(&Series) -> &Vec<Vec<f64>>;
     let by_path = |columns: Columns| -> Vec<Band> {
-        (0..paths).map(|path| bins.of(|series| columns(series)[path].iter().copied())).collect()
+        (0..paths)
+            .map(|path| bins.of(|series| columns(series)[path].iter().copied()))
+            .collect()
     };
     let total = |columns: Columns| {
         bins.of(|series| {
@@ -53,7 +66,9 @@ pub(crate) fn over_time(runs: &[Series], bin_s: f64) -> Option<OverTime> {
     let rtt = |path: usize| bins.of(|series| series.rtt_s[path].iter().map(known));
     Some(OverTime {
         bin_s,
-        time_s: (0..bins.count).map(|bin| (bin as f64 + 0.5) * bin_s).collect(),
+        time_s: (0..bins.count)
+            .map(|bin| (bin as f64 + 0.5) * bin_s)
+            .collect(),
         runs: runs.len() as u32,
         band: bins.band,
         total_goodput_bps: total(|series| &series.goodput_bps),
@@ -87,7 +102,10 @@ fn spans(run: &Series, bin_s: f64, count: usize) -> Vec<Span> {
     let mut before = 0.0;
     let span = |&time: &f64| {
         let lasts_s = time - std::mem::replace(&mut before, time);
-        Span { bin: bin_of(time, bin_s).min(count - 1), lasts_s }
+        Span {
+            bin: bin_of(time, bin_s).min(count - 1),
+            lasts_s,
+        }
     };
     run.time_s.iter().map(span).collect()
 }
@@ -103,10 +121,14 @@ struct Bins<'a> {
 
 impl Bins<'_> {
     /// Quantiles of a value over the runs; NaN marks missing values.
-    fn of<'s, Values: Iterator<Item = f64>>(&'s self, values: impl Fn(&'s Series) -> Values) -> Band {
+    fn of<'s, Values: Iterator<Item = f64>>(
+        &'s self,
+        values: impl Fn(&'s Series) -> Values,
+    ) -> Band {
         let runs = self.runs.iter().zip(&self.spans);
-        let means: Vec<Vec<Option<f64>>> =
-            runs.map(|(run, spans)| means(values(run), spans, self.count)).collect();
+        let means: Vec<Vec<Option<f64>>> = runs
+            .map(|(run, spans)| means(values(run), spans, self.count))
+            .collect();
         let mut band = Band::default();
         let mut known: Vec<f64> = vec![];
         for bin in 0..self.count {
@@ -132,7 +154,9 @@ fn means(values: impl Iterator<Item = f64>, spans: &[Span], count: usize) -> Vec
             *time_s += span.lasts_s;
         }
     }
-    sums.into_iter().map(|(sum, time_s)| (time_s > 0.0).then(|| sum / time_s)).collect()
+    sums.into_iter()
+        .map(|(sum, time_s)| (time_s > 0.0).then(|| sum / time_s))
+        .collect()
 }
 
 #[cfg(test)]
@@ -165,7 +189,8 @@ mod tests {
 
     #[test]
     fn a_bin_has_the_mean_of_each_run() {
-        // 100 s in at most 80 bins: at least 1.25 s, so 2 s. Seconds 1 and 2 form the first bin: (1 + 2)/2.
+        // 100 s in at most 80 bins: at least 1.25 s, so 2 s. Seconds 1 and 2 form the first bin: (1
+        // + 2)/2.
         let all = over_time(&[every_second((1..=100).map(f64::from))]).unwrap();
         assert_eq!((all.bin_s, all.time_s.len(), all.time_s[0]), (2.0, 50, 1.0));
         assert_eq!(all.cwnd[0].median[..2], [Some(1.5), Some(3.5)]);
@@ -174,23 +199,28 @@ mod tests {
 
     #[test]
     fn samples_are_weighted_by_their_interval() {
-        // Bins of 0.1 s (8 s in 80): the sample at 0.06 covers 0.06 s, the one at 0.1 covers 0.04 s: 0.6 × 10
-        // + 0.4 × 20.
+        // Bins of 0.1 s (8 s in 80): the sample at 0.06 covers 0.06 s, the one at 0.1 covers 0.04
+        // s: 0.6 × 10 + 0.4 × 20.
         let mut time = vec![0.06];
         time.extend((1..=80).map(|tenth| f64::from(tenth) / 10.0));
         let mut values = vec![10.0, 20.0];
         values.resize(81, 0.0);
         let all = over_time(&[series(&time, &values)]).unwrap();
         assert_eq!(all.bin_s, 0.1);
-        assert!((all.goodput_bps[0].median[0].unwrap() - 14.0).abs() < 1e-9, "{all:?}");
+        assert!(
+            (all.goodput_bps[0].median[0].unwrap() - 14.0).abs() < 1e-9,
+            "{all:?}"
+        );
     }
 
     #[test]
     fn median_and_band_are_taken_over_the_runs() {
-        // Eleven runs of 0, 1, …, 10: the tenths are 1 and 9. With nine runs of 0 … 8, the band covers all of
-        // them.
+        // Eleven runs of 0, 1, …, 10: the tenths are 1 and 9. With nine runs of 0 … 8, the band
+        // covers all of them.
         let runs = |n: u32| -> Vec<Series> {
-            (0..n).map(|run| every_second((0..40).map(|_| f64::from(run)))).collect()
+            (0..n)
+                .map(|run| every_second((0..40).map(|_| f64::from(run))))
+                .collect()
         };
         let at_first = |band: &Band| (band.lo[0], band.median[0], band.hi[0]);
         let many = over_time(&runs(11)).unwrap();
@@ -207,22 +237,35 @@ mod tests {
         let runs = [(1.0, 5.0), (2.0, 3.0), (9.0, 1.0)].map(|(a, b)| {
             let mut run = every_second((0..40).map(|_| a));
             run.goodput_bps.push(vec![b; 40]);
-            for other in [&mut run.cwnd, &mut run.rtt_s, &mut run.queue, &mut run.power_w] {
+            for other in [
+                &mut run.cwnd,
+                &mut run.rtt_s,
+                &mut run.queue,
+                &mut run.power_w,
+            ] {
                 other.push(vec![b; 40]);
             }
             run
         });
         let all = over_time(&runs).unwrap();
         assert_eq!(all.total_goodput_bps.median[0], Some(6.0));
-        assert_eq!((all.goodput_bps[0].median[0], all.goodput_bps[1].median[0]), (Some(2.0), Some(3.0)));
+        assert_eq!(
+            (all.goodput_bps[0].median[0], all.goodput_bps[1].median[0]),
+            (Some(2.0), Some(3.0))
+        );
     }
 
     #[test]
     fn ended_runs_do_not_count_afterwards() {
-        // Of four runs two end after 10 s and one after 20 s: half continue until 20 s, a quarter until 40 s.
+        // Of four runs two end after 10 s and one after 20 s: half continue until 20 s, a quarter
+        // until 40 s.
         let runs = [10, 10, 20, 40].map(|end| every_second((0..end).map(|_| 1.0)));
         let all = over_time(&runs).unwrap();
-        let known = all.goodput_bps[0].median.iter().filter(|value| value.is_some()).count();
+        let known = all.goodput_bps[0]
+            .median
+            .iter()
+            .filter(|value| value.is_some())
+            .count();
         assert_eq!((all.time_s.len(), known), (40, 20));
     }
 

@@ -8,15 +8,19 @@ use crate::summary::{LINK_BOUND, TCP_REFERENCE};
 /// A limit of streams and messages is shown if some row reaches this part of it.
 const LEAST_PART: f64 = 0.5;
 
-/// Removes the limits of streams and messages of which no row reaches half, and the rows' shares of them.
-/// Returns how near the best row comes.
+/// Removes the limits of streams and messages of which no row reaches half, and the rows' shares of
+/// them. Returns how near the best row comes.
 ///
-/// These limits let data wait and radios sleep meanwhile for longer than any policy here does, so a share
-/// of them says more about the limit than about the policy. Other limits are for any run and stay.
+/// These limits let data wait and radios sleep meanwhile for longer than any policy here does, so a
+/// share of them says more about the limit than about the policy. Other limits are for any run and
+/// stay.
 pub fn leave_out_of_reach(limits: &mut Vec<Reference>, rows: &mut [Row]) -> Option<String> {
     let mut missing = vec![];
     limits.retain(|limit| {
-        let best = rows.iter_mut().filter_map(|row| *share(row, &limit.kind)?).max_by(f64::total_cmp);
+        let best = rows
+            .iter_mut()
+            .filter_map(|row| *share(row, &limit.kind)?)
+            .max_by(f64::total_cmp);
         let Some(best) = best.filter(|&best| limit.delivers.is_some() && best < LEAST_PART) else {
             return true;
         };
@@ -25,7 +29,10 @@ pub fn leave_out_of_reach(limits: &mut Vec<Reference>, rows: &mut [Row]) -> Opti
                 *share = None;
             }
         }
-        missing.push((reference_name(&limit.kind), format!("{:.0} %", 100.0 * best)));
+        missing.push((
+            reference_name(&limit.kind),
+            format!("{:.0} %", 100.0 * best),
+        ));
         false
     });
     let (names, parts): (Vec<String>, Vec<String>) = missing.into_iter().unzip();

@@ -38,7 +38,9 @@ impl Content {
             match metric.name {
                 name if name == EFFICIENCY.name => &[Content::Ratio],
                 name if name == COMPLETION.name => &[Content::Completed],
-                name if name == STALL.name => &[Content::Shares, Content::TcpReference, Content::LinkBound],
+                name if name == STALL.name => {
+                    &[Content::Shares, Content::TcpReference, Content::LinkBound]
+                }
                 name if name == COMPETITORS.name => &[Content::TcpShare],
                 _ => &[],
             }
@@ -80,19 +82,29 @@ impl Content {
         }
     }
 
-    /// Ranks for hiding the column and its intervals; the lowest is hidden first. `None`: the comparison does
-    /// not have the column.
+    /// Ranks for hiding the column and its intervals; the lowest is hidden first. `None`: the
+    /// comparison does not have the column.
     fn ranks(self, comparison: &Comparison) -> Option<(Rank, Rank)> {
         let any = |has: &dyn Fn(&Row) -> bool| comparison.rows.iter().any(has);
         let (has, hidden, plain) = match self {
             Content::Metric(metric) => return ranks(metric, comparison),
             Content::Ratio => (true, Rank::NEVER, Rank(3)),
-            Content::Completed => {
-                (any(&|row| row.completed.is_some_and(|completed| completed < row.n)), Rank(24), Rank::NEVER)
-            }
+            Content::Completed => (
+                any(&|row| row.completed.is_some_and(|completed| completed < row.n)),
+                Rank(24),
+                Rank::NEVER,
+            ),
             Content::Shares => (comparison.scenario.paths.len() > 1, Rank(18), Rank::NEVER),
-            Content::TcpReference => (any(&|row| row.tcp_reference_share.is_some()), Rank(22), Rank::NEVER),
-            Content::LinkBound => (any(&|row| row.link_bound_share.is_some()), Rank(11), Rank::NEVER),
+            Content::TcpReference => (
+                any(&|row| row.tcp_reference_share.is_some()),
+                Rank(22),
+                Rank::NEVER,
+            ),
+            Content::LinkBound => (
+                any(&|row| row.link_bound_share.is_some()),
+                Rank(11),
+                Rank::NEVER,
+            ),
             Content::TcpShare => (any(&|row| row.tcp_share.is_some()), Rank(20), Rank(5)),
         };
         has.then_some((hidden, plain))
@@ -165,22 +177,43 @@ pub(crate) struct Sheet {
 impl Sheet {
     pub(crate) fn of(comparison: &Comparison) -> Sheet {
         let rows = &comparison.rows;
-        let limits = comparison.references.iter().map(|limit| reference_name(&limit.kind));
+        let limits = comparison
+            .references
+            .iter()
+            .map(|limit| reference_name(&limit.kind));
         let ranked = |content: Content| Some((content, content.ranks(comparison)?));
         let columns = Content::all().filter_map(ranked);
         Sheet {
-            lines: rows.iter().map(|row| row.label.clone()).chain(limits).collect(),
+            lines: rows
+                .iter()
+                .map(|row| row.label.clone())
+                .chain(limits)
+                .collect(),
             policies: rows.len(),
-            columns: columns.map(|(content, ranks)| column(content, ranks, comparison)).collect(),
-            best: if rows.len() < 2 { None } else { most_efficient(rows) },
+            columns: columns
+                .map(|(content, ranks)| column(content, ranks, comparison))
+                .collect(),
+            best: if rows.len() < 2 {
+                None
+            } else {
+                most_efficient(rows)
+            },
         }
     }
 }
 
 impl Sheet {
-    /// A table with the columns of the sheet in the order of `columns`. `adorn` decorates lines for pages.
-    pub(crate) fn table(&self, columns: &[&SheetColumn], adorn: impl Fn(usize, Line) -> Line) -> Table {
-        let names = Column::words("policy").fold(NAME_WIDTH.0).narrow(NARROW_NAMES, NAME_WIDTH.1).indent(2);
+    /// A table with the columns of the sheet in the order of `columns`. `adorn` decorates lines for
+    /// pages.
+    pub(crate) fn table(
+        &self,
+        columns: &[&SheetColumn],
+        adorn: impl Fn(usize, Line) -> Line,
+    ) -> Table {
+        let names = Column::words("policy")
+            .fold(NAME_WIDTH.0)
+            .narrow(NARROW_NAMES, NAME_WIDTH.1)
+            .indent(2);
         let heads = columns.iter().map(|column| column.column.clone());
         let line = |(line, name): (usize, &String)| {
             let cells = columns.iter().map(|column| column.cells[line].clone());
@@ -192,7 +225,8 @@ impl Sheet {
             };
             adorn(line, Line::new(cells).tone(tone))
         };
-        Table::new(std::iter::once(names).chain(heads)).with(self.lines.iter().enumerate().map(line))
+        Table::new(std::iter::once(names).chain(heads))
+            .with(self.lines.iter().enumerate().map(line))
     }
 }
 
@@ -215,11 +249,15 @@ pub(crate) fn efficiency(row: &Row) -> f64 {
     row.mean(&EFFICIENCY)
 }
 
-/// Index of the row with the most bits per joule, the first of equals; `None` if no row costs energy.
+/// Index of the row with the most bits per joule, the first of equals; `None` if no row costs
+/// energy.
 pub fn most_efficient(rows: &[Row]) -> Option<usize> {
     let of = |index: &usize| efficiency(&rows[*index]);
     // `max_by` returns the last of equals.
-    (0..rows.len()).filter(|index| of(index).is_finite()).rev().max_by(|a, b| of(a).total_cmp(&of(b)))
+    (0..rows.len())
+        .filter(|index| of(index).is_finite())
+        .rev()
+        .max_by(|a, b| of(a).total_cmp(&of(b)))
 }
 
 fn column(content: Content, (hidden, plain): (Rank, Rank), comparison: &Comparison) -> SheetColumn {
@@ -228,36 +266,76 @@ fn column(content: Content, (hidden, plain): (Rank, Rank), comparison: &Comparis
         Content::Completed => completed(comparison),
         _ => numbers(content, comparison),
     };
-    SheetColumn { content, column: column.hidden(hidden).plain(plain), cells }
+    SheetColumn {
+        content,
+        column: column.hidden(hidden).plain(plain),
+        cells,
+    }
 }
 
 fn numbers(content: Content, comparison: &Comparison) -> (Column, Vec<Cell>) {
     let first = comparison.rows.first().map_or(f64::NAN, efficiency);
-    let of_limits = comparison.references.iter().map(|limit| content.of_limit(limit, first));
-    let values: Vec<_> = comparison.rows.iter().map(|row| content.of_row(row)).chain(of_limits).collect();
+    let of_limits = comparison
+        .references
+        .iter()
+        .map(|limit| content.of_limit(limit, first));
+    let values: Vec<_> = comparison
+        .rows
+        .iter()
+        .map(|row| content.of_row(row))
+        .chain(of_limits)
+        .collect();
     // The policies choose the unit, so that a distant limit does not reduce their digits.
-    let shown = if comparison.rows.is_empty() { &values[..] } else { &values[..comparison.rows.len()] };
-    let scale = Scale::of(content.quantity(), &shown.iter().flatten().copied().collect::<Vec<_>>());
+    let shown = if comparison.rows.is_empty() {
+        &values[..]
+    } else {
+        &values[..comparison.rows.len()]
+    };
+    let scale = Scale::of(
+        content.quantity(),
+        &shown.iter().flatten().copied().collect::<Vec<_>>(),
+    );
     let cell = |(line, value): (usize, Option<Value>)| match value {
         Some(value) => value.cell(),
         None if line < comparison.rows.len() => Cell::unknown(),
         None => Cell::empty(),
     };
     let (title, unit) = content.heading(scale);
-    (scale.column(title, unit), values.into_iter().enumerate().map(cell).collect())
+    (
+        scale.column(title, unit),
+        values.into_iter().enumerate().map(cell).collect(),
+    )
 }
 
 /// Shares such as `62 / 30 /  8`, in the order of the scenario's paths.
 fn shares(comparison: &Comparison) -> (Column, Vec<Cell>) {
     let of_row = |row: &Row| row.paths.iter().map(|path| path.share).collect::<Vec<_>>();
-    let of_limit =
-        |limit: &Reference| limit.rates_bps.iter().map(|rate| rate / limit.goodput_bps).collect::<Vec<_>>();
-    let lines: Vec<_> =
-        comparison.rows.iter().map(of_row).chain(comparison.references.iter().map(of_limit)).collect();
-    let percent =
-        |share: &f64| if share.is_finite() { format!("{:.0}", share * 100.0) } else { "–".into() };
+    let of_limit = |limit: &Reference| {
+        limit
+            .rates_bps
+            .iter()
+            .map(|rate| rate / limit.goodput_bps)
+            .collect::<Vec<_>>()
+    };
+    let lines: Vec<_> = comparison
+        .rows
+        .iter()
+        .map(of_row)
+        .chain(comparison.references.iter().map(of_limit))
+        .collect();
+    let percent = |share: &f64| {
+        if share.is_finite() {
+            format!("{:.0}", share * 100.0)
+        } else {
+            "–".into()
+        }
+    };
     let widest = |path: usize| {
-        lines.iter().filter_map(|line| line.get(path)).map(|s| percent(s).chars().count()).max()
+        lines
+            .iter()
+            .filter_map(|line| line.get(path))
+            .map(|s| percent(s).chars().count())
+            .max()
     };
     let text = |line: &Vec<f64>| {
         let parts = line.iter().enumerate().map(|(path, share)| {
@@ -267,7 +345,10 @@ fn shares(comparison: &Comparison) -> (Column, Vec<Cell>) {
         parts.collect::<Vec<_>>().join("/")
     };
     let column = Column::numbers(&comparison.scenario.paths.join("/"), "% of data");
-    (column, lines.iter().map(|line| Cell::text(text(line))).collect())
+    (
+        column,
+        lines.iter().map(|line| Cell::text(text(line))).collect(),
+    )
 }
 
 /// Such as `28/30`: runs in which every file was complete.
@@ -280,7 +361,15 @@ fn completed(comparison: &Comparison) -> (Column, Vec<Cell>) {
     };
     let of_limits = comparison.references.iter().map(|_| Cell::empty());
     let column = Column::numbers(Content::Completed.name(), "of runs");
-    (column, comparison.rows.iter().map(of_row).chain(of_limits).collect())
+    (
+        column,
+        comparison
+            .rows
+            .iter()
+            .map(of_row)
+            .chain(of_limits)
+            .collect(),
+    )
 }
 
 /// First note of a comparison that is [`Comparison::partial`].
@@ -289,9 +378,18 @@ pub(crate) const PARTIAL: &str =
 
 /// Names the rows to which the reference values do not apply.
 fn beyond_note(comparison: &Comparison) -> Option<String> {
-    let delivers = comparison.references.iter().find_map(|limit| limit.delivers)?;
-    let is_beyond = |row: &&Row| row.tcp_reference_share.is_none() && row.link_bound_share.is_none();
-    let labels: Vec<&str> = comparison.rows.iter().filter(is_beyond).map(|row| row.label.as_str()).collect();
+    let delivers = comparison
+        .references
+        .iter()
+        .find_map(|limit| limit.delivers)?;
+    let is_beyond =
+        |row: &&Row| row.tcp_reference_share.is_none() && row.link_bound_share.is_none();
+    let labels: Vec<&str> = comparison
+        .rows
+        .iter()
+        .filter(is_beyond)
+        .map(|row| row.label.as_str())
+        .collect();
     (!labels.is_empty()).then(|| {
         format!(
             "{}: no share of the reference values, which are for runs that deliver {:.0} % of what is \
@@ -306,8 +404,15 @@ fn beyond_note(comparison: &Comparison) -> Option<String> {
 /// Notes on the numbers, one a line: number of runs, incomplete files, intervals.
 pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
     let mut notes = Vec::new();
-    for row in comparison.rows.iter().filter(|row| row.n != comparison.seeds) {
-        notes.push(format!("{}: {} of {} runs.", row.label, row.n, comparison.seeds));
+    for row in comparison
+        .rows
+        .iter()
+        .filter(|row| row.n != comparison.seeds)
+    {
+        notes.push(format!(
+            "{}: {} of {} runs.",
+            row.label, row.n, comparison.seeds
+        ));
     }
     for row in &comparison.rows {
         match row.completed {
@@ -334,7 +439,10 @@ const SAME_SHARE: f64 = 0.1;
 fn phase_note(comparison: &Comparison) -> Option<String> {
     let Background { links, part } = comparison.background.as_ref()?;
     let shares = |row: &Row| row.tcp_share.zip(row.tcp_share_background);
-    let rates = |row: &Row| row.estimate(&COMPETITORS).zip(row.competitors_background_bps);
+    let rates = |row: &Row| {
+        row.estimate(&COMPETITORS)
+            .zip(row.competitors_background_bps)
+    };
     let differs = |(without, with): (Estimate, Estimate)| {
         let difference = (with.mean - without.mean).abs();
         difference.is_finite() && difference > SAME_SHARE * without.mean.min(with.mean)
@@ -344,7 +452,11 @@ fn phase_note(comparison: &Comparison) -> Option<String> {
         false => ("competitors", " Mbit/s", 1e-6),
     };
     let of_row = |row: &Row| {
-        let pair = if unit.is_empty() { shares(row) } else { rates(row) };
+        let pair = if unit.is_empty() {
+            shares(row)
+        } else {
+            rates(row)
+        };
         let (without, with) = pair.filter(|&pair| differs(pair))?;
         let decimals = 2;
         let [without, with] = [without, with].map(|of| format!("{:.decimals$}", scale * of.mean));
@@ -372,17 +484,29 @@ fn chance_note(rows: &[Row]) -> Option<String> {
     let same: Vec<&Row> = rows.iter().filter(|row| row.deterministic).collect();
     let n = same.first()?.n;
     if same.len() == rows.len() {
-        return Some(format!("All {n} seeds give the same run: no confidence intervals."));
+        return Some(format!(
+            "All {n} seeds give the same run: no confidence intervals."
+        ));
     }
     let names: Vec<&str> = same.iter().map(|row| row.label.as_str()).collect();
-    Some(format!("{}: all {n} seeds give the same run, so no confidence interval.", names.join(", ")))
+    Some(format!(
+        "{}: all {n} seeds give the same run, so no confidence interval.",
+        names.join(", ")
+    ))
 }
 
 /// Meaning of ±, for policies that have it.
 fn interval_note(rows: &[Row]) -> Option<String> {
     let rows: Vec<&Row> = rows.iter().filter(|row| !row.deterministic).collect();
-    let (fewest, most) = (rows.iter().map(|row| row.n).min()?, rows.iter().map(|row| row.n).max()?);
-    let seeds = if fewest == most { format!("{most}") } else { format!("{fewest} to {most}") };
+    let (fewest, most) = (
+        rows.iter().map(|row| row.n).min()?,
+        rows.iter().map(|row| row.n).max()?,
+    );
+    let seeds = if fewest == most {
+        format!("{most}")
+    } else {
+        format!("{fewest} to {most}")
+    };
     Some(match most {
         1 => "One seed: no confidence intervals.".into(),
         2..FEW_SEEDS => format!(

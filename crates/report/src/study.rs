@@ -12,7 +12,10 @@ use crate::reproduction::{Bars, Figure, Line, Plot};
 use crate::scale::{Quantity, Scale, Value};
 use crate::table::{Cell, Column, Line as TableLine, Table, Tone};
 
-const STYLES: [&str; 2] = [include_str!("../assets/reproduction.css"), include_str!("../assets/study.css")];
+const STYLES: [&str; 2] = [
+    include_str!("../assets/reproduction.css"),
+    include_str!("../assets/study.css"),
+];
 
 /// A study and a summary of its dataset.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -111,8 +114,18 @@ pub fn html(study: &Study) -> Result<String, ReportError> {
     let figures = figures(study);
     let assets = Assets::new(&STYLES, &())?;
     let groups = groups(&figures, study);
-    let (policies, failures) = (policies(study).html("policies")?, failures(study).html("failures")?);
-    Ok(Page { study, policies, failures, groups, assets }.render()?)
+    let (policies, failures) = (
+        policies(study).html("policies")?,
+        failures(study).html("failures")?,
+    );
+    Ok(Page {
+        study,
+        policies,
+        failures,
+        groups,
+        assets,
+    }
+    .render()?)
 }
 
 /// Data of the template, which escapes text unless it says `safe`.
@@ -129,24 +142,43 @@ struct Page<'a> {
 
 impl Page<'_> {
     fn chips(&self) -> Vec<String> {
-        let Study { scenario, design, points, runs, .. } = self.study;
-        let many = |count: u64, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+        let Study {
+            scenario,
+            design,
+            points,
+            runs,
+            ..
+        } = self.study;
+        let many =
+            |count: u64, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
         let of_design = format!("{design}, {}", many(*points, "point"));
-        vec![scenario.clone(), of_design, many(*runs, "run"), "joules are modelled, not measured".to_owned()]
+        vec![
+            scenario.clone(),
+            of_design,
+            many(*runs, "run"),
+            "joules are modelled, not measured".to_owned(),
+        ]
     }
 
-    /// The best policy of each engine with several policies, and the policies whose intervals overlap its
-    /// own.
+    /// The best policy of each engine with several policies, and the policies whose intervals
+    /// overlap its own.
     fn answers(&self) -> Vec<String> {
         let rows = &self.study.rows;
         let answer = |row: &StudyRow| {
             let ratio = row.ratio.filter(|(ratio, _)| *ratio != 1.0);
-            let ratio =
-                ratio.map_or(String::new(), |(ratio, _)| format!(", {ratio:.2} × the first policy's"));
+            let ratio = ratio.map_or(String::new(), |(ratio, _)| {
+                format!(", {ratio:.2} × the first policy's")
+            });
             let (policy, engine) = (&row.policy, &row.engine);
-            let near = rows.iter().filter(|other| other.engine == *engine && other.policy != *policy);
-            let near =
-                near.filter(|other| overlap(row.estimates.of(&EFFICIENCY), other.estimates.of(&EFFICIENCY)));
+            let near = rows
+                .iter()
+                .filter(|other| other.engine == *engine && other.policy != *policy);
+            let near = near.filter(|other| {
+                overlap(
+                    row.estimates.of(&EFFICIENCY),
+                    other.estimates.of(&EFFICIENCY),
+                )
+            });
             let near: Vec<&str> = near.map(|other| other.policy.as_str()).collect();
             let near = match near.as_slice() {
                 [] => String::new(),
@@ -154,7 +186,10 @@ impl Page<'_> {
             };
             format!("{policy} has the most data per joule in the {engine} engine{ratio}.{near}")
         };
-        rows.iter().filter(|row| is_best(self.study, row)).map(answer).collect()
+        rows.iter()
+            .filter(|row| is_best(self.study, row))
+            .map(answer)
+            .collect()
     }
 
     fn missing(&self) -> u64 {
@@ -164,27 +199,61 @@ impl Page<'_> {
 
 /// Policies over all points.
 fn policies(study: &Study) -> Table {
-    let is_known = |metric: &&Metric| study.rows.iter().any(|row| row.estimates.of(metric).is_some());
+    let is_known = |metric: &&Metric| {
+        study
+            .rows
+            .iter()
+            .any(|row| row.estimates.of(metric).is_some())
+    };
     let shown: Vec<&Metric> = POLICY_METRICS.into_iter().filter(is_known).collect();
-    let value = |of: Estimate| Value { mean: of.mean, interval: (of.lo < of.hi).then_some((of.lo, of.hi)) };
+    let value = |of: Estimate| Value {
+        mean: of.mean,
+        interval: (of.lo < of.hi).then_some((of.lo, of.hi)),
+    };
     let column = |metric: &&Metric| {
-        let values = study.rows.iter().filter_map(|row| row.estimates.of(metric)).map(value);
+        let values = study
+            .rows
+            .iter()
+            .filter_map(|row| row.estimates.of(metric))
+            .map(value);
         let scale = Scale::of(metric.quantity, &values.collect::<Vec<_>>());
         scale.column(metric.title, scale.unit)
     };
     let ratio = Scale::of(Quantity::Ratio, &[Value::exact(1.0)]).column("× first", "efficiency");
     let counts = [Column::numbers("runs", ""), Column::numbers("failed", "")];
     let names = [Column::words("policy")].into_iter();
-    let columns = names.chain(shown.iter().map(column)).chain([ratio]).chain(counts);
-    let several = study.rows.iter().any(|row| row.engine != study.rows[0].engine);
+    let columns = names
+        .chain(shown.iter().map(column))
+        .chain([ratio])
+        .chain(counts);
+    let several = study
+        .rows
+        .iter()
+        .any(|row| row.engine != study.rows[0].engine);
     let line = |row: &StudyRow| {
-        let name = if several { format!("{} · {}", row.policy, row.engine) } else { row.policy.clone() };
+        let name = if several {
+            format!("{} · {}", row.policy, row.engine)
+        } else {
+            row.policy.clone()
+        };
         let cell = |of: Option<Value>| of.map_or_else(Cell::unknown, Value::cell);
-        let ratio = row.ratio.map(|(mean, of)| Value { mean, interval: of.map(|of| (of.lo, of.hi)) });
-        let cells = shown.iter().map(|metric| cell(row.estimates.of(metric).map(value)));
-        let cells = [Cell::text(name)].into_iter().chain(cells).chain([cell(ratio)]);
+        let ratio = row.ratio.map(|(mean, of)| Value {
+            mean,
+            interval: of.map(|of| (of.lo, of.hi)),
+        });
+        let cells = shown
+            .iter()
+            .map(|metric| cell(row.estimates.of(metric).map(value)));
+        let cells = [Cell::text(name)]
+            .into_iter()
+            .chain(cells)
+            .chain([cell(ratio)]);
         let line = TableLine::new(cells.chain([row.runs, row.failed].map(Cell::count)));
-        if is_best(study, row) { line.tone(Tone::Best).badge("best", false) } else { line }
+        if is_best(study, row) {
+            line.tone(Tone::Best).badge("best", false)
+        } else {
+            line
+        }
     };
     Table::new(columns).with(study.rows.iter().map(line))
 }
@@ -192,8 +261,15 @@ fn policies(study: &Study) -> Table {
 /// Whether the row has the highest efficiency in its engine, which has other policies.
 fn is_best(study: &Study, row: &StudyRow) -> bool {
     let of_engine = study.rows.iter().filter(|other| other.engine == row.engine);
-    let efficiency = |row: &StudyRow| row.estimates.of(&EFFICIENCY).map_or(f64::NEG_INFINITY, |of| of.mean);
-    let most = of_engine.clone().map(efficiency).fold(f64::NEG_INFINITY, f64::max);
+    let efficiency = |row: &StudyRow| {
+        row.estimates
+            .of(&EFFICIENCY)
+            .map_or(f64::NEG_INFINITY, |of| of.mean)
+    };
+    let most = of_engine
+        .clone()
+        .map(efficiency)
+        .fold(f64::NEG_INFINITY, f64::max);
     of_engine.count() > 1 && most.is_finite() && efficiency(row) == most
 }
 
@@ -204,8 +280,10 @@ fn overlap(a: Option<Estimate>, b: Option<Estimate>) -> bool {
 
 /// Reasons of failures and the number of runs that failed for each.
 fn failures(study: &Study) -> Table {
-    let line = |(reason, count): &(String, u64)| TableLine::new([Cell::text(reason), Cell::count(*count)]);
-    Table::new([Column::words("reason"), Column::numbers("runs", "")]).with(study.failures.iter().map(line))
+    let line =
+        |(reason, count): &(String, u64)| TableLine::new([Cell::text(reason), Cell::count(*count)]);
+    Table::new([Column::words("reason"), Column::numbers("runs", "")])
+        .with(study.failures.iter().map(line))
 }
 
 /// Energy and goodput along each axis in each engine, without figures that have no value.
@@ -214,12 +292,19 @@ fn figures(study: &Study) -> Vec<Figure> {
     for along in &study.along {
         type Get = fn(&AlongLine) -> &Vec<Option<Estimate>>;
         let both: [(&str, Quantity, Get); 2] = [
-            ("energy per bit", Quantity::EnergyPerBit, |line| &line.joules_per_bit),
+            ("energy per bit", Quantity::EnergyPerBit, |line| {
+                &line.joules_per_bit
+            }),
             ("goodput", Quantity::Rate, |line| &line.goodput_bps),
         ];
         for (name, quantity, get) in both {
-            let values: Vec<Value> =
-                along.lines.iter().flat_map(get).flatten().map(|of| Value::exact(of.mean)).collect();
+            let values: Vec<Value> = along
+                .lines
+                .iter()
+                .flat_map(get)
+                .flatten()
+                .map(|of| Value::exact(of.mean))
+                .collect();
             if !values.is_empty() {
                 let scale = Scale::of(quantity, &values);
                 figures.push(figure(along, name, &scale, get));
@@ -241,7 +326,12 @@ fn figure(
         lo: of.lo / scale.factor,
         hi: of.hi / scale.factor,
     };
-    let estimates = |line: &AlongLine| get(line).iter().map(|of| of.map(scaled)).collect::<Vec<_>>();
+    let estimates = |line: &AlongLine| {
+        get(line)
+            .iter()
+            .map(|of| of.map(scaled))
+            .collect::<Vec<_>>()
+    };
     let (x, plot) = match &along.places {
         Places::Numbers { unit, log, values } => {
             let across = across(*unit, values);
@@ -249,8 +339,18 @@ fn figure(
                 let x = values.iter().map(|value| value / across.1);
                 Line::with_band(&line.policy, x.zip(estimates(line)))
             };
-            let x = if across.0.is_empty() { keys } else { format!("{keys}, {}", across.0) };
-            (x, Plot::Lines { lines: along.lines.iter().map(points).collect(), log_x: *log })
+            let x = if across.0.is_empty() {
+                keys
+            } else {
+                format!("{keys}, {}", across.0)
+            };
+            (
+                x,
+                Plot::Lines {
+                    lines: along.lines.iter().map(points).collect(),
+                    log_x: *log,
+                },
+            )
         }
         Places::Texts(texts) => {
             let bars = |line: &AlongLine| Bars {
@@ -258,16 +358,30 @@ fn figure(
                 values: estimates(line),
                 stated: vec![],
             };
-            (keys, Plot::Bars { groups: texts.clone(), bars: along.lines.iter().map(bars).collect() })
+            (
+                keys,
+                Plot::Bars {
+                    groups: texts.clone(),
+                    bars: along.lines.iter().map(bars).collect(),
+                },
+            )
         }
     };
-    Figure { title: name.to_owned(), x, y: scale.unit.to_owned(), plot }
+    Figure {
+        title: name.to_owned(),
+        x,
+        y: scale.unit.to_owned(),
+        plot,
+    }
 }
 
 /// Display unit of an axis, and the size of that unit in base units.
 fn across(unit: Unit, values: &[f64]) -> (&'static str, f64) {
     let of = |quantity: Quantity| {
-        let scale = Scale::of(quantity, &values.iter().copied().map(Value::exact).collect::<Vec<_>>());
+        let scale = Scale::of(
+            quantity,
+            &values.iter().copied().map(Value::exact).collect::<Vec<_>>(),
+        );
         (scale.unit, scale.factor)
     };
     match unit {
@@ -288,18 +402,27 @@ fn across(unit: Unit, values: &[f64]) -> (&'static str, f64) {
 
 /// Figures, grouped by axis and engine.
 fn groups(figures: &[Figure], study: &Study) -> Vec<(String, Vec<String>)> {
-    let several = study.along.iter().any(|along| along.engine != study.along[0].engine);
+    let several = study
+        .along
+        .iter()
+        .any(|along| along.engine != study.along[0].engine);
     let mut at = 0;
     let mut groups = vec![];
     for along in &study.along {
         let has = |get: fn(&AlongLine) -> &Vec<Option<Estimate>>| {
             along.lines.iter().flat_map(get).any(Option::is_some)
         };
-        let count =
-            usize::from(has(|line| &line.joules_per_bit)) + usize::from(has(|line| &line.goodput_bps));
+        let count = usize::from(has(|line| &line.joules_per_bit))
+            + usize::from(has(|line| &line.goodput_bps));
         let keys = along.keys.join(", ");
-        let heading = if several { format!("{keys} · {} engine", along.engine) } else { keys };
-        let drawn = (at..at + count).map(|place| figure_html(&figures[place])).collect();
+        let heading = if several {
+            format!("{keys} · {} engine", along.engine)
+        } else {
+            keys
+        };
+        let drawn = (at..at + count)
+            .map(|place| figure_html(&figures[place]))
+            .collect();
         groups.push((heading, drawn));
         at += count;
     }

@@ -7,7 +7,8 @@ use std::thread;
 
 use joulepath_model::metric::{COMPETITORS, DELAY, EFFICIENCY, GOODPUT, METRICS, Metric};
 use joulepath_model::result::{
-    Estimate, Estimates, LayerResult, NetworkResult, PathRow, Reference, Row, RunResult, ScenarioRef, Series,
+    Estimate, Estimates, LayerResult, NetworkResult, PathRow, Reference, Row, RunResult,
+    ScenarioRef, Series,
 };
 
 use crate::bootstrap::{estimate, ratio_estimate};
@@ -33,34 +34,46 @@ pub struct PolicyRuns {
     pub runs: Vec<RunResult>,
 }
 
-/// One row for each policy in the given order; ratios refer to the first policy. A policy without runs has no
-/// row, and the caller must mark the comparison as partial.
-pub fn summarise(scenario: &ScenarioRef, limits: &[Reference], policies: Vec<PolicyRuns>) -> Vec<Row> {
+/// One row for each policy in the given order; ratios refer to the first policy. A policy without
+/// runs has no row, and the caller must mark the comparison as partial.
+pub fn summarise(
+    scenario: &ScenarioRef,
+    limits: &[Reference],
+    policies: Vec<PolicyRuns>,
+) -> Vec<Row> {
     summarise_on(NonZeroUsize::MIN, scenario, limits, policies)
 }
 
-/// [`summarise`] on `threads` threads, because resampling takes time. The rows do not depend on the number.
+/// [`summarise`] on `threads` threads, because resampling takes time. The rows do not depend on the
+/// number.
 pub fn summarise_on(
     threads: NonZeroUsize,
     scenario: &ScenarioRef,
     limits: &[Reference],
     policies: Vec<PolicyRuns>,
 ) -> Vec<Row> {
-    let policies: Vec<_> = policies.into_iter().filter(|policy| !policy.runs.is_empty()).collect();
+    let policies: Vec<_> = policies
+        .into_iter()
+        .filter(|policy| !policy.runs.is_empty())
+        .collect();
     let all_runs = || policies.iter().flat_map(|policy| &policy.runs);
     let context = Context {
         has_files: scenario.workload == "file" || all_runs().any(|run| run.completion_s.is_some()),
         has_competitors: all_runs().any(|run| run.competitors_bps > 0.0),
         rivals: scenario.rivals,
         bin_s: bin_length(all_runs().filter_map(|run| run.series.as_ref())),
-        first: policies.first().map(|policy| efficiencies(&policy.runs)).unwrap_or_default(),
+        first: policies
+            .first()
+            .map(|policy| efficiencies(&policy.runs))
+            .unwrap_or_default(),
         limits,
     };
     let helpers = threads.get().min(policies.len()).saturating_sub(1);
     let left = Mutex::new(policies.into_iter().enumerate());
     let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
     let work = || -> Vec<(usize, Row)> {
-        std::iter::from_fn(|| next().map(|(index, policy)| (index, context.row(index, policy)))).collect()
+        std::iter::from_fn(|| next().map(|(index, policy)| (index, context.row(index, policy))))
+            .collect()
     };
     let mut rows = thread::scope(|scope| {
         let helpers: Vec<_> = (0..helpers).map(|_| scope.spawn(work)).collect();
@@ -88,26 +101,47 @@ struct Context<'a> {
 
 impl Context<'_> {
     fn row(&self, index: usize, policy: PolicyRuns) -> Row {
-        let PolicyRuns { policy, label, parts, uncoupled, mut runs } = policy;
-        let series: Vec<Series> = runs.iter_mut().filter_map(|run| run.series.take()).collect();
-        let mut estimates: Estimates = METRICS.iter().map(|&metric| (metric, over(&runs, metric))).collect();
+        let PolicyRuns {
+            policy,
+            label,
+            parts,
+            uncoupled,
+            mut runs,
+        } = policy;
+        let series: Vec<Series> = runs
+            .iter_mut()
+            .filter_map(|run| run.series.take())
+            .collect();
+        let mut estimates: Estimates = METRICS
+            .iter()
+            .map(|&metric| (metric, over(&runs, metric)))
+            .collect();
         if !self.has_competitors {
             estimates.set(&COMPETITORS, None);
         }
-        let efficiency = estimates.of(&EFFICIENCY).map_or(f64::NAN, |estimate| estimate.mean);
+        let efficiency = estimates
+            .of(&EFFICIENCY)
+            .map_or(f64::NAN, |estimate| estimate.mean);
         let completed = runs.iter().filter(|run| run.completion_s.is_some()).count() as u32;
         let whole = !self.has_files || completed as usize == runs.len();
         Row {
             n: runs.len() as u32,
             deterministic: differ_in_nothing(&runs),
             ratio: efficiency / mean(self.first.iter().map(|&(_, efficiency)| efficiency)),
-            ratio_interval: if index == 0 { None } else { self.ratio_interval(&runs) },
+            ratio_interval: if index == 0 {
+                None
+            } else {
+                self.ratio_interval(&runs)
+            },
             completed: self.has_files.then_some(completed),
-            // The limit is for whole files including tails, so it does not apply to runs that were cut short.
+            // The limit is for whole files including tails, so it does not apply to runs that were
+            // cut short.
             tcp_reference_share: whole
                 .then(|| self.share_of(TCP_REFERENCE, efficiency, &estimates))
                 .flatten(),
-            link_bound_share: whole.then(|| self.share_of(LINK_BOUND, efficiency, &estimates)).flatten(),
+            link_bound_share: whole
+                .then(|| self.share_of(LINK_BOUND, efficiency, &estimates))
+                .flatten(),
             tcp_share: tcp_share(self.rivals, &runs),
             tcp_share_background: None,
             competitors_background_bps: None,
@@ -129,7 +163,9 @@ impl Context<'_> {
         let goodput_bps = estimates.of(&GOODPUT)?.mean;
         let applies = limit.applies_to(goodput_bps, delay);
         // Random messages may be more than offered on average.
-        let more = limit.delivers.map_or(1.0, |delivers| (goodput_bps / delivers.goodput_bps).max(1.0));
+        let more = limit.delivers.map_or(1.0, |delivers| {
+            (goodput_bps / delivers.goodput_bps).max(1.0)
+        });
         let share = bits_per_joule / more / limit.bits_per_joule;
         (applies && share.is_finite()).then_some(share)
     }
@@ -143,12 +179,16 @@ impl Context<'_> {
                 Some((own, first))
             })
             .collect();
-        if pairs.len() < 2 { None } else { ratio_estimate(&pairs).filter(|ratio| ratio.mean.is_finite()) }
+        if pairs.len() < 2 {
+            None
+        } else {
+            ratio_estimate(&pairs).filter(|ratio| ratio.mean.is_finite())
+        }
     }
 }
 
-/// Mean goodput of a connection under test relative to one of `rivals` competitors. Connections under test
-/// are alike, and so are the competitors: compares their means. `None` without rivals.
+/// Mean goodput of a connection under test relative to one of `rivals` competitors. Connections
+/// under test are alike, and so are the competitors: compares their means. `None` without rivals.
 pub fn tcp_share(rivals: u32, runs: &[RunResult]) -> Option<Estimate> {
     if rivals == 0 {
         return None;
@@ -163,7 +203,9 @@ pub fn tcp_share(rivals: u32, runs: &[RunResult]) -> Option<Estimate> {
 
 /// Whether there are several runs that differ only in their seed.
 pub(crate) fn differ_in_nothing(runs: &[RunResult]) -> bool {
-    let Some((first, others)) = runs.split_first() else { return false };
+    let Some((first, others)) = runs.split_first() else {
+        return false;
+    };
     let mut first = first.clone();
     let is_same = |other: &RunResult| {
         first.seed = other.seed;
@@ -173,12 +215,19 @@ pub(crate) fn differ_in_nothing(runs: &[RunResult]) -> bool {
 }
 
 fn efficiencies(runs: &[RunResult]) -> Vec<(u64, f64)> {
-    runs.iter().map(|run| (run.seed, run.bits_per_joule)).collect()
+    runs.iter()
+        .map(|run| (run.seed, run.bits_per_joule))
+        .collect()
 }
 
 /// Estimate over the runs that have the metric.
 fn over(runs: &[RunResult], metric: &Metric) -> Option<Estimate> {
-    estimate(&runs.iter().filter_map(|run| metric.of(run)).collect::<Vec<_>>())
+    estimate(
+        &runs
+            .iter()
+            .filter_map(|run| metric.of(run))
+            .collect::<Vec<_>>(),
+    )
 }
 
 /// Mean; NaN without values.

@@ -1,9 +1,9 @@
-//! Tests pages in a browser, at 400 and 1600 pixels, light and dark: scripts run, nothing is cut off, every
-//! chart has a name, axe finds no violation of accessibility rules.
+//! Tests pages in a browser, at 400 and 1600 pixels, light and dark: scripts run, nothing is cut
+//! off, every chart has a name, axe finds no violation of accessibility rules.
 //!
-//! One Chromium loads all pages, each in a frame of its own width, because windows have a minimum width.
-//! `JOULEPATH_PAGES=FOLDER` writes them into an existing folder. Without Chromium the tests are reported as
-//! ignored; with `JOULEPATH_REQUIRE_BROWSER=1` they fail.
+//! One Chromium loads all pages, each in a frame of its own width, because windows have a minimum
+//! width. `JOULEPATH_PAGES=FOLDER` writes them into an existing folder. Without Chromium the tests
+//! are reported as ignored; with `JOULEPATH_REQUIRE_BROWSER=1` they fail.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,14 +16,14 @@ use joulepath_model::result::{
 };
 use joulepath_model::study::Quantity;
 use joulepath_report::benchmark::{
-    self, Benchmark, Cell, Entry, Extent, FamilyRow, Kind, Metric, ScenarioResult, ScenarioRow, Singles,
-    Start, Task, Yardstick,
+    self, Benchmark, Cell, Entry, Extent, FamilyRow, Kind, Metric, ScenarioResult, ScenarioRow,
+    Singles, Start, Task, Yardstick,
 };
 use joulepath_report::study::{self, Along, AlongLine, POLICY_METRICS, Places, Study, StudyRow};
 use joulepath_report::table::{self, Column, Line, Table};
 use joulepath_report::{
-    AdvicePage, AdviceRange, AdviceWay, MapAxis, MapPage, Playground, PolicyRuns, StoredResults, advice_html,
-    html_with, map_html, summarise,
+    AdvicePage, AdviceRange, AdviceWay, MapAxis, MapPage, Playground, PolicyRuns, StoredResults,
+    advice_html, html_with, map_html, summarise,
 };
 use joulepath_testbed::browser::{self, AXE, Failed, WATCH, ensure};
 use serde::Deserialize;
@@ -31,7 +31,12 @@ use serde::Deserialize;
 /// Time for all pages.
 const LIMIT: Duration = Duration::from_secs(300);
 /// Width and theme of each view.
-const VIEWS: [(u32, &str); 4] = [(400, "light"), (400, "dark"), (1600, "light"), (1600, "dark")];
+const VIEWS: [(u32, &str); 4] = [
+    (400, "light"),
+    (400, "dark"),
+    (1600, "light"),
+    (1600, "dark"),
+];
 /// Narrower than this, one column.
 const NARROW: u32 = 600;
 /// More policies than a comparison's page has.
@@ -66,13 +71,25 @@ fn main() -> ExitCode {
     browser::run(
         || None,
         &[
-            ("the_faults_of_a_broken_page_are_found", the_faults_of_a_broken_page_are_found),
+            (
+                "the_faults_of_a_broken_page_are_found",
+                the_faults_of_a_broken_page_are_found,
+            ),
             ("no_script_fails", no_script_fails),
             ("nothing_is_cut_off", nothing_is_cut_off),
             ("axe_has_no_findings", axe_has_no_findings),
-            ("every_chart_has_a_name_and_takes_the_focus", every_chart_has_a_name_and_takes_the_focus),
-            ("no_number_is_missing_its_value", no_number_is_missing_its_value),
-            ("a_link_opens_the_comparison_in_the_playground", a_link_opens_the_comparison_in_the_playground),
+            (
+                "every_chart_has_a_name_and_takes_the_focus",
+                every_chart_has_a_name_and_takes_the_focus,
+            ),
+            (
+                "no_number_is_missing_its_value",
+                no_number_is_missing_its_value,
+            ),
+            (
+                "a_link_opens_the_comparison_in_the_playground",
+                a_link_opens_the_comparison_in_the_playground,
+            ),
         ],
     )
 }
@@ -80,26 +97,47 @@ fn main() -> ExitCode {
 /// Control: the tests find the faults of a broken page.
 fn the_faults_of_a_broken_page_are_found() -> Result<(), Failed> {
     let page = of("broken", 400)?;
-    ensure(page.failures.iter().any(|failure| failure.contains("nowhere is not defined")), &page.failures)?;
-    ensure(page.scroll_width > 400 && page.cut == ["DIV.wide"], (&page.cut, page.scroll_width))?;
-    ensure(page.findings.iter().any(|finding| finding.starts_with("html-has-lang")), &page.findings)?;
+    ensure(
+        page.failures
+            .iter()
+            .any(|failure| failure.contains("nowhere is not defined")),
+        &page.failures,
+    )?;
+    ensure(
+        page.scroll_width > 400 && page.cut == ["DIV.wide"],
+        (&page.cut, page.scroll_width),
+    )?;
+    ensure(
+        page.findings
+            .iter()
+            .any(|finding| finding.starts_with("html-has-lang")),
+        &page.findings,
+    )?;
     ensure(page.mute == 1, page.mute)
 }
 
 fn no_script_fails() -> Result<(), Failed> {
-    pages()?.iter().try_for_each(|page| ensure(page.failures.is_empty(), page))
+    pages()?
+        .iter()
+        .try_for_each(|page| ensure(page.failures.is_empty(), page))
 }
 
 fn nothing_is_cut_off() -> Result<(), Failed> {
     let fits = |page: &Measured| page.scroll_width <= page.width && page.cut.is_empty();
-    pages()?
-        .iter()
-        .try_for_each(|page| ensure(fits(page), (&page.name, page.width, page.scroll_width, &page.cut)))
+    pages()?.iter().try_for_each(|page| {
+        ensure(
+            fits(page),
+            (&page.name, page.width, page.scroll_width, &page.cut),
+        )
+    })
 }
 
 fn axe_has_no_findings() -> Result<(), Failed> {
     let clean = |page: &Measured| {
-        ensure(page.findings.is_empty(), (&page.name, page.width, &page.theme, &page.findings))
+        ensure(
+            page.findings.is_empty(),
+            (&page.name, page.width, &page.theme, &page.findings),
+        )
     };
     pages()?.iter().try_for_each(clean)
 }
@@ -120,7 +158,10 @@ fn every_chart_has_a_name_and_takes_the_focus() -> Result<(), Failed> {
             // Its bars are lists.
             _ => 50,
         };
-        ensure(page.names.len() >= least, (&page.name, page.width, page.names.len()))?;
+        ensure(
+            page.names.len() >= least,
+            (&page.name, page.width, page.names.len()),
+        )?;
     }
     Ok(())
 }
@@ -139,8 +180,13 @@ fn a_link_opens_the_comparison_in_the_playground() -> Result<(), Failed> {
     for page in pages()? {
         let (is_comparison, tried) = (page.name == "comparison", &page.tried);
         ensure(tried.is_some() == is_comparison, (&page.name, tried))?;
-        let Some((link, question)) = tried else { continue };
-        ensure(link.starts_with("https://example.org/web/#v=0.1.0&s="), link)?;
+        let Some((link, question)) = tried else {
+            continue;
+        };
+        ensure(
+            link.starts_with("https://example.org/web/#v=0.1.0&s="),
+            link,
+        )?;
         ensure(question == QUESTION, question)?;
     }
     Ok(())
@@ -148,12 +194,20 @@ fn a_link_opens_the_comparison_in_the_playground() -> Result<(), Failed> {
 
 /// All pages but the broken one.
 fn pages() -> Result<Vec<Measured>, Failed> {
-    Ok(measured()?.iter().filter(|page| page.name != "broken").cloned().collect())
+    Ok(measured()?
+        .iter()
+        .filter(|page| page.name != "broken")
+        .cloned()
+        .collect())
 }
 
 fn of(name: &str, width: u32) -> Result<Measured, Failed> {
-    let found = measured()?.iter().find(|page| page.name == name && page.width == width);
-    found.cloned().ok_or_else(|| format!("no page {name} of {width} pixels").into())
+    let found = measured()?
+        .iter()
+        .find(|page| page.name == name && page.width == width);
+    found
+        .cloned()
+        .ok_or_else(|| format!("no page {name} of {width} pixels").into())
 }
 
 fn measured() -> Result<&'static [Measured], Failed> {
@@ -229,31 +283,51 @@ fn measure() -> Result<Vec<Measured>, Failed> {
     };
     let all = all_pages();
     if let Some(folder) = std::env::var_os("JOULEPATH_PAGES").map(PathBuf::from) {
-        let write =
-            |(name, html): &(&str, String)| std::fs::write(folder.join(name).with_extension("html"), html);
+        let write = |(name, html): &(&str, String)| {
+            std::fs::write(folder.join(name).with_extension("html"), html)
+        };
         all.iter().try_for_each(write)?;
     }
     let frames: Vec<_> = all.iter().flat_map(framed).collect();
     let json = |value: &serde_json::Value| value.to_string().replace('<', "\\u003c");
     let watch = format!("<head><script>{WATCH}</script><script>{AXE}</script>");
-    let probe =
-        PROBE.replacen("PAGES", &json(&frames.into()), 1).replacen("WATCHES", &json(&watch.into()), 1);
+    let probe = PROBE.replacen("PAGES", &json(&frames.into()), 1).replacen(
+        "WATCHES",
+        &json(&watch.into()),
+        1,
+    );
     let posted = browser::open(&[("/", &probe)], LIMIT)?;
     Ok(serde_json::from_str(&posted)?)
 }
 
 fn all_pages() -> Vec<(&'static str, String)> {
     let shipped = |file: &str| {
-        let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../results").join(file);
+        let file = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+            .join("../../results")
+            .join(file);
         let json = std::fs::read_to_string(file).expect("the results are in the repository");
-        StoredResults::parse(&json).and_then(|stored| stored.html()).expect("the results are a page")
+        StoredResults::parse(&json)
+            .and_then(|stored| stored.html())
+            .expect("the results are a page")
     };
-    let playground = Playground { address: "https://example.org/web/", question: QUESTION };
+    let playground = Playground {
+        address: "https://example.org/web/",
+        question: QUESTION,
+    };
     vec![
-        ("comparison", html_with(&comparison(), Some(playground)).expect("a comparison is a page")),
+        (
+            "comparison",
+            html_with(&comparison(), Some(playground)).expect("a comparison is a page"),
+        ),
         ("map", map_html(&map()).expect("a map is a page")),
-        ("advice", advice_html(&advice()).expect("an advice is a page")),
-        ("benchmark", benchmark::html(&ranked()).expect("a benchmark is a page")),
+        (
+            "advice",
+            advice_html(&advice()).expect("an advice is a page"),
+        ),
+        (
+            "benchmark",
+            benchmark::html(&ranked()).expect("a benchmark is a page"),
+        ),
         ("reproduction", shipped("reproduction/full.json")),
         ("search", shipped("claims.json")),
         ("study", study::html(&study()).expect("a study is a page")),
@@ -263,7 +337,13 @@ fn all_pages() -> Vec<(&'static str, String)> {
 
 /// As many policies as the comparison, in two engines, along a range and along words.
 fn study() -> Study {
-    let estimate = |mean: f64| Some(Estimate { mean, lo: 0.95 * mean, hi: 1.05 * mean });
+    let estimate = |mean: f64| {
+        Some(Estimate {
+            mean,
+            lo: 0.95 * mean,
+            hi: 1.05 * mean,
+        })
+    };
     let row = |engine: &str, policy: u32| StudyRow {
         engine: engine.into(),
         policy: label(policy),
@@ -271,14 +351,32 @@ fn study() -> Study {
         failed: 78,
         estimates: POLICY_METRICS
             .into_iter()
-            .zip([4e-7 - 1e-8 * f64::from(policy), 2.5e6 + 1e5 * f64::from(policy), 8e6, 12.3].map(estimate))
+            .zip(
+                [
+                    4e-7 - 1e-8 * f64::from(policy),
+                    2.5e6 + 1e5 * f64::from(policy),
+                    8e6,
+                    12.3,
+                ]
+                .map(estimate),
+            )
             .collect(),
         ratio: Some((1.0 + 0.1 * f64::from(policy), None)),
     };
     let line = |policy: u32| AlongLine {
         policy: label(policy),
-        joules_per_bit: (0..8).map(|i| estimate(4e-7 + 1e-8 * f64::from(i * policy))).collect(),
-        goodput_bps: (0..8).map(|i| if i == 3 { None } else { estimate(8e6 - 1e5 * f64::from(i)) }).collect(),
+        joules_per_bit: (0..8)
+            .map(|i| estimate(4e-7 + 1e-8 * f64::from(i * policy)))
+            .collect(),
+        goodput_bps: (0..8)
+            .map(|i| {
+                if i == 3 {
+                    None
+                } else {
+                    estimate(8e6 - 1e5 * f64::from(i))
+                }
+            })
+            .collect(),
     };
     let along = |engine: &str, keys: &[&str], places: Places| Along {
         engine: engine.into(),
@@ -287,8 +385,14 @@ fn study() -> Study {
         lines: (0..POLICIES).map(line).collect(),
     };
     let losses = (0..8).map(|i| 0.001 * 1.9_f64.powi(i)).collect();
-    let words = (0..8).map(|i| format!("trace-of-a-drive-{i}.txt")).collect();
-    let range = Places::Numbers { unit: Quantity::Probability, log: true, values: losses };
+    let words = (0..8)
+        .map(|i| format!("trace-of-a-drive-{i}.txt"))
+        .collect();
+    let range = Places::Numbers {
+        unit: Quantity::Probability,
+        log: true,
+        values: losses,
+    };
     Study {
         title: "Loss and traces in a title that is long enough to be wrapped on a phone".into(),
         scenario: "three.toml".into(),
@@ -301,7 +405,11 @@ fn study() -> Study {
             .flat_map(|engine| (0..POLICIES).map(move |policy| row(engine, policy)))
             .collect(),
         along: vec![
-            along("packet", &["path.wifi.loss", "path.lte.loss", "path.umts.loss"], range),
+            along(
+                "packet",
+                &["path.wifi.loss", "path.lte.loss", "path.umts.loss"],
+                range,
+            ),
             along("fluid", &["path.wifi.rate"], Places::Texts(words)),
         ],
         failures: vec![("the path's rate is no number with a unit ".repeat(8), 78)],
@@ -326,14 +434,23 @@ fn ranked() -> Benchmark {
         limit: 1.0,
         reference_kind: "tcp-reference".into(),
         link_bound: None,
-        task: Task::Endless { bottlenecks: vec![vec![0]] },
+        task: Task::Endless {
+            bottlenecks: vec![vec![0]],
+        },
         shared: vec![],
     };
-    let run = |bits_per_joule, goodput_bps| RunResult { bits_per_joule, goodput_bps, ..RunResult::default() };
+    let run = |bits_per_joule, goodput_bps| RunResult {
+        bits_per_joule,
+        goodput_bps,
+        ..RunResult::default()
+    };
     let singles = Singles::of(vec![Some(vec![run(1.0, 1.0)])], &with);
     let cell = |i: u32, s: u32| {
         Ok(Cell::of(
-            &[run(0.3 + 0.02 * f64::from(i * 7 % 30), 1.6 - 0.03 * f64::from(i + s % 3))],
+            &[run(
+                0.3 + 0.02 * f64::from(i * 7 % 30),
+                1.6 - 0.03 * f64::from(i + s % 3),
+            )],
             &singles,
             &with,
         ))
@@ -358,8 +475,11 @@ fn ranked() -> Benchmark {
         cells: (0..30).map(|i| cell(i, s)).collect(),
     };
     let results: Vec<ScenarioResult> = (0..4).map(result).collect();
-    let family =
-        FamilyRow { name: "bulk".into(), what: "data without end".into(), columns: vec![Metric::Score] };
+    let family = FamilyRow {
+        name: "bulk".into(),
+        what: "data without end".into(),
+        columns: vec![Metric::Score],
+    };
     let extent = Extent {
         kind: Kind::Ranked,
         engine: "packet".into(),
@@ -383,7 +503,8 @@ fn ranked() -> Benchmark {
 }
 
 /// A comparison in a link to the playground.
-const QUESTION: &str = r#"{"name":"three.toml","toml":"title = \"<b>\"","policies":"mptcp","seeds":12}"#;
+const QUESTION: &str =
+    r#"{"name":"three.toml","toml":"title = \"<b>\"","policies":"mptcp","seeds":12}"#;
 
 const BROKEN: &str = "<!doctype html><html><head></head><body>\
     <div class=\"wide\" style=\"width: 2000px\">wide</div><div class=\"plot\"></div>\
@@ -418,7 +539,8 @@ fn comparison() -> Comparison {
         engine: "packet".into(),
         seeds: seeds.len() as u32,
         manifest: Manifest {
-            scenario_sha256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".into(),
+            scenario_sha256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+                .into(),
             version: "0.1.0".into(),
             commit: "33b56abc0ffee".into(),
             seeds,
@@ -445,7 +567,14 @@ fn run(policy: u32, seed: u64) -> RunResult {
         mean_cwnd: 12.3,
         loss_event_rate: 0.01,
     };
-    let by_path = |of: f64| vec![(0..120).map(|i| of * (1.0 + f64::from(i % 7) / 7.0)).collect(); PATHS];
+    let by_path = |of: f64| {
+        vec![
+            (0..120)
+                .map(|i| of * (1.0 + f64::from(i % 7) / 7.0))
+                .collect();
+            PATHS
+        ]
+    };
     RunResult {
         seed,
         measured_s: 60.0,
@@ -485,9 +614,15 @@ fn map() -> MapPage {
         y: axis("path.lte.delay", &["5 ms", "15 ms", "50 ms"]),
         policies: (0..POLICIES).map(label).collect(),
         values: (0..POLICIES)
-            .map(|p| (0..points).map(|i| Some(f64::from(1 + (p + i) % 7))).collect())
+            .map(|p| {
+                (0..points)
+                    .map(|i| Some(f64::from(1 + (p + i) % 7)))
+                    .collect()
+            })
             .collect(),
-        best: (0..points as usize).map(|i| Some(i % POLICIES as usize)).collect(),
+        best: (0..points as usize)
+            .map(|i| Some(i % POLICIES as usize))
+            .collect(),
         clear: (0..points).map(|i| i % 3 != 0).collect(),
         all_tie: (0..points).map(|i| i == 6).collect(),
         checked: vec![(1, Some(2)), (3, None)],
@@ -503,10 +638,14 @@ fn map() -> MapPage {
 /// A line for each policy.
 fn regions() -> Table {
     let line = |policy: u32| {
-        let cells = [table::Cell::text(format!("policy {policy}")), table::Cell::count(9)];
+        let cells = [
+            table::Cell::text(format!("policy {policy}")),
+            table::Cell::count(9),
+        ];
         Line::new(cells).swatch(policy as usize).badge("A", true)
     };
-    Table::new([Column::words("policy"), Column::numbers("best", "%")]).with((0..POLICIES).map(line))
+    Table::new([Column::words("policy"), Column::numbers("best", "%")])
+        .with((0..POLICIES).map(line))
 }
 
 /// More sets of interfaces than colours.
@@ -526,11 +665,17 @@ fn advice() -> AdvicePage {
         chips: vec!["within 3 s".into()],
         reason: "Use wifi and lte together: 18.3 J within the deadline of 3 s.".into(),
         ways: (0..10).map(way).collect(),
-        line: (0..10).map(|set| [f64::from(2 + set), f64::from(30 - set)]).collect(),
+        line: (0..10)
+            .map(|set| [f64::from(2 + set), f64::from(30 - set)])
+            .collect(),
         deadline_s: Some(5.0),
-        ranges: vec![AdviceRange { sizes: "any".into(), interfaces: "wifi + lte".into() }],
-        paths: Table::new([Column::words("path"), Column::words("energy")])
-            .with([Line::new(["wifi", "137.01 mW/Mbps down, 283.17 mW/Mbps up"].map(table::Cell::text))]),
+        ranges: vec![AdviceRange {
+            sizes: "any".into(),
+            interfaces: "wifi + lte".into(),
+        }],
+        paths: Table::new([Column::words("path"), Column::words("energy")]).with([Line::new(
+            ["wifi", "137.01 mW/Mbps down, 283.17 mW/Mbps up"].map(table::Cell::text),
+        )]),
         notes: vec!["Joules are modelled, not measured.".into()],
         command: "joulepath advise --size 10MB ".to_owned() + &"--path wifi ".repeat(30),
         version: "0.1.0".into(),

@@ -1,5 +1,5 @@
-//! The slotted system of so-MPTCP (003): Poisson arrivals, one backlog, three radios whose LIA windows
-//! evolve from slot to slot.
+//! The slotted system of so-MPTCP (003): Poisson arrivals, one backlog, three radios whose LIA
+//! windows evolve from slot to slot.
 //!
 //! ```text
 //!            ┌─ x_1 ─► subflow ─ w_1 Δt/τ_1 ─► link ─ τ_1/2, loss ─┐
@@ -18,8 +18,8 @@
 //! | `result` | means and series |
 //! | [`bounds`] | theorems 1 and 2 |
 //!
-//! The same parameters, policy and seed give the same result on any machine. With one seed, all policies
-//! get the same arrivals.
+//! The same parameters, policy and seed give the same result on any machine. With one seed, all
+//! policies get the same arrivals.
 //!
 //! ```
 //! use joulepath_model::cancel::Cancel;

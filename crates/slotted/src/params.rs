@@ -56,11 +56,12 @@ pub struct Params {
 /// The set X of step 3, which the paper leaves open: how much a path may get in one slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Feasible {
-    /// At most what the path's window carries, x̄: constraint (5) holds in every slot, and W stays 0.
+    /// At most what the path's window carries, x̄: constraint (5) holds in every slot, and W stays
+    /// 0.
     #[default]
     Window,
-    /// At most what the path's link carries, C Δt: (5) holds on average, W accumulates the excess, and
-    /// packets wait at their subflow for the window.
+    /// At most what the path's link carries, C Δt: (5) holds on average, W accumulates the excess,
+    /// and packets wait at their subflow for the window.
     Link,
 }
 
@@ -75,17 +76,18 @@ pub enum Policy {
         shape: EnergyShape,
         /// X.
         feasible: Feasible,
-        /// Whether Q starts with V min c packets that are never sent, as in the packet engine, but not in
-        /// the paper.
+        /// Whether Q starts with V min c packets that are never sent, as in the packet engine, but
+        /// not in the paper.
         place_holder: bool,
     },
-    /// Lim et al. 2015, the project's selector: WiFi (the path with the lowest sunk power, here the first),
-    /// and the cheapest other path if both together cost less per bit. Selected paths are used as by
-    /// [`Policy::Mptcp`].
+    /// Lim et al. 2015, the project's selector: WiFi (the path with the lowest sunk power, here the
+    /// first), and the cheapest other path if both together cost less per bit. Selected paths are
+    /// used as by [`Policy::Mptcp`].
     Emptcp,
     /// Fills every window, starting with the lowest RTT.
     Mptcp,
-    /// Sends packets on the paths in turn, and waits until the window of the path whose turn it is has room.
+    /// Sends packets on the paths in turn, and waits until the window of the path whose turn it is
+    /// has room.
     RoundRobin,
 }
 
@@ -95,12 +97,22 @@ impl Policy {
 
     /// so-MPTCP with linear energy, within the windows, without place-holder.
     pub const fn so_mptcp(v: f64) -> Self {
-        Policy::SoMptcp { v, shape: EnergyShape::Linear, feasible: Feasible::Window, place_holder: false }
+        Policy::SoMptcp {
+            v,
+            shape: EnergyShape::Linear,
+            feasible: Feasible::Window,
+            place_holder: false,
+        }
     }
 
     /// so-MPTCP with linear energy, within the links, without place-holder.
     pub const fn so_mptcp_within_links(v: f64) -> Self {
-        Policy::SoMptcp { v, shape: EnergyShape::Linear, feasible: Feasible::Link, place_holder: false }
+        Policy::SoMptcp {
+            v,
+            shape: EnergyShape::Linear,
+            feasible: Feasible::Link,
+            place_holder: false,
+        }
     }
 
     /// As elsewhere in the project, without the options of `so-mptcp`.
@@ -131,8 +143,8 @@ const INITIAL_WINDOW: u32 = 10;
 impl Params {
     /// Three radios as in table 1, with losses of 1, 0.5 and 2 %.
     ///
-    /// `load_mbps` is λ in Mbit/s. The paper leaves the following open, chosen here: losses, WiFi's RTT of
-    /// 20 ms, Δt = 10 ms, 1500 B, LIA, c^e = 0.
+    /// `load_mbps` is λ in Mbit/s. The paper leaves the following open, chosen here: losses, WiFi's
+    /// RTT of 20 ms, Δt = 10 ms, 1500 B, LIA, c^e = 0.
     pub fn three_radios_lossy(load_mbps: u64) -> Self {
         three_radios(load_mbps, LOSS)
     }
@@ -143,8 +155,8 @@ impl Params {
         three_radios(load_mbps, LIGHT_LOSS)
     }
 
-    /// A degenerate system with known values: windows that carry 20, 30 and 60 packets of 1 Mbit per slot
-    /// of 1 s for 5, 10 and 20 J each, no loss, and 35 arriving packets per slot.
+    /// A degenerate system with known values: windows that carry 20, 30 and 60 packets of 1 Mbit
+    /// per slot of 1 s for 5, 10 and 20 J each, no loss, and 35 arriving packets per slot.
     pub fn fixed_windows(slots: u64) -> Self {
         let slot = Nanos::from_secs(1);
         let path = |i: usize| PathParams {
@@ -199,16 +211,24 @@ impl Params {
             ("initial_window", self.initial_window.into()),
         ];
         if let Some((name, _)) = zero.into_iter().find(|&(_, value)| value == 0) {
-            return Err(BadParams::Zero { name: name.to_owned() });
+            return Err(BadParams::Zero {
+                name: name.to_owned(),
+            });
         }
         if self.initial_window > CWND_MAX {
-            return Err(BadParams::InitialWindow { window: self.initial_window });
+            return Err(BadParams::InitialWindow {
+                window: self.initial_window,
+            });
         }
         if self.duration < self.warm_up.saturating_add(self.slot) {
-            return Err(BadParams::Duration { warm_up_s: self.warm_up.as_secs_f64() });
+            return Err(BadParams::Duration {
+                warm_up_s: self.warm_up.as_secs_f64(),
+            });
         }
         for path in &self.paths {
-            let named = |what| BadParams::Zero { name: format!("{what} of path `{}`", path.name) };
+            let named = |what| BadParams::Zero {
+                name: format!("{what} of path `{}`", path.name),
+            };
             if path.rate.bps() == 0 {
                 return Err(named("rate"));
             }
@@ -217,7 +237,9 @@ impl Params {
             }
             let costs = [path.transfer.0, path.idle.0, path.buffer_bdp];
             if path.loss.get() >= 1.0 || costs.iter().any(|&x| !x.is_finite() || x < 0.0) {
-                return Err(BadParams::Path { path: path.name.clone() });
+                return Err(BadParams::Path {
+                    path: path.name.clone(),
+                });
             }
         }
         Ok(())
@@ -284,7 +306,9 @@ pub enum BadParams {
         warm_up_s: f64,
     },
     /// A path has an invalid number.
-    #[error("path `{path}`: loss must be below 1; transfer, idle and buffer_bdp finite and not negative")]
+    #[error(
+        "path `{path}`: loss must be below 1; transfer, idle and buffer_bdp finite and not negative"
+    )]
     Path {
         /// Name of the path.
         path: String,

@@ -88,8 +88,8 @@ impl Path {
         Some(batch)
     }
 
-    /// Begins a slot: the window of `w` packets admits more. Unused admissions of the previous slot expire,
-    /// except a fraction of a packet.
+    /// Begins a slot: the window of `w` packets admits more. Unused admissions of the previous slot
+    /// expire, except a fraction of a packet.
     pub(crate) fn open_slot(&mut self, w: f64) {
         self.budget = self.budget.fract() + window_packets(w, self.slot_s, self.rtt_s());
     }
@@ -105,14 +105,22 @@ impl Path {
         (self.waiting.len() + self.resend.len() + under_way) as u64
     }
 
-    /// Sends what the window admits at the end of `slot`, retransmissions first. `arrive` gets the packets
-    /// that arrive, with the instant. `is_filled`: the path was given as much as its window carries.
-    pub(crate) fn send(&mut self, slot: u64, is_filled: bool, mut arrive: impl FnMut(Packet, f64)) -> Sent {
+    /// Sends what the window admits at the end of `slot`, retransmissions first. `arrive` gets the
+    /// packets that arrive, with the instant. `is_filled`: the path was given as much as its window
+    /// carries.
+    pub(crate) fn send(
+        &mut self,
+        slot: u64,
+        is_filled: bool,
+        mut arrive: impl FnMut(Packet, f64),
+    ) -> Sent {
         let leaves_s = (slot + 1) as f64 * self.slot_s;
         let rtt_s = self.rtt_s();
         let (mut sent, mut lost) = (Sent::default(), vec![]);
         while self.budget >= 1.0 {
-            let Some(packet) = self.resend.pop_front().or_else(|| self.waiting.pop_front()) else { break };
+            let Some(packet) = self.resend.pop_front().or_else(|| self.waiting.pop_front()) else {
+                break;
+            };
             self.budget -= 1.0;
             sent.packets += 1;
             let overflows = self.queue + 1.0 > self.buffer_packets + self.link_packets;
@@ -130,7 +138,11 @@ impl Path {
         if sent.packets > 0 {
             let acks = ((rtt_s / self.slot_s).round() as u64).max(1);
             // ACKs must not overtake each other when the queue shrinks.
-            let due = self.flights.back().map_or(0, |&(_, _, due)| due).max(slot + acks);
+            let due = self
+                .flights
+                .back()
+                .map_or(0, |&(_, _, due)| due)
+                .max(slot + acks);
             let batch = Batch {
                 slot,
                 acked: sent.arriving,

@@ -34,13 +34,19 @@ pub(crate) enum Allotment {
     Slots([f64; MAX_SUBFLOWS]),
     /// As much as its window carries, for each path in use.
     Windows([bool; MAX_SUBFLOWS]),
-    /// One packet on each path in turn, as long as the window of the path whose turn it is has room.
+    /// One packet on each path in turn, as long as the window of the path whose turn it is has
+    /// room.
     Turns,
 }
 
 /// A policy with its state.
 pub(crate) enum Decider {
-    SoMptcp { allocator: SoMptcp, paths: Vec<SlotPath>, feasible: Feasible, place_holder: bool },
+    SoMptcp {
+        allocator: SoMptcp,
+        paths: Vec<SlotPath>,
+        feasible: Feasible,
+        place_holder: bool,
+    },
     Selecting(Box<Selecting>),
     All,
     RoundRobin,
@@ -65,9 +71,14 @@ impl Decider {
             Policy::SoMptcp { v, .. } if !v.is_finite() || v < 0.0 => {
                 return Err(BadParams::V { v });
             }
-            Policy::SoMptcp { v, shape, feasible, place_holder } => {
-                // Units are J/Mbit and packets, as in the paper's thresholds V c. So the idle energy is
-                // also divided by a packet's Mbit.
+            Policy::SoMptcp {
+                v,
+                shape,
+                feasible,
+                place_holder,
+            } => {
+                // Units are J/Mbit and packets, as in the paper's thresholds V c. So the idle
+                // energy is also divided by a packet's Mbit.
                 let packet_mbit = params.packet_bits() / 1e6;
                 let slot_s = params.slot.as_secs_f64();
                 let path = |path: &crate::PathParams| SlotPath {
@@ -76,13 +87,18 @@ impl Decider {
                     ..SlotPath::default()
                 };
                 let paths = params.paths.iter().map(path).collect();
-                Decider::SoMptcp { allocator: SoMptcp::new(v, shape), paths, feasible, place_holder }
+                Decider::SoMptcp {
+                    allocator: SoMptcp::new(v, shape),
+                    paths,
+                    feasible,
+                    place_holder,
+                }
             }
         })
     }
 
-    /// Decides how much each path may carry in the slot that begins at `now`. `backlog` packets are from
-    /// before the slot, `arrivals` arrive in it.
+    /// Decides how much each path may carry in the slot that begins at `now`. `backlog` packets are
+    /// from before the slot, `arrivals` arrive in it.
     pub(crate) fn decide(
         &mut self,
         now: Nanos,
@@ -93,8 +109,15 @@ impl Decider {
         match self {
             Decider::All => Allotment::Windows([true; MAX_SUBFLOWS]),
             Decider::RoundRobin => Allotment::Turns,
-            Decider::Selecting(selecting) => Allotment::Windows(selecting.in_use(now, views, backlog)),
-            Decider::SoMptcp { allocator, paths, feasible, place_holder } => {
+            Decider::Selecting(selecting) => {
+                Allotment::Windows(selecting.in_use(now, views, backlog))
+            }
+            Decider::SoMptcp {
+                allocator,
+                paths,
+                feasible,
+                place_holder,
+            } => {
                 for (path, view) in paths.iter_mut().zip(views) {
                     path.capacity = view.capacity;
                     path.most = match feasible {
@@ -104,7 +127,10 @@ impl Decider {
                 }
                 let (q, a) = (backlog as f64, arrivals as f64);
                 Allotment::Slots(if *place_holder {
-                    let cheapest_j = paths.iter().map(|path| path.cost_j).fold(f64::INFINITY, f64::min);
+                    let cheapest_j = paths
+                        .iter()
+                        .map(|path| path.cost_j)
+                        .fold(f64::INFINITY, f64::min);
                     allocator.allocate(paths, q + allocator.v * cheapest_j, a)
                 } else {
                     allocator.allocate(paths, q, a)
@@ -159,7 +185,11 @@ impl Selecting {
     fn look(&mut self, now: Nanos, views: &[PathView], backlog: usize) {
         let demand = Demand::Bytes(backlog as f64 * self.mtu_bytes);
         let counters = |(view, wanted): (&PathView, &Use)| Counters {
-            state: if *wanted == Use::Closed { PathState::Closed } else { PathState::Open },
+            state: if *wanted == Use::Closed {
+                PathState::Closed
+            } else {
+                PathState::Open
+            },
             backup: *wanted == Use::Backup,
             srtt: Nanos::from_secs_f64(view.rtt_s),
             cwnd: view.window as u32,

@@ -30,7 +30,8 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// Takes a packet that arrives at `at_s`. `deliver` gets the packets that are in order after it.
+    /// Takes a packet that arrives at `at_s`. `deliver` gets the packets that are in order after
+    /// it.
     pub(crate) fn arrive(&mut self, packet: Packet, at_s: f64, mut deliver: impl FnMut(Delivered)) {
         let place = (packet.number - self.next) as usize;
         if place >= self.pending.len() {
@@ -41,7 +42,10 @@ impl Receiver {
             self.pending.pop_front();
             self.next += 1;
             self.latest_s = self.latest_s.max(at_s);
-            deliver(Delivered { written_s: packet.written_s, at_s: self.latest_s });
+            deliver(Delivered {
+                written_s: packet.written_s,
+                at_s: self.latest_s,
+            });
         }
     }
 

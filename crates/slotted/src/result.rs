@@ -31,7 +31,8 @@ pub struct SlottedResult {
 pub struct Means {
     /// Data delivered in order, Mbit/s.
     pub throughput_mbps: f64,
-    /// Mean time from the write of a packet to its in-order delivery, s; `None` if no packet was delivered.
+    /// Mean time from the write of a packet to its in-order delivery, s; `None` if no packet was
+    /// delivered.
     pub delay_s: Option<f64>,
     /// Median of this time, s.
     pub delay_median_s: Option<f64>,
@@ -211,11 +212,17 @@ impl Recorder {
         let mut means = self.sums;
         let per_slot = |sum: &mut f64| *sum /= self.slots;
         let mbps = self.packet_mbit / self.slot_s;
-        [&mut means.backlog_packets, &mut means.drift].into_iter().for_each(per_slot);
-        [&mut means.virtual_queue_packets, &mut means.waiting_packets, &mut means.window_packets]
+        [&mut means.backlog_packets, &mut means.drift]
             .into_iter()
-            .flatten()
             .for_each(per_slot);
+        [
+            &mut means.virtual_queue_packets,
+            &mut means.waiting_packets,
+            &mut means.window_packets,
+        ]
+        .into_iter()
+        .flatten()
+        .for_each(per_slot);
         for sum in means.capacity_mbps.iter_mut().chain(&mut means.given_mbps) {
             *sum *= mbps / self.slots;
         }
@@ -234,8 +241,12 @@ impl Recorder {
         for (bin, &end_s) in series.time_s.iter().enumerate() {
             let (sum_s, count) = self.delay_sums[bin];
             let width_s = end_s - bin as f64;
-            series.throughput_mbps.push(count as f64 * self.packet_mbit / width_s);
-            series.delay_s.push((count > 0).then(|| sum_s / count as f64));
+            series
+                .throughput_mbps
+                .push(count as f64 * self.packet_mbit / width_s);
+            series
+                .delay_s
+                .push((count > 0).then(|| sum_s / count as f64));
             series.power_w.push(self.energy_bins[bin] / width_s);
         }
         (means, series)

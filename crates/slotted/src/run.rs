@@ -14,7 +14,8 @@ use crate::receiver::{Packet, Receiver};
 use crate::result::{Ledger, PathSlot, Recorder, SlotState, SlottedResult, slots};
 use crate::windows::WindowState;
 
-/// Number of slots between two checks of the cancel token. A thousand slots take about a millisecond.
+/// Number of slots between two checks of the cancel token. A thousand slots take about a
+/// millisecond.
 const LOOK: u64 = 1000;
 
 /// Why a run has no result.
@@ -41,14 +42,22 @@ impl Arrivals {
         let mut random = Stream::new(seed, Domain::Workload, 0);
         let mean_gap_s = 1.0 / params.load_pps();
         let next_s = random.exponential(mean_gap_s);
-        Arrivals { random, mean_gap_s, next_s, written: 0 }
+        Arrivals {
+            random,
+            mean_gap_s,
+            next_s,
+            written: 0,
+        }
     }
 
     /// Adds the packets written before `end_s` to the backlog; returns their number.
     fn until(&mut self, end_s: f64, backlog: &mut VecDeque<Packet>) -> usize {
         let before = self.written;
         while self.next_s < end_s {
-            backlog.push_back(Packet { number: self.written, written_s: self.next_s });
+            backlog.push_back(Packet {
+                number: self.written,
+                written_s: self.next_s,
+            });
             self.written += 1;
             self.next_s += self.random.exponential(self.mean_gap_s);
         }
@@ -77,16 +86,31 @@ struct Run<'a> {
 /// Runs the system under one policy to its end, or until `cancel` is set.
 ///
 /// # Errors
-/// [`RunError::Params`] if the parameters are invalid, [`RunError::Cancelled`] if `cancel` is set before
-/// the end.
-pub fn run(params: &Params, policy: Policy, seed: u64, cancel: &Cancel) -> Result<SlottedResult, RunError> {
+/// [`RunError::Params`] if the parameters are invalid, [`RunError::Cancelled`] if `cancel` is set
+/// before the end.
+pub fn run(
+    params: &Params,
+    policy: Policy,
+    seed: u64,
+    cancel: &Cancel,
+) -> Result<SlottedResult, RunError> {
     params.check()?;
-    let paths: Vec<Path> =
-        params.paths.iter().enumerate().map(|(i, path)| Path::new(params, path, i, seed)).collect();
+    let paths: Vec<Path> = params
+        .paths
+        .iter()
+        .enumerate()
+        .map(|(i, path)| Path::new(params, path, i, seed))
+        .collect();
     let mut run = Run {
         params,
         decider: Decider::new(params, policy)?,
-        waits_at_subflows: matches!(policy, Policy::SoMptcp { feasible: Feasible::Link, .. }),
+        waits_at_subflows: matches!(
+            policy,
+            Policy::SoMptcp {
+                feasible: Feasible::Link,
+                ..
+            }
+        ),
         windows: WindowState::new(params),
         views: vec![PathView::default(); paths.len()],
         paths,
@@ -107,7 +131,11 @@ pub fn run(params: &Params, policy: Policy, seed: u64, cancel: &Cancel) -> Resul
     let (means, series) = run.recorder.finish();
     Ok(SlottedResult {
         policy: policy.name().to_owned(),
-        v: if let Policy::SoMptcp { v, .. } = policy { Some(v) } else { None },
+        v: if let Policy::SoMptcp { v, .. } = policy {
+            Some(v)
+        } else {
+            None
+        },
         load_mbps: params.load.bps() as f64 / 1e6,
         seed,
         paths: params.paths.iter().map(|path| path.name.clone()).collect(),
@@ -132,7 +160,8 @@ impl Run<'_> {
         let mut states = [PathSlot::default(); MAX_SUBFLOWS];
         for i in 0..self.paths.len() {
             let capacity = self.views[i].capacity;
-            let is_filled = matches!(&allotment, Allotment::Slots(x) if x[i] > 0.0 && x[i] >= capacity);
+            let is_filled =
+                matches!(&allotment, Allotment::Slots(x) if x[i] > 0.0 && x[i] >= capacity);
             let transmitted = self.send(i, slot, is_filled);
             let path = &self.params.paths[i];
             energy_j += slot_energy_j(
@@ -150,7 +179,13 @@ impl Run<'_> {
             };
         }
         let paths = &states[..self.paths.len()];
-        self.recorder.slot(SlotState { end_s, energy_j, backlog: self.backlog.len(), arrivals, paths });
+        self.recorder.slot(SlotState {
+            end_s,
+            energy_j,
+            backlog: self.backlog.len(),
+            arrivals,
+            paths,
+        });
     }
 
     fn acknowledge(&mut self, slot: u64, now: Nanos) {
@@ -174,7 +209,8 @@ impl Run<'_> {
         }
     }
 
-    /// Moves packets from the backlog to the subflows: the oldest go to the path with the lowest RTT.
+    /// Moves packets from the backlog to the subflows: the oldest go to the path with the lowest
+    /// RTT.
     fn give(&mut self, allotment: &Allotment) -> [f64; MAX_SUBFLOWS] {
         if *allotment == Allotment::Turns {
             return self.give_in_turn();
@@ -193,7 +229,11 @@ impl Run<'_> {
                     let credit = self.credit[i] + x[i];
                     self.credit[i] = credit.fract();
                     let whole = credit as usize;
-                    if self.waits_at_subflows { whole } else { whole.min(path.room()) }
+                    if self.waits_at_subflows {
+                        whole
+                    } else {
+                        whole.min(path.room())
+                    }
                 }
             };
             let taken = wanted.min(self.backlog.len());
@@ -218,7 +258,14 @@ impl Run<'_> {
 
     /// Sends on path `i` in `slot`; returns the number of transmissions.
     fn send(&mut self, i: usize, slot: u64, is_filled: bool) -> u32 {
-        let Run { paths, receiver, recorder, views, params, .. } = self;
+        let Run {
+            paths,
+            receiver,
+            recorder,
+            views,
+            params,
+            ..
+        } = self;
         let sent = paths[i].send(slot, is_filled, |packet, at_s| {
             receiver.arrive(packet, at_s, |delivered| recorder.delivered(delivered));
         });
@@ -239,5 +286,9 @@ impl Run<'_> {
 
 /// E_i of a slot, J: y c^d x + (1 − y) c^e Δt (003, eq. 3), where x are the transmitted bits.
 fn slot_energy_j(transfer_j_per_bit: f64, idle_w: f64, bits: f64, slot_s: f64) -> f64 {
-    if bits > 0.0 { transfer_j_per_bit * bits } else { idle_w * slot_s }
+    if bits > 0.0 {
+        transfer_j_per_bit * bits
+    } else {
+        idle_w * slot_s
+    }
 }

@@ -86,14 +86,22 @@ impl WindowState {
 
     /// Opens or closes path `i`'s subflow. Controllers couple open subflows.
     pub(crate) fn set_open(&mut self, i: usize, is_open: bool) {
-        let WindowState::Controlled(state) = self else { return };
+        let WindowState::Controlled(state) = self else {
+            return;
+        };
         let flags = &mut state.connection.subflows[i].flags;
-        *flags = if is_open { *flags | Subflow::ESTABLISHED } else { *flags & !Subflow::ESTABLISHED };
+        *flags = if is_open {
+            *flags | Subflow::ESTABLISHED
+        } else {
+            *flags & !Subflow::ESTABLISHED
+        };
     }
 
     /// Processes the ACKs of `batch`, which arrive at path `i` in slot `now`, at `now_us`.
     pub(crate) fn acknowledge(&mut self, i: usize, batch: Batch, now: u64, now_us: u64) {
-        let WindowState::Controlled(state) = self else { return };
+        let WindowState::Controlled(state) = self else {
+            return;
+        };
         state.connection.now_us = now_us;
         let recovers = state.reduced[i].is_some_and(|slot| batch.slot < slot);
         let subflow = &mut state.connection.subflows[i];
@@ -107,12 +115,24 @@ impl WindowState {
             if ends {
                 state.round_from[i] = now;
             }
-            let flags =
-                AckFlags::NONE.with(AckFlags::CWND_LIMITED, batch.is_held).with(AckFlags::ROUND_END, ends);
-            state.controller.on_ack(&mut state.connection, i, Ack { acked: batch.acked, rtt_us, flags });
+            let flags = AckFlags::NONE
+                .with(AckFlags::CWND_LIMITED, batch.is_held)
+                .with(AckFlags::ROUND_END, ends);
+            state.controller.on_ack(
+                &mut state.connection,
+                i,
+                Ack {
+                    acked: batch.acked,
+                    rtt_us,
+                    flags,
+                },
+            );
         }
         if batch.lost > 0 && !recovers {
-            let ssthresh = state.controller.on_loss(&mut state.connection, i, LossKind::FastRetransmit);
+            let ssthresh =
+                state
+                    .controller
+                    .on_loss(&mut state.connection, i, LossKind::FastRetransmit);
             let subflow = &mut state.connection.subflows[i];
             (subflow.ssthresh, subflow.cwnd) = (ssthresh, ssthresh);
             subflow.flags |= Subflow::RECOVERY;

@@ -7,7 +7,8 @@
 //! | `remembered` | what a memory of networks knows about a path |
 //! | `scenario` | the question as a scenario, to compare policies on it |
 //!
-//! [`joulepath_control::advise`] computes the optimum; [`joulepath_report::advice`] has tables and pages.
+//! [`joulepath_control::advise`] computes the optimum; [`joulepath_report::advice`] has tables and
+//! pages.
 
 mod machine;
 mod question;
@@ -35,11 +36,16 @@ fn impossible(question: &Question, error: &Impossible) -> Error {
         (Impossible::Deadline { fastest_s }, Within::Deadline(deadline)) => Error::usage(format!(
             "--deadline {deadline} cannot be met: {error}"
         ))
-        .with_help(format!("give at least --deadline {:.3}s, or a smaller --size", fastest_s + 0.0005)),
+        .with_help(format!(
+            "give at least --deadline {:.3}s, or a smaller --size",
+            fastest_s + 0.0005
+        )),
         (Impossible::Rate { most_bps }, Within::Rate(rate)) => {
             let most = format!("{}Mbit/s", significant(most_bps * 0.995 / 1e6));
-            Error::usage(format!("--rate {rate} exceeds the capacity of the paths: {error}"))
-                .with_help(format!("ask for at most --rate {most}, or add a --path"))
+            Error::usage(format!(
+                "--rate {rate} exceeds the capacity of the paths: {error}"
+            ))
+            .with_help(format!("ask for at most --rate {most}, or add a --path"))
         }
         _ => Error::usage(error),
     }

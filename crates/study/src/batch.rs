@@ -1,5 +1,5 @@
-//! Runs scenarios on an engine, on all cores: reuses stored runs, retries failed runs and reports each run as
-//! it ends.
+//! Runs scenarios on an engine, on all cores: reuses stored runs, retries failed runs and reports
+//! each run as it ends.
 
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
@@ -57,19 +57,27 @@ pub(crate) struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Does every run that `stored` lacks and stores it. Returns the outcomes in the order of `wanted`.
+    /// Does every run that `stored` lacks and stores it. Returns the outcomes in the order of
+    /// `wanted`.
     pub(crate) fn run(
         &self,
         wanted: &[Wanted<'_>],
         mut stored: Option<&mut StoredRuns>,
         watch: Watch<'_>,
     ) -> Vec<Outcome> {
-        let takes = wanted.first().and_then(|first| self.engine.takes(first.scenario));
-        watch(Event::Begin { runs: wanted.len(), takes });
+        let takes = wanted
+            .first()
+            .and_then(|first| self.engine.takes(first.scenario));
+        watch(Event::Begin {
+            runs: wanted.len(),
+            takes,
+        });
         let mut outcomes = vec![Outcome::Missing; wanted.len()];
         let mut left = vec![];
         for (place, wanted) in wanted.iter().enumerate() {
-            let found = stored.as_deref().and_then(|stored| stored.find(&self.key(wanted)));
+            let found = stored
+                .as_deref()
+                .and_then(|stored| stored.find(&self.key(wanted)));
             match found.filter(|found| found.run.series.is_some() || !wanted.task.series) {
                 None => left.push(place),
                 Some(found) => {
@@ -83,7 +91,10 @@ impl Batch<'_> {
             watch(Event::Note(doubt));
         }
         let cores = parallel::cores(self.jobs);
-        let threads = self.engine.most_at_a_time().map_or(cores, |most| most.min(cores));
+        let threads = self
+            .engine
+            .most_at_a_time()
+            .map_or(cores, |most| most.min(cores));
         let each = cores_of_each(cores, threads.get().min(left.len()));
         let work = |place: &usize, say: &dyn Fn(String)| self.attempt(&wanted[*place], each, say);
         let done = parallel::run(&left, threads, self.cancel, work, |index, news| {
@@ -91,8 +102,9 @@ impl Batch<'_> {
             match news {
                 News::Message(error) => watch(Event::Again(&self.failed(wanted, error))),
                 News::Done(Ok(Ok(finished))) => {
-                    let note =
-                        stored.as_deref_mut().and_then(|stored| stored.add(&self.key(wanted), finished));
+                    let note = stored
+                        .as_deref_mut()
+                        .and_then(|stored| stored.add(&self.key(wanted), finished));
                     note.into_iter().for_each(|note| watch(Event::Note(note)));
                     watch(Event::Finished(&finished.run));
                 }
@@ -121,8 +133,8 @@ impl Batch<'_> {
         wanted.iter().zip(outcomes).filter_map(failed).collect()
     }
 
-    /// Does one run and measures its time. Retries a failed run as often as the engine allows, and reports
-    /// every failure but the last to `say`.
+    /// Does one run and measures its time. Retries a failed run as often as the engine allows, and
+    /// reports every failure but the last to `say`.
     fn attempt(
         &self,
         wanted: &Wanted<'_>,
@@ -132,11 +144,22 @@ impl Batch<'_> {
         let mut left = self.engine.attempts();
         loop {
             let since = Instant::now();
-            let outcome = self.engine.run(wanted.scenario, wanted.setup, &wanted.task, cores, self.cancel);
+            let outcome = self.engine.run(
+                wanted.scenario,
+                wanted.setup,
+                &wanted.task,
+                cores,
+                self.cancel,
+            );
             left -= 1;
             match outcome {
                 Err(RunError::Failed(error)) if left > 0 && !self.cancel.is_set() => say(error),
-                outcome => return outcome.map(|run| Finished { run, took: since.elapsed() }),
+                outcome => {
+                    return outcome.map(|run| Finished {
+                        run,
+                        took: since.elapsed(),
+                    });
+                }
             }
         }
     }
@@ -163,8 +186,8 @@ impl Batch<'_> {
     }
 }
 
-/// Cores for each of `runs` concurrent runs. Many runs are faster side by side than in sequence, so a run
-/// gets several cores only if there are fewer runs than cores.
+/// Cores for each of `runs` concurrent runs. Many runs are faster side by side than in sequence, so
+/// a run gets several cores only if there are fewer runs than cores.
 pub(crate) fn cores_of_each(cores: NonZeroUsize, runs: usize) -> NonZeroUsize {
     NonZeroUsize::new(cores.get() / runs.max(1)).unwrap_or(NonZeroUsize::MIN)
 }
@@ -188,8 +211,8 @@ mod tests {
 
     use super::*;
 
-    /// Number of failures of each seed before it succeeds; a seed without an entry succeeds at once. Seed 0
-    /// runs until it is cancelled.
+    /// Number of failures of each seed before it succeeds; a seed without an entry succeeds at
+    /// once. Seed 0 runs until it is cancelled.
     #[derive(Default)]
     struct Fake {
         failures: Mutex<BTreeMap<u64, usize>>,
@@ -200,7 +223,11 @@ mod tests {
 
     impl Fake {
         fn failing(attempts: usize, failures: &[(u64, usize)]) -> Self {
-            Fake { failures: Mutex::new(failures.iter().copied().collect()), attempts, doubts: false }
+            Fake {
+                failures: Mutex::new(failures.iter().copied().collect()),
+                attempts,
+                doubts: false,
+            }
         }
     }
 
@@ -214,7 +241,8 @@ mod tests {
         }
 
         fn doubt(&self, scenarios: &[&Scenario]) -> Option<String> {
-            (self.doubts && !scenarios.is_empty()).then(|| format!("doubt about {}", scenarios.len()))
+            (self.doubts && !scenarios.is_empty())
+                .then(|| format!("doubt about {}", scenarios.len()))
         }
 
         fn run(
@@ -239,22 +267,37 @@ mod tests {
                 }
                 _ => {
                     let policy = setup.policy().to_owned();
-                    Ok(RunResult { policy, seed: task.seed, ..RunResult::default() })
+                    Ok(RunResult {
+                        policy,
+                        seed: task.seed,
+                        ..RunResult::default()
+                    })
                 }
             }
         }
     }
 
     /// Outcome of each seed as text, and the events heard.
-    fn batch(engine: &Fake, seeds: &[u64], stored: Option<&mut StoredRuns>) -> (Vec<String>, Vec<String>) {
-        let scenario = load(crate::shipped::find("quick").unwrap().1, &|_| Err(String::new())).unwrap();
+    fn batch(
+        engine: &Fake,
+        seeds: &[u64],
+        stored: Option<&mut StoredRuns>,
+    ) -> (Vec<String>, Vec<String>) {
+        let scenario = load(crate::shipped::find("quick").unwrap().1, &|_| {
+            Err(String::new())
+        })
+        .unwrap();
         let setup = Setup::of(&"mptcp".parse().unwrap(), &scenario).unwrap();
         let overrides = vec![];
         let wanted = |&seed: &u64| Wanted {
             name: "quick",
             scenario: &scenario,
             setup: &setup,
-            task: Task { seed, series: false, settles: false },
+            task: Task {
+                seed,
+                series: false,
+                settles: false,
+            },
             identity: ("abc", &overrides),
         };
         let wanted: Vec<Wanted<'_>> = seeds.iter().map(wanted).collect();
@@ -274,7 +317,12 @@ mod tests {
             }
         };
         let two = NonZeroUsize::new(2);
-        let outcomes = Batch { engine, jobs: two, cancel: &cancel }.run(&wanted, stored, &mut watch);
+        let outcomes = Batch {
+            engine,
+            jobs: two,
+            cancel: &cancel,
+        }
+        .run(&wanted, stored, &mut watch);
         let text = |outcome: Outcome| match outcome {
             Outcome::Run(finished) => format!("run {}", finished.run.seed),
             Outcome::Failed(error) => error,
@@ -287,21 +335,36 @@ mod tests {
     #[test]
     fn runs_share_the_cores_and_a_single_run_uses_all() {
         let each = |cores, runs| cores_of_each(NonZeroUsize::new(cores).unwrap(), runs).get();
-        assert_eq!((each(2, 30), each(8, 3), each(8, 1), each(2, 0)), (1, 2, 8, 2));
+        assert_eq!(
+            (each(2, 30), each(8, 3), each(8, 1), each(2, 0)),
+            (1, 2, 8, 2)
+        );
     }
 
     #[test]
     fn a_run_is_retried_as_often_as_the_engine_allows_and_each_failure_is_reported() {
         let (outcomes, heard) = batch(&Fake::failing(3, &[(1, 2), (2, 3)]), &[1, 2], None);
         assert_eq!(outcomes, ["run 1", "0 more to come"]);
-        for event in ["begin 2", "again 1: 1 more to come", "again 1: 0 more to come", "finished 1"] {
+        for event in [
+            "begin 2",
+            "again 1: 1 more to come",
+            "again 1: 0 more to come",
+            "finished 1",
+        ] {
             assert!(heard.contains(&event.to_owned()), "{event}: {heard:?}");
         }
-        let of_second: Vec<&str> =
-            heard.iter().filter(|event| event.contains(" 2: ")).map(String::as_str).collect();
+        let of_second: Vec<&str> = heard
+            .iter()
+            .filter(|event| event.contains(" 2: "))
+            .map(String::as_str)
+            .collect();
         assert_eq!(
             of_second,
-            ["again 2: 2 more to come", "again 2: 1 more to come", "failed 2: 0 more to come"]
+            [
+                "again 2: 2 more to come",
+                "again 2: 1 more to come",
+                "failed 2: 0 more to come"
+            ]
         );
     }
 
@@ -319,7 +382,10 @@ mod tests {
         assert_eq!(outcomes, ["run 1", "0 more to come"]);
         // The engine would fail on the first seed, which is stored; the second one succeeds.
         let (outcomes, heard) = batch(&Fake::failing(1, &[(1, 1)]), &[1, 2], Some(&mut stored));
-        assert_eq!((outcomes, heard.len()), (vec!["run 1".to_owned(), "run 2".to_owned()], 3));
+        assert_eq!(
+            (outcomes, heard.len()),
+            (vec!["run 1".to_owned(), "run 2".to_owned()], 3)
+        );
     }
 
     #[test]
@@ -335,7 +401,13 @@ mod tests {
     #[test]
     fn a_cancelled_run_is_missing_not_failed() {
         let (outcomes, heard) = batch(&Fake::failing(1, &[]), &[0, 1, 2], None);
-        assert_eq!((outcomes[0].as_str(), outcomes[1].as_str()), ("missing", "run 1"));
-        assert!(heard.iter().all(|event| !event.starts_with("failed")), "{heard:?}");
+        assert_eq!(
+            (outcomes[0].as_str(), outcomes[1].as_str()),
+            ("missing", "run 1")
+        );
+        assert!(
+            heard.iter().all(|event| !event.starts_with("failed")),
+            "{heard:?}"
+        );
     }
 }

@@ -42,11 +42,12 @@ pub use plan::{Plan, Request};
 pub use sealed::{SealedLog, day_and_time};
 pub use set::Set;
 
-/// Does every run that `stored` lacks, and measures every policy on every scenario. Reports failed runs;
-/// their policy has no result on that scenario.
+/// Does every run that `stored` lacks, and measures every policy on every scenario. Reports failed
+/// runs; their policy has no result on that scenario.
 ///
 /// # Errors
-/// If a scenario cannot be loaded, or if the scenarios are sealed and their log has no `sealed` entry.
+/// If a scenario cannot be loaded, or if the scenarios are sealed and their log has no `sealed`
+/// entry.
 pub fn benchmark(
     plan: &Plan,
     sealed: Option<Sealed>,
@@ -63,7 +64,11 @@ pub fn benchmark(
         .with_help("`joulepath benchmark --random sealed --sealed-log FILE` keeps the log"));
     }
     let rounds = Rounds::of(plan, engine)?;
-    let batch = Batch { engine, jobs: plan.jobs, cancel };
+    let batch = Batch {
+        engine,
+        jobs: plan.jobs,
+        cancel,
+    };
     let (results, complete) = rounds.run(plan, &batch, stored, watch);
     let mut extent = plan.extent(engine.name(), sealed);
     extent.partial = !complete || cancel.is_set();
@@ -73,26 +78,39 @@ pub fn benchmark(
 /// The random scenarios of `plan` as files: names and texts, and the traces that they name.
 ///
 /// # Errors
-/// If the scenarios are sealed, or if the plan has none because it uses the papers' shipped scenarios.
+/// If the scenarios are sealed, or if the plan has none because it uses the papers' shipped
+/// scenarios.
 pub fn scenario_files(plan: &Plan) -> Result<Vec<(String, String)>> {
     if plan.is_sealed() {
-        return Err(Error::usage("sealed scenarios are not for reading")
-            .with_help("sealed scenarios stay unseen so that nobody can tune on them; use --random check"));
+        return Err(
+            Error::usage("sealed scenarios are not for reading").with_help(
+                "sealed scenarios stay unseen so that nobody can tune on them; use --random check",
+            ),
+        );
     }
     let of_family = |&family: &Family| cases::random(plan, family);
     let files = |random: scenarios::Random| {
-        [Some((random.name + ".toml", random.text)), random.trace].into_iter().flatten()
+        [Some((random.name + ".toml", random.text)), random.trace]
+            .into_iter()
+            .flatten()
     };
-    let all: Vec<(String, String)> = plan.families.iter().flat_map(of_family).flat_map(files).collect();
+    let all: Vec<(String, String)> = plan
+        .families
+        .iter()
+        .flat_map(of_family)
+        .flat_map(files)
+        .collect();
     if all.is_empty() {
-        return Err(Error::usage("the papers' scenarios are not random: they are part of this program")
-            .with_help("run one with `joulepath compare papers/000-table1`, or name another family"));
+        return Err(Error::usage(
+            "the papers' scenarios are not random: they are part of this program",
+        )
+        .with_help("run one with `joulepath compare papers/000-table1`, or name another family"));
     }
     Ok(all)
 }
 
-/// The `index`-th scenario of `set`, from 1, for a random family: its name and the scenario. `None` for other
-/// families and beyond the end of the set. Fails if the scenario cannot be loaded.
+/// The `index`-th scenario of `set`, from 1, for a random family: its name and the scenario. `None`
+/// for other families and beyond the end of the set. Fails if the scenario cannot be loaded.
 #[cfg(feature = "packet")]
 pub(crate) fn random_scenario(
     family: Family,
@@ -100,8 +118,12 @@ pub(crate) fn random_scenario(
     index: u32,
 ) -> Option<Result<(String, joulepath_model::scenario::Scenario)>> {
     let random = scenarios::of_set(family, set, index)?;
-    let source =
-        crate::source::Source::given(&random.name, random.text, random.trace.into_iter().collect(), None);
+    let source = crate::source::Source::given(
+        &random.name,
+        random.text,
+        random.trace.into_iter().collect(),
+        None,
+    );
     Some(source.load(&[]).map(|scenario| (random.name, scenario)))
 }
 

@@ -32,8 +32,8 @@ use crate::seeds::seeds;
 use crate::source::{Overrides, Source};
 use crate::stored::Finished;
 
-/// Number of seeds with time series. The series of a run take up to 130 kB until the study is done, and the
-/// quantiles of a hundred runs are accurate enough.
+/// Number of seeds with time series. The series of a run take up to 130 kB until the study is done,
+/// and the quantiles of a hundred runs are accurate enough.
 const MOST_SERIES: usize = 100;
 
 /// Work and options of a comparison.
@@ -118,8 +118,8 @@ pub struct Compared {
 
 /// Runs every case of a plan. Reports failed runs and leaves them out.
 ///
-/// A cancellation starts no further case. The case in progress keeps its finished runs and is marked as
-/// partial.
+/// A cancellation starts no further case. The case in progress keeps its finished runs and is
+/// marked as partial.
 pub fn compare(plan: &Plan, watch: Watch<'_>, cancel: &Cancel) -> Vec<Compared> {
     let mut done = vec![];
     for case in plan.cases() {
@@ -135,12 +135,22 @@ impl Plan {
     /// Loads and checks every case of `request` on the scenario of `source`.
     ///
     /// # Errors
-    /// If a variant, key, policy or seed does not exist or does not fit, or the engine cannot run a case.
-    pub fn of(source: &Source, request: &Request, engine: Box<dyn Engine>, by: &Provenance) -> Result<Self> {
+    /// If a variant, key, policy or seed does not exist or does not fit, or the engine cannot run a
+    /// case.
+    pub fn of(
+        source: &Source,
+        request: &Request,
+        engine: Box<dyn Engine>,
+        by: &Provenance,
+    ) -> Result<Self> {
         let variants: Vec<Option<String>> = match &request.variants {
             Variants::Plain => vec![None],
             Variants::One(name) => vec![Some(name.clone())],
-            Variants::All => source.variants()?.into_iter().map(|variant| Some(variant.name)).collect(),
+            Variants::All => source
+                .variants()?
+                .into_iter()
+                .map(|variant| Some(variant.name))
+                .collect(),
         };
         if variants.is_empty() {
             return Err(Error::usage(format!("`{}` has no variants", source.name()))
@@ -148,7 +158,12 @@ impl Plan {
         }
         let case = |variant| Case::of(source, request, &*engine, variant, by);
         let cases = variants.into_iter().map(case).collect::<Result<_>>()?;
-        Ok(Plan { engine, cases, jobs: request.jobs, series: request.series })
+        Ok(Plan {
+            engine,
+            cases,
+            jobs: request.jobs,
+            series: request.series,
+        })
     }
 
     /// The cases, in the order of the variants.
@@ -168,7 +183,11 @@ impl Plan {
             let note = journal.begin(&case.reference, &case.manifest);
             note.into_iter().for_each(|note| watch(Event::Note(note)));
         }
-        let batch = Batch { engine: &*self.engine, jobs: self.jobs, cancel };
+        let batch = Batch {
+            engine: &*self.engine,
+            jobs: self.jobs,
+            cancel,
+        };
         let mut heard = |event: Event<'_>| {
             let note = match (&event, journal.as_deref_mut()) {
                 (Event::Finished(run), Some(journal)) => journal.add(run),
@@ -187,19 +206,35 @@ impl Plan {
             let outcomes = batch.run(&again, None, &mut |_| ());
             case.add_background(&mut comparison, outcomes);
         }
-        Compared { comparison, failures }
+        Compared {
+            comparison,
+            failures,
+        }
     }
 
-    /// Does the run number `index` of a case in this thread, for programs that divide the runs themselves.
-    /// The order is that of [`Case::runs`]; `None` if there is no such run.
-    pub fn one(&self, case: &Case, index: usize, cancel: &Cancel) -> Option<Result<RunResult, RunError>> {
+    /// Does the run number `index` of a case in this thread, for programs that divide the runs
+    /// themselves. The order is that of [`Case::runs`]; `None` if there is no such run.
+    pub fn one(
+        &self,
+        case: &Case,
+        index: usize,
+        cancel: &Cancel,
+    ) -> Option<Result<RunResult, RunError>> {
         let wanted = case.wanted(self.series);
-        let Wanted { scenario, setup, task, .. } = wanted.get(index)?;
-        Some(self.engine.run(scenario, setup, task, NonZeroUsize::MIN, cancel))
+        let Wanted {
+            scenario,
+            setup,
+            task,
+            ..
+        } = wanted.get(index)?;
+        Some(
+            self.engine
+                .run(scenario, setup, task, NonZeroUsize::MIN, cancel),
+        )
     }
 
-    /// The comparison of runs from [`Plan::one`], in the order of [`Case::runs`]. Missing runs make it
-    /// partial.
+    /// The comparison of runs from [`Plan::one`], in the order of [`Case::runs`]. Missing runs make
+    /// it partial.
     ///
     /// # Errors
     /// If a run is of another policy or seed.
@@ -207,15 +242,23 @@ impl Plan {
         let expected = case.runs();
         let is_foreign = |(at, run): (usize, &Option<RunResult>)| {
             let own = expected.get(at).map(|&(policy, seed)| (policy, seed));
-            run.as_ref().is_some_and(|run| own != Some((run.policy.as_str(), run.seed)))
+            run.as_ref()
+                .is_some_and(|run| own != Some((run.policy.as_str(), run.seed)))
         };
         if runs.iter().enumerate().any(is_foreign) {
             return Err(Error::usage("the runs are not those of this comparison"));
         }
-        let finished = |run: RunResult| Finished { run, took: Duration::ZERO };
+        let finished = |run: RunResult| Finished {
+            run,
+            took: Duration::ZERO,
+        };
         let mut outcomes: Vec<Outcome> = runs
             .into_iter()
-            .map(|run| run.map_or(Outcome::Missing, |run| Outcome::Run(Box::new(finished(run)))))
+            .map(|run| {
+                run.map_or(Outcome::Missing, |run| {
+                    Outcome::Run(Box::new(finished(run)))
+                })
+            })
             .collect();
         outcomes.resize(expected.len(), Outcome::Missing);
         Ok(case.comparison(&*self.engine, NonZeroUsize::MIN, outcomes))
@@ -230,7 +273,11 @@ fn question(
     setups: &[Setup],
     seeds: usize,
 ) -> Option<String> {
-    let text = if set.is_empty() { source.quotable()?.to_owned() } else { scenario::show(scenario) };
+    let text = if set.is_empty() {
+        source.quotable()?.to_owned()
+    } else {
+        scenario::show(scenario)
+    };
     let is_whole = source.is_shipped() || !text.contains("trace = ") && !text.contains("\"file:");
     let original = source.is_shipped().then(|| source.name());
     let policies: Vec<&str> = setups.iter().map(Setup::policy).collect();
@@ -285,15 +332,32 @@ impl Case {
         notes.extend(left_out);
         notes.extend(scenario.energy_notes());
         // A page has no controllers of the user, and its link no traces.
-        let question =
-            request.also.is_empty().then(|| question(source, &scenario, &set, &setups, seeds.len()));
+        let question = request
+            .also
+            .is_empty()
+            .then(|| question(source, &scenario, &set, &setups, seeds.len()));
         let question = question.flatten();
         let part = scenario.compare.background;
-        let background = engine.keeps_phase().then(|| scenario.with_background(part)).flatten();
-        Ok(Case { variant, scenario, setups, reference, set, seeds, manifest, notes, question, background })
+        let background = engine
+            .keeps_phase()
+            .then(|| scenario.with_background(part))
+            .flatten();
+        Ok(Case {
+            variant,
+            scenario,
+            setups,
+            reference,
+            set,
+            seeds,
+            manifest,
+            notes,
+            question,
+            background,
+        })
     }
 
-    /// The comparison as a link to the playground holds it, as JSON; `None` if the playground cannot do it.
+    /// The comparison as a link to the playground holds it, as JSON; `None` if the playground
+    /// cannot do it.
     pub fn question(&self) -> Option<&str> {
         self.question.as_deref()
     }
@@ -313,15 +377,15 @@ impl Case {
         self.variant.as_deref()
     }
 
-    /// Policy and seed of every run, in the order of work: all policies with the first seed, then all with
-    /// the next.
+    /// Policy and seed of every run, in the order of work: all policies with the first seed, then
+    /// all with the next.
     pub fn runs(&self) -> Vec<(&str, u64)> {
         let of_seed = |&seed: &u64| self.setups.iter().map(move |setup| (setup.policy(), seed));
         self.seeds.iter().flat_map(of_seed).collect()
     }
 
-    /// The packets of run `index`, in the order of [`Case::runs`], on the packet engine; none without such a
-    /// run.
+    /// The packets of run `index`, in the order of [`Case::runs`], on the packet engine; none
+    /// without such a run.
     #[cfg(feature = "packet")]
     pub fn trace(
         &self,
@@ -331,7 +395,8 @@ impl Case {
     ) -> Option<std::result::Result<Trace, RunError>> {
         let setup = &self.setups[index % self.setups.len().max(1)..].first()?;
         let seed = *self.seeds.get(index / self.setups.len())?;
-        let traced = joulepath_packet::trace(Arc::new(self.scenario.clone()), setup, seed, limits, cancel);
+        let traced =
+            joulepath_packet::trace(Arc::new(self.scenario.clone()), setup, seed, limits, cancel);
         Some(traced.map_err(|error| {
             match error {
                 joulepath_packet::RunError::Cancelled => RunError::Cancelled,
@@ -345,8 +410,8 @@ impl Case {
         }))
     }
 
-    /// Every run: all policies with the first seed, then all with the next, so that an interrupted study
-    /// compares equal seeds. At most the first [`MOST_SERIES`] seeds record series.
+    /// Every run: all policies with the first seed, then all with the next, so that an interrupted
+    /// study compares equal seeds. At most the first [`MOST_SERIES`] seeds record series.
     fn wanted(&self, series: bool) -> Vec<Wanted<'_>> {
         self.wanted_on(&self.scenario, series)
     }
@@ -357,7 +422,11 @@ impl Case {
                 name: &self.reference.title,
                 scenario,
                 setup,
-                task: Task { seed, series: series && index < MOST_SERIES, settles: false },
+                task: Task {
+                    seed,
+                    series: series && index < MOST_SERIES,
+                    settles: false,
+                },
                 identity: (&self.manifest.scenario_sha256, &self.set),
             })
         };
@@ -367,10 +436,13 @@ impl Case {
     /// What the program does after the runs of the table.
     fn repeats(&self) -> String {
         let part = self.scenario.compare.background;
-        format!("shares may rest on phase: the runs are repeated with {part} of random cross traffic")
+        format!(
+            "shares may rest on phase: the runs are repeated with {part} of random cross traffic"
+        )
     }
 
-    /// Adds the shares of the runs with a random background. Without a run of each policy there are none.
+    /// Adds the shares of the runs with a random background. Without a run of each policy there are
+    /// none.
     fn add_background(&self, comparison: &mut Comparison, outcomes: Vec<Outcome>) {
         let runs = self.by_policy(outcomes);
         if runs.iter().any(Vec::is_empty) || runs.len() != comparison.rows.len() {
@@ -397,7 +469,12 @@ impl Case {
         runs
     }
 
-    fn comparison(&self, engine: &dyn Engine, threads: NonZeroUsize, outcomes: Vec<Outcome>) -> Comparison {
+    fn comparison(
+        &self,
+        engine: &dyn Engine,
+        threads: NonZeroUsize,
+        outcomes: Vec<Outcome>,
+    ) -> Comparison {
         let wanted = outcomes.len();
         let runs = self.by_policy(outcomes);
         let partial = runs.iter().map(Vec::len).sum::<usize>() < wanted;
@@ -424,7 +501,13 @@ impl Case {
             manifest: self.manifest.clone(),
             references: limits,
             background: None,
-            notes: self.notes.iter().cloned().chain(missing).chain(out_of_reach).collect(),
+            notes: self
+                .notes
+                .iter()
+                .cloned()
+                .chain(missing)
+                .chain(out_of_reach)
+                .collect(),
             partial,
         }
     }
@@ -441,7 +524,11 @@ fn reference(source: &Source, variant: Option<&str>, scenario: &Scenario) -> Sce
         file,
         source: scenario.source.clone(),
         duration_s: scenario.duration.as_secs_f64(),
-        paths: scenario.paths.iter().map(|path| path.name.clone()).collect(),
+        paths: scenario
+            .paths
+            .iter()
+            .map(|path| path.name.clone())
+            .collect(),
         workload: workload(scenario).to_owned(),
         rivals: scenario.rivals(),
     }
@@ -455,9 +542,16 @@ fn workload(scenario: &Scenario) -> &'static str {
         Workload::Stream { .. } => "stream",
         Workload::Requests { .. } => "requests",
     };
-    let mut names = scenario.connections.iter().map(|group| name(&group.workload));
+    let mut names = scenario
+        .connections
+        .iter()
+        .map(|group| name(&group.workload));
     let first = names.next().unwrap_or("mixed");
-    if names.all(|other| other == first) { first } else { "mixed" }
+    if names.all(|other| other == first) {
+        first
+    } else {
+        "mixed"
+    }
 }
 
 /// The limits of the scenario; with random rates or signals, the mean over those of these seeds.
@@ -472,7 +566,9 @@ pub fn limits_of(scenario: &Scenario, seeds: &[u64], engine: &dyn Engine) -> Vec
 
 /// The scenario of the only run of an engine that draws signals, but no rates.
 pub(crate) fn of_first<'a>(scenario: &'a Scenario, seeds: &[u64]) -> Cow<'a, Scenario> {
-    seeds.first().map_or(Cow::Borrowed(scenario), |&seed| scenario.drawn(seed))
+    seeds
+        .first()
+        .map_or(Cow::Borrowed(scenario), |&seed| scenario.drawn(seed))
 }
 
 #[cfg(all(test, feature = "packet"))]
@@ -492,17 +588,31 @@ mod tests {
                     [compare]\npolicies = [\"uncoupled\"]\nseeds = 2\n";
         let compared = |set: &[(&str, &str)]| {
             let source = Source::given("phase", text.to_owned(), BTreeMap::new(), None);
-            let set = set.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-            let request = Request { set, ..Request::default() };
+            let set = set
+                .iter()
+                .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+                .collect();
+            let request = Request {
+                set,
+                ..Request::default()
+            };
             let engine = open(EngineName::Packet, &EngineOptions::default()).unwrap();
             let plan = Plan::of(&source, &request, engine, &Provenance::default()).unwrap();
-            compare(&plan, &mut |_| (), &Cancel::default()).remove(0).comparison
+            compare(&plan, &mut |_| (), &Cancel::default())
+                .remove(0)
+                .comparison
         };
         let comparison = compared(&[]);
         let background = comparison.background.as_ref().unwrap();
-        assert_eq!((background.links.as_slice(), background.part), (&["core.down".to_owned()][..], 0.05));
+        assert_eq!(
+            (background.links.as_slice(), background.part),
+            (&["core.down".to_owned()][..], 0.05)
+        );
         let row = &comparison.rows[0];
-        let (without, with) = (row.tcp_share.unwrap().mean, row.tcp_share_background.unwrap().mean);
+        let (without, with) = (
+            row.tcp_share.unwrap().mean,
+            row.tcp_share_background.unwrap().mean,
+        );
         assert!(without > 1.2 * with, "{without} against {with}");
         assert!(joulepath_report::table(&comparison, 200, false).contains("TCPs rest on phase"));
         for set in [("compare.background", "0 %"), ("link.core.loss", "0.1 %")] {
@@ -510,7 +620,8 @@ mod tests {
         }
     }
 
-    /// The limits hold for the walk of each seed, also in an engine that draws signals but no rates.
+    /// The limits hold for the walk of each seed, also in an engine that draws signals but no
+    /// rates.
     #[test]
     fn the_limits_of_a_walk_are_those_of_its_seeds() {
         let text = "title = \"walk\"\nduration = \"20 s\"\n[[path]]\nname = \"sa\"\nrate = \"30 Mbit/s\"\n\
@@ -526,7 +637,10 @@ mod tests {
         assert_eq!([1, 2].map(|seed| of(EngineName::Fluid, &[seed])), walked);
         let of_both = of(EngineName::Packet, &[1, 2])[1].bits_per_joule;
         let mean = (walked[0][1].bits_per_joule + walked[1][1].bits_per_joule) / 2.0;
-        assert!((of_both / mean - 1.0).abs() < 1e-12, "{of_both} is not {mean}");
+        assert!(
+            (of_both / mean - 1.0).abs() < 1e-12,
+            "{of_both} is not {mean}"
+        );
     }
 
     /// Case of the shipped scenario `quick` with two policies.
@@ -538,13 +652,23 @@ mod tests {
             ..Request::default()
         };
         let engine = open(EngineName::Packet, &EngineOptions::default()).unwrap();
-        Plan::of(&Source::named("quick").unwrap(), &request, engine, &Provenance::default())
+        Plan::of(
+            &Source::named("quick").unwrap(),
+            &request,
+            engine,
+            &Provenance::default(),
+        )
     }
 
     fn tasks(seeds: u32, series: bool) -> Vec<(String, u64, bool)> {
         let plan = plan(seeds, 7).unwrap();
-        let task =
-            |wanted: &Wanted<'_>| (wanted.setup.policy().to_owned(), wanted.task.seed, wanted.task.series);
+        let task = |wanted: &Wanted<'_>| {
+            (
+                wanted.setup.policy().to_owned(),
+                wanted.task.seed,
+                wanted.task.series,
+            )
+        };
         plan.cases()[0].wanted(series).iter().map(task).collect()
     }
 
@@ -553,9 +677,18 @@ mod tests {
         let task = |policy: &str, seed, series| (policy.to_owned(), seed, series);
         assert_eq!(
             tasks(2, true),
-            [task("mptcp", 7, true), task("olia", 7, true), task("mptcp", 8, true), task("olia", 8, true)]
+            [
+                task("mptcp", 7, true),
+                task("olia", 7, true),
+                task("mptcp", 8, true),
+                task("olia", 8, true)
+            ]
         );
-        let last = [task("olia", 106, true), task("mptcp", 107, false), task("olia", 107, false)];
+        let last = [
+            task("olia", 106, true),
+            task("mptcp", 107, false),
+            task("olia", 107, false),
+        ];
         assert_eq!(tasks(101, true)[199..], last);
         assert!(tasks(101, false).iter().all(|(.., series)| !series));
     }
@@ -571,12 +704,23 @@ mod tests {
                 ..Request::default()
             };
             let engine = open(EngineName::Fluid, &EngineOptions::default()).unwrap();
-            Plan::of(&Source::named("quick").unwrap(), &request, engine, &Provenance::default())
+            Plan::of(
+                &Source::named("quick").unwrap(),
+                &request,
+                engine,
+                &Provenance::default(),
+            )
         };
         let some = plan("[\"mptcp\", \"joule\"]", None).unwrap();
         let case = &some.cases()[0];
         assert_eq!((case.setups.len(), case.first_policy()), (1, "mptcp"));
-        assert!(case.notes.iter().any(|note| note.starts_with("Left out: `joule` uses")), "{:?}", case.notes);
+        assert!(
+            case.notes
+                .iter()
+                .any(|note| note.starts_with("Left out: `joule` uses")),
+            "{:?}",
+            case.notes
+        );
         let refused = |plan: Result<Plan>| plan.err().map(|error| error.to_string()).unwrap();
         assert!(refused(plan("[\"joule\"]", None)).contains("fluid engine"));
         assert!(refused(plan("[\"mptcp\"]", Some("mptcp,joule"))).contains("fluid engine"));
@@ -586,12 +730,17 @@ mod tests {
     fn runs_done_one_by_one_make_the_same_comparison() {
         let plan = plan(2, 7).unwrap();
         let case = &plan.cases()[0];
-        assert_eq!(case.runs(), [("mptcp", 7), ("olia", 7), ("mptcp", 8), ("olia", 8)]);
+        assert_eq!(
+            case.runs(),
+            [("mptcp", 7), ("olia", 7), ("mptcp", 8), ("olia", 8)]
+        );
         let cancel = Cancel::new();
         let one = |index| plan.one(case, index, &cancel).map(|run| run.unwrap());
         let runs: Vec<Option<RunResult>> = (0..4).map(one).collect();
         assert!(one(4).is_none());
-        let whole = compare(&plan, &mut crate::event::unwatched, &cancel).remove(0).comparison;
+        let whole = compare(&plan, &mut crate::event::unwatched, &cancel)
+            .remove(0)
+            .comparison;
         assert_eq!(plan.gathered(case, runs.clone()).unwrap(), whole);
         assert!(plan.gathered(case, runs[..3].to_vec()).unwrap().partial);
         let swapped = runs.into_iter().rev().collect();
@@ -600,7 +749,12 @@ mod tests {
 
     #[test]
     fn seeds_that_do_not_fit_are_refused() {
-        let refused = |seeds, first| plan(seeds, first).err().map(|error| error.to_string()).unwrap();
+        let refused = |seeds, first| {
+            plan(seeds, first)
+                .err()
+                .map(|error| error.to_string())
+                .unwrap()
+        };
         assert!(refused(2, u64::MAX).contains("exceed 2^64"));
         assert!(refused(0, 1).contains("there is no seed"));
     }

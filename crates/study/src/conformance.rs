@@ -1,4 +1,5 @@
-//! Test cases for congestion controllers: scenarios and checks as data, judged on the controller's course.
+//! Test cases for congestion controllers: scenarios and checks as data, judged on the controller's
+//! course.
 //!
 //! | module | content |
 //! |---|---|
@@ -35,7 +36,9 @@ static SUITES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/cases.rs"))
 
 /// The suites of this library.
 pub fn shipped() -> impl Iterator<Item = Suite> {
-    SUITES.iter().map(|(name, text)| Suite::parse(name, text).expect("the suites of this library are tested"))
+    SUITES.iter().map(|(name, text)| {
+        Suite::parse(name, text).expect("the suites of this library are tested")
+    })
 }
 
 /// A suite by its name in this library, or by its file.
@@ -48,10 +51,13 @@ pub fn suite(argument: &str) -> Result<Suite> {
     }
     let known: Vec<&str> = SUITES.iter().map(|(name, _)| *name).collect();
     let unknown = || {
-        Error::usage(format!("no suite of cases `{argument}`"))
-            .with_help(format!("name a file, or a suite: {}", suggest(argument, &known)))
+        Error::usage(format!("no suite of cases `{argument}`")).with_help(format!(
+            "name a file, or a suite: {}",
+            suggest(argument, &known)
+        ))
     };
-    let text = Text::read(Path::new(argument), "suite of cases", By::Argument)?.ok_or_else(unknown)?;
+    let text =
+        Text::read(Path::new(argument), "suite of cases", By::Argument)?.ok_or_else(unknown)?;
     Suite::parse(argument, &text.text).map_err(|error| match text.may_be_quoted {
         true => error,
         false => not_shown(argument),
@@ -61,16 +67,26 @@ pub fn suite(argument: &str) -> Result<Suite> {
 /// Runs the cases of `suite` that apply to `controller`; `only`: those with one of these names.
 ///
 /// # Errors
-/// If no case applies, a case cannot run, or it checks a state or a value that the controller does not show.
-pub fn run(suite: &Suite, controller: Controller, only: &[String], cancel: &Cancel) -> Result<Vec<Judged>> {
+/// If no case applies, a case cannot run, or it checks a state or a value that the controller does
+/// not show.
+pub fn run(
+    suite: &Suite,
+    controller: Controller,
+    only: &[String],
+    cancel: &Cancel,
+) -> Result<Vec<Judged>> {
     let names: Vec<&str> = suite.cases.iter().map(|case| case.name.as_str()).collect();
     if let Some(unknown) = only.iter().find(|wanted| !names.contains(&wanted.as_str())) {
-        return Err(Error::usage(format!("`{}` has no case `{unknown}`", suite.name))
-            .with_help(suggest(unknown, &names)));
+        return Err(
+            Error::usage(format!("`{}` has no case `{unknown}`", suite.name))
+                .with_help(suggest(unknown, &names)),
+        );
     }
     let wanted = |case: &&Case| only.is_empty() || only.contains(&case.name);
     let cases: Vec<&Case> = suite.cases.iter().filter(wanted).collect();
-    cases.iter().try_for_each(|case| suite.check(case, controller))?;
+    cases
+        .iter()
+        .try_for_each(|case| suite.check(case, controller))?;
     let judge = |case: &&Case| {
         let verdicts = verdict::judge(suite, case, controller, cancel)?;
         Ok(Judged {
@@ -81,8 +97,13 @@ pub fn run(suite: &Suite, controller: Controller, only: &[String], cancel: &Canc
             verdicts,
         })
     };
-    let done =
-        parallel::run(&cases, parallel::cores(None), cancel, |case, _: &dyn Fn(())| judge(case), |_, _| {});
+    let done = parallel::run(
+        &cases,
+        parallel::cores(None),
+        cancel,
+        |case, _: &dyn Fn(())| judge(case),
+        |_, _| {},
+    );
     if cancel.is_set() {
         return Err(Error::Unsupported {
             message: "the cases were stopped".to_owned(),
@@ -95,5 +116,7 @@ pub fn run(suite: &Suite, controller: Controller, only: &[String], cancel: &Canc
         help: "report it".to_owned(),
         kind: Kind::Failed,
     };
-    done.into_iter().map(|(_, judged)| judged.map_err(failed)?).collect()
+    done.into_iter()
+        .map(|(_, judged)| judged.map_err(failed)?)
+        .collect()
 }

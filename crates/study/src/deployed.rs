@@ -1,5 +1,5 @@
-//! Repeats the decisions of a daemon on simulated paths: turns its record into runs of the packet engine,
-//! where the daemon's own code decides.
+//! Repeats the decisions of a daemon on simulated paths: turns its record into runs of the packet
+//! engine, where the daemon's own code decides.
 //!
 //! ```text
 //!   record ──► stretches of half a minute: rates, RTTs, losses, outages, offered traffic ──► session
@@ -59,7 +59,9 @@ pub fn replay(path: &Path, seed: u64) -> Result<Simulated> {
     for entry in entries {
         match entry {
             Entry::Look(look) => {
-                let begins = waiting.first().map_or(look.snapshot.now, |first| first.snapshot.now);
+                let begins = waiting
+                    .first()
+                    .map_or(look.snapshot.now, |first| first.snapshot.now);
                 if look.snapshot.now.saturating_sub(begins) >= LENGTH {
                     replay.stretch(&std::mem::take(&mut waiting))?;
                 }
@@ -102,7 +104,9 @@ impl Replay {
     }
 
     fn stretch(&mut self, looks: &[Look]) -> Result<()> {
-        let Some(first) = looks.first() else { return Ok(()) };
+        let Some(first) = looks.first() else {
+            return Ok(());
+        };
         self.told.stretches += 1;
         let stretch = Stretch::of(&self.config, looks, self.feed.typical_rtt(looks));
         let mut session = stretch.session(self.seed.wrapping_add(self.told.stretches as u64))?;
@@ -113,12 +117,20 @@ impl Replay {
         for look in looks {
             let at = look.snapshot.now.saturating_sub(first.snapshot.now);
             if let Some(session) = &mut session {
-                session.advance(at).map_err(|error| Error::usage(error.to_string()))?;
+                session
+                    .advance(at)
+                    .map_err(|error| Error::usage(error.to_string()))?;
             }
             let snapshot = self.feed.snapshot(look, &stretch, session.as_mut());
-            let decision = self.decider.decide(&self.config, &look.overrides, &snapshot);
+            let decision = self
+                .decider
+                .decide(&self.config, &look.overrides, &snapshot);
             self.compare(look, &stretch, &decision);
-            self.roles = decision.interfaces.iter().map(|told| (told.name.clone(), told.role)).collect();
+            self.roles = decision
+                .interfaces
+                .iter()
+                .map(|told| (told.name.clone(), told.role))
+                .collect();
             if let Some(session) = &mut session {
                 session.use_paths(&stretch.used(&self.roles));
             }
@@ -148,7 +160,11 @@ impl Replay {
                     Some((role, reason)) => format!("{}: {reason}", role.word()),
                     None => "not there".into(),
                 };
-                differ = Some(format!("{at_s:.1} s: {name}: was {}; is {}", said(was), said(is)));
+                differ = Some(format!(
+                    "{at_s:.1} s: {name}: was {}; is {}",
+                    said(was),
+                    said(is)
+                ));
             }
         }
         self.told.looks += 1;

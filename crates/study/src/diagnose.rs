@@ -5,31 +5,49 @@ use std::fmt;
 use joulepath_model::brief::around;
 use joulepath_model::scenario::{MOST_SHOWN, Problem, ScenarioErrors, Span};
 use miette::{
-    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents,
-    SourceCode, SourceSpan, SpanContents,
+    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError,
+    MietteSpanContents, SourceCode, SourceSpan, SpanContents,
 };
 
 /// Lines of a problem that are shown; of a longer one, only its first line is.
 const MOST_LINES: usize = 10;
 
-/// The first problems of a scenario, about `width` columns wide, and the number of the others; no line break
-/// at the end.
+/// The first problems of a scenario, about `width` columns wide, and the number of the others; no
+/// line break at the end.
 pub fn problems(errors: &ScenarioErrors, width: usize, color: bool) -> String {
-    let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    let theme = if color {
+        GraphicalTheme::unicode()
+    } else {
+        GraphicalTheme::unicode_nocolor()
+    };
     let handler = GraphicalReportHandler::new_themed(theme).with_width(width);
     let problems = errors.problems();
     let shown = |problem: &Problem| {
         let mut text = String::new();
         let source = match errors.in_override(problem) {
-            None => Excerpt::new(errors.name(), errors.text(), &problem.span, errors.place(problem)),
+            None => Excerpt::new(
+                errors.name(),
+                errors.text(),
+                &problem.span,
+                errors.place(problem),
+            ),
             Some((origin, line, span)) => {
                 let column = 1 + line[..span.start].chars().count();
                 Excerpt::new(origin, line, &span, (1, column))
             }
         };
-        let problem = Problem { span: source.span.clone(), ..problem.clone() };
+        let problem = Problem {
+            span: source.span.clone(),
+            ..problem.clone()
+        };
         handler
-            .render_report(&mut text, &Placed { problem: &problem, source: &source })
+            .render_report(
+                &mut text,
+                &Placed {
+                    problem: &problem,
+                    source: &source,
+                },
+            )
             .expect("writing to a String does not fail");
         text.trim_end().to_owned()
     };
@@ -40,8 +58,8 @@ pub fn problems(errors: &ScenarioErrors, width: usize, color: bool) -> String {
     blocks.join("\n")
 }
 
-/// The lines of a problem with one more before and after, each cut around the problem: miette prints whole
-/// lines, and cannot underline what is more than 65,535 columns away.
+/// The lines of a problem with one more before and after, each cut around the problem: miette
+/// prints whole lines, and cannot underline what is more than 65,535 columns away.
 #[derive(Debug)]
 struct Excerpt {
     name: String,
@@ -65,8 +83,12 @@ impl Excerpt {
         }
         // A span may end with the line break of its last line.
         let inside = span.end.saturating_sub(1).max(span.start);
-        let last = (inside..=span.end).find(|&at| whole.is_char_boundary(at)).unwrap_or(span.end);
-        let begin = whole[..line_start.saturating_sub(1)].rfind('\n').map_or(0, |at| at + 1);
+        let last = (inside..=span.end)
+            .find(|&at| whole.is_char_boundary(at))
+            .unwrap_or(span.end);
+        let begin = whole[..line_start.saturating_sub(1)]
+            .rfind('\n')
+            .map_or(0, |at| at + 1);
         let begin = if line_start == 0 { 0 } else { begin };
         let end = line_end((line_end(last) + 1).min(whole.len()));
 
@@ -107,10 +129,21 @@ impl SourceCode for Excerpt {
         after: usize,
     ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         let part = self.text.read_span(span, before, after)?;
-        let column = if before == 0 { self.column } else { part.column() };
+        let column = if before == 0 {
+            self.column
+        } else {
+            part.column()
+        };
         let line = self.first_line + part.line();
         let (span, lines) = (*part.span(), part.line_count());
-        Ok(Box::new(MietteSpanContents::new_named(self.name.clone(), part.data(), span, line, column, lines)))
+        Ok(Box::new(MietteSpanContents::new_named(
+            self.name.clone(),
+            part.data(),
+            span,
+            line,
+            column,
+            lines,
+        )))
     }
 }
 
@@ -163,14 +196,25 @@ mod tests {
     fn a_mistake_in_a_line_of_any_length_is_underlined_in_a_cut_line() {
         for length in [0, 100, 65_536, 1_000_000] {
             let (before, after) = ("a".repeat(length), "b".repeat(length));
-            let text = shown(&format!("title = \"t\"\n{after}c = [\"{before}\", ,,1]\nlast = 1\n"));
+            let text = shown(&format!(
+                "title = \"t\"\n{after}c = [\"{before}\", ,,1]\nlast = 1\n"
+            ));
             let lines: Vec<&str> = text.lines().collect();
-            assert!(lines.iter().all(|line| line.chars().count() < 140), "{length}: {text}");
-            let source = lines.iter().position(|line| line.starts_with(" 2 │")).unwrap();
+            assert!(
+                lines.iter().all(|line| line.chars().count() < 140),
+                "{length}: {text}"
+            );
+            let source = lines
+                .iter()
+                .position(|line| line.starts_with(" 2 │"))
+                .unwrap();
             // `c = ["", ` comes before the comma.
             let place = format!("[scenario:2:{}]", 2 * length + 10);
             assert!(lines[source - 2].contains(&place), "{place}: {text}");
-            let column = lines[source + 1].chars().position(|mark| "─▲".contains(mark)).unwrap();
+            let column = lines[source + 1]
+                .chars()
+                .position(|mark| "─▲".contains(mark))
+                .unwrap();
             assert_eq!(lines[source].chars().nth(column), Some(','), "{text}");
         }
     }
@@ -181,6 +225,10 @@ mod tests {
         assert!(zeros.len() < 10_000, "{}", zeros.len());
         let list = format!("title = [\n{}]\n", "1,\n".repeat(100_000));
         let text = shown(&list);
-        assert!(text.contains("not a list") && text.len() < 10_000, "{}", text.len());
+        assert!(
+            text.contains("not a list") && text.len() < 10_000,
+            "{}",
+            text.len()
+        );
     }
 }

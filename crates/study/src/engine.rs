@@ -1,7 +1,7 @@
 //! Engines that run scenarios. An engine implements [`Engine`]; [`open`] finds it by name.
 //!
-//! Studies know no particular engine. A new engine is a module here, a variant of [`EngineName`] and an arm
-//! of [`open`].
+//! Studies know no particular engine. A new engine is a module here, a variant of [`EngineName`]
+//! and an arm of [`open`].
 
 mod contract;
 #[cfg(feature = "fluid")]
@@ -29,12 +29,14 @@ pub enum EngineName {
 /// The engine called `name`.
 ///
 /// # Errors
-/// [`Error::Unsupported`] if this library was built without it, [`Error::Usage`] if `max_lateness` is set for
-/// a simulation.
+/// [`Error::Unsupported`] if this library was built without it, [`Error::Usage`] if `max_lateness`
+/// is set for a simulation.
 pub fn open(name: EngineName, options: &EngineOptions) -> Result<Box<dyn Engine>> {
     if options.max_lateness.is_some() && name != EngineName::Kernel {
-        return Err(Error::usage("--max-lateness is for emulated links, which other engines do not have")
-            .with_help("leave it out, or add `--engine kernel`"));
+        return Err(Error::usage(
+            "--max-lateness is for emulated links, which other engines do not have",
+        )
+        .with_help("leave it out, or add `--engine kernel`"));
     }
     match name {
         #[cfg(feature = "packet")]
@@ -54,8 +56,14 @@ fn without(name: EngineName) -> Error {
     let (engine, help) = match name {
         EngineName::Packet => ("packet", "build it with the feature `packet`"),
         EngineName::Fluid => ("fluid", "`make build` builds one with it in target/release"),
-        EngineName::Kernel => ("kernel", "on Linux `make build` installs what it needs and builds it in"),
+        EngineName::Kernel => (
+            "kernel",
+            "on Linux `make build` installs what it needs and builds it in",
+        ),
     };
     let message = format!("this joulepath was built without the {engine} engine");
-    Error::Unsupported { message, help: help.to_owned() }
+    Error::Unsupported {
+        message,
+        help: help.to_owned(),
+    }
 }

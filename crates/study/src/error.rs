@@ -49,8 +49,8 @@ pub enum Error {
     Scenario {
         /// All mistakes with their places.
         errors: Box<ScenarioErrors>,
-        /// [`Kind::Usage`] if all mistakes are in the overrides, [`Kind::Permission`] if a trace is not
-        /// readable.
+        /// [`Kind::Usage`] if all mistakes are in the overrides, [`Kind::Permission`] if a trace is
+        /// not readable.
         kind: Kind,
     },
     /// Several mistakes of one file.
@@ -121,7 +121,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// An error in the request.
     pub fn usage(message: impl fmt::Display) -> Self {
-        Error::Usage { message: message.to_string(), help: None }
+        Error::Usage {
+            message: message.to_string(),
+            help: None,
+        }
     }
 
     /// Adds the next step, except to errors that have their own.
@@ -135,20 +138,29 @@ impl Error {
 
     /// An error while reading or writing a file; `doing` names the file and the operation.
     pub fn file(doing: impl Into<String>, source: impl Into<io::Error>) -> Self {
-        Error::File { doing: doing.into(), source: source.into() }
+        Error::File {
+            doing: doing.into(),
+            source: source.into(),
+        }
     }
 
     /// One error, or several as one.
     #[cfg(not(target_family = "wasm"))]
     pub(crate) fn of_all(mut errors: Vec<Error>) -> Self {
-        if errors.len() == 1 { errors.remove(0) } else { Error::Several(errors) }
+        if errors.len() == 1 {
+            errors.remove(0)
+        } else {
+            Error::Several(errors)
+        }
     }
 
     /// Kind of the failure.
     pub fn kind(&self) -> Kind {
         match self {
             Error::Usage { .. } | Error::Syntax(_) => Kind::Usage,
-            Error::Setup { kind, .. } | Error::Scenario { kind, .. } | Error::Refused { kind, .. } => *kind,
+            Error::Setup { kind, .. }
+            | Error::Scenario { kind, .. }
+            | Error::Refused { kind, .. } => *kind,
             Error::File { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Kind::Permission
             }
@@ -173,12 +185,16 @@ impl Error {
             Error::Refused { help, .. } | Error::Unsupported { help, .. } => Some(help.clone()),
             Error::File { source, .. } => io_help(source.kind()).map(str::to_owned),
             Error::NoRun { .. } => Some("name another file".to_owned()),
-            Error::Episode { .. } => Some("please report it with the actions that led there".to_owned()),
+            Error::Episode { .. } => {
+                Some("please report it with the actions that led there".to_owned())
+            }
             #[cfg(feature = "live")]
             Error::Kernel(error) => error.remedy().map(str::to_owned),
             #[cfg(feature = "kernel")]
             Error::Lab(error) => error.remedy().map(str::to_owned),
-            Error::Syntax(_) | Error::Scenario { .. } | Error::Several(_) | Error::Report(_) => None,
+            Error::Syntax(_) | Error::Scenario { .. } | Error::Several(_) | Error::Report(_) => {
+                None
+            }
         }
     }
 

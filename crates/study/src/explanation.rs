@@ -25,10 +25,17 @@ pub struct Machine<'a> {
 
 impl<'a> Machine<'a> {
     /// Of the explanation of a controller with these parameters.
-    pub fn of(controller: Controller, params: &'a [(String, String)], explanation: &'a Explanation) -> Self {
+    pub fn of(
+        controller: Controller,
+        params: &'a [(String, String)],
+        explanation: &'a Explanation,
+    ) -> Self {
         Machine {
             controller: controller.name(),
-            params: params.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect(),
+            params: params
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.as_str()))
+                .collect(),
             increase: &explanation.increase,
             window_after_loss: &explanation.window_after_loss,
             formula: &explanation.formula.increase,
@@ -54,10 +61,33 @@ pub fn table(state: &State, explanation: &Explanation) -> String {
         ];
         Line::new(cells.map(Cell::text))
     };
-    let names = ["sub-", "cwnd", "srtt", "increase", "increase", "diff.", "after loss", "after loss"];
-    let units = ["flow", "", "ms", "by code", "by formula", "%", "by code", "by formula"];
-    let columns = names.into_iter().zip(units).map(|(name, unit)| Column::numbers(name, unit));
-    Table::new(columns).with(state.subflows.iter().enumerate().map(line)).whole()
+    let names = [
+        "sub-",
+        "cwnd",
+        "srtt",
+        "increase",
+        "increase",
+        "diff.",
+        "after loss",
+        "after loss",
+    ];
+    let units = [
+        "flow",
+        "",
+        "ms",
+        "by code",
+        "by formula",
+        "%",
+        "by code",
+        "by formula",
+    ];
+    let columns = names
+        .into_iter()
+        .zip(units)
+        .map(|(name, unit)| Column::numbers(name, unit));
+    Table::new(columns)
+        .with(state.subflows.iter().enumerate().map(line))
+        .whole()
 }
 
 /// Six significant digits.
@@ -69,7 +99,11 @@ fn packets(value: f64) -> String {
     let before_point = value.abs().log10().floor() as i32 + 1;
     let decimals = (DIGITS - before_point).clamp(0, 12) as usize;
     let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }
 
 /// Percent of the formula.
@@ -103,6 +137,9 @@ mod tests {
     fn the_difference_is_relative_to_the_formula() {
         assert_eq!(difference(1.01, 1.0), "+1.0000");
         assert_eq!(difference(-0.99, -1.0), "-1.0000");
-        assert_eq!((difference(0.0, 0.0).as_str(), difference(0.1, 0.0).as_str()), ("0", "–"));
+        assert_eq!(
+            (difference(0.0, 0.0).as_str(), difference(0.1, 0.0).as_str()),
+            ("0", "–")
+        );
     }
 }

@@ -1,15 +1,16 @@
-//! Files that scenarios read and users write. Neither an untrusted scenario nor a planted link decides which
-//! files these are.
+//! Files that scenarios read and users write. Neither an untrusted scenario nor a planted link
+//! decides which files these are.
 //!
 //! - `joulepath_files` opens files for **reading**.
-//! - **Results** are never written through a symbolic link. A new file replaces an old one in one step:
-//!   readers never see a partial file, and a full disk keeps the old one. Devices and pipes are written to
-//!   directly.
-//! - A path that the **user** gives is used, except for links: no folder of a relative path may be a link,
-//!   nor the last folder of an absolute path.
+//! - **Results** are never written through a symbolic link. A new file replaces an old one in one
+//!   step: readers never see a partial file, and a full disk keeps the old one. Devices and pipes
+//!   are written to directly.
+//! - A path that the **user** gives is used, except for links: no folder of a relative path may be
+//!   a link, nor the last folder of an absolute path.
 //!
-//! Paths are followed folder by folder, each opened relative to its parent (`openat` with `O_NOFOLLOW`), so
-//! that the checked folders are the used ones even if another process changes them.
+//! Paths are followed folder by folder, each opened relative to its parent (`openat` with
+//! `O_NOFOLLOW`), so that the checked folders are the used ones even if another process changes
+//! them.
 
 #[cfg(not(unix))]
 mod portable;
@@ -33,8 +34,8 @@ use trouble::Trouble;
 
 use crate::error::{Error, Kind, Result};
 
-/// Text of the file at `path`, at most `limit` bytes. Under `sudo`, reads with the rights of the user who
-/// called it. Also reads `/dev/stdin` and `<(…)`.
+/// Text of the file at `path`, at most `limit` bytes. Under `sudo`, reads with the rights of the
+/// user who called it. Also reads `/dev/stdin` and `<(…)`.
 ///
 /// # Errors
 /// If the file cannot be read, is too long, or is not text.
@@ -44,7 +45,8 @@ pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
         let why = "the user who called sudo may not read it";
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     }
-    String::from_utf8(content.bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    String::from_utf8(content.bytes)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 /// Content of a file that the user names; `doing` describes the operation in errors. See
@@ -60,8 +62,8 @@ pub(crate) fn read_beside(folder: &Path, name: &str, limit: u64) -> Result<Vec<u
     read.map_err(|trouble| unread(trouble, format!("cannot read `{name}`")))
 }
 
-/// Opens the file at `path` for a reader that bounds its memory; `doing` describes the operation in errors.
-/// See [`joulepath_files::open`].
+/// Opens the file at `path` for a reader that bounds its memory; `doing` describes the operation in
+/// errors. See [`joulepath_files::open`].
 #[cfg(not(target_family = "wasm"))]
 pub(crate) fn open(path: &Path, doing: &str) -> Result<File> {
     joulepath_files::open(path).map_err(|trouble| unread(trouble, doing.to_owned()))
@@ -77,7 +79,12 @@ pub(crate) fn unread(trouble: Unread, doing: String) -> Error {
             help: "name a file in it".to_owned(),
             kind: Kind::Failed,
         },
-        Unread::Unfit { why, help } => Error::Refused { doing, why, help, kind: Kind::Failed },
+        Unread::Unfit { why, help } => Error::Refused {
+            doing,
+            why,
+            help,
+            kind: Kind::Failed,
+        },
     }
 }
 
@@ -90,14 +97,19 @@ pub fn prepare(file: &Path) -> Result<()> {
     let doing = format!("cannot create the folder {folder}");
     system::create_folder_of(file).map_err(|trouble| match trouble {
         Trouble::Io(error)
-            if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory) =>
+            if matches!(
+                error.kind(),
+                io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory
+            ) =>
         {
-            let help = "name another folder; the name of a page ends in .html, other names are folders";
+            let help =
+                "name another folder; the name of a page ends in .html, other names are folders";
             Trouble::unfit("a file is in the way", help).into_error(doing)
         }
         trouble => trouble.into_error(doing),
     })?;
-    system::check(file).map_err(|trouble| trouble.into_error(format!("cannot write {}", file.display())))
+    system::check(file)
+        .map_err(|trouble| trouble.into_error(format!("cannot write {}", file.display())))
 }
 
 /// Writes a whole file or nothing. Writes to devices and pipes directly.
@@ -123,16 +135,18 @@ pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
         .map_err(|trouble| trouble.into_error(format!("cannot write {}", path.display())))
 }
 
-/// Creates an empty file, which replaces an old one; `None` for a device or a pipe. Fails like [`write`].
+/// Creates an empty file, which replaces an old one; `None` for a device or a pipe. Fails like
+/// [`write`].
 pub(crate) fn create(path: &Path) -> Result<Option<File>> {
-    system::create(path).map_err(|trouble| trouble.into_error(format!("cannot write {}", path.display())))
+    system::create(path)
+        .map_err(|trouble| trouble.into_error(format!("cannot write {}", path.display())))
 }
 
 /// Text of a file, and the file, opened and locked for appending. Creates a missing file.
 ///
 /// # Errors
-/// If the file cannot be read and written, is not a regular file, is in use by another process, or its path
-/// contains a symbolic link.
+/// If the file cannot be read and written, is not a regular file, is in use by another process, or
+/// its path contains a symbolic link.
 pub(crate) fn open_for_appending(path: &Path) -> Result<(String, File)> {
     let open = || -> Result<(String, File), Trouble> {
         let mut file = system::open_for_appending(path)?;
@@ -140,7 +154,8 @@ pub(crate) fn open_for_appending(path: &Path) -> Result<(String, File)> {
         file.read_to_string(&mut text)?;
         Ok((text, file))
     };
-    open().map_err(|trouble| trouble.into_error(format!("cannot use the runs in {}", path.display())))
+    open()
+        .map_err(|trouble| trouble.into_error(format!("cannot use the runs in {}", path.display())))
 }
 
 #[cfg(test)]

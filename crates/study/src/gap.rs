@@ -1,4 +1,5 @@
-//! Measures the difference between simulator and kernel on the same scenarios with the same policies.
+//! Measures the difference between simulator and kernel on the same scenarios with the same
+//! policies.
 
 mod suite;
 
@@ -44,7 +45,8 @@ pub struct Request {
     pub seeds: u32,
     /// The first seed.
     pub first_seed: u64,
-    /// Maximum lateness of the emulated links, if the user sets it. Such runs are stored separately.
+    /// Maximum lateness of the emulated links, if the user sets it. Such runs are stored
+    /// separately.
     pub max_lateness: Option<Nanos>,
     /// Three scenarios with two policies, unless the request names others.
     pub quick: bool,
@@ -94,7 +96,9 @@ impl Plan {
     /// If a scenario or policy does not exist or does not fit, or `kernel` cannot run it here.
     pub fn of(request: &Request, kernel: &dyn Engine) -> Result<Self> {
         let entries = entries(request)?;
-        let scenarios = entries.iter().map(|entry| Planned::of(entry, request, kernel));
+        let scenarios = entries
+            .iter()
+            .map(|entry| Planned::of(entry, request, kernel));
         Ok(Plan {
             scenarios: scenarios.collect::<Result<_>>()?,
             seeds: request.seeds,
@@ -125,15 +129,27 @@ impl Planned {
         };
         let asked = request.policies.as_deref();
         let all = asked.unwrap_or(&own);
-        let most = if request.quick && asked.is_none() { QUICK_POLICIES } else { all.len() };
+        let most = if request.quick && asked.is_none() {
+            QUICK_POLICIES
+        } else {
+            all.len()
+        };
         let policies = all[..most.min(all.len())].to_vec();
         let as_asked = policies::prepare(&policies, &scenario, Kind::Usage)?;
         kernel.check(&scenario, &as_asked)?;
         let simulated: Vec<Policy> = policies.iter().map(with_mainline).collect();
         let packet = policies::prepare(&simulated, &scenario, Kind::Usage)?;
         let mut overrides = entry.set.clone();
-        overrides.extend(request.max_lateness.map(|bound| ("--max-lateness".to_owned(), bound.to_string())));
-        let factor = if loses_at_random(&scenario) { SEEDS_IF_LOSSY } else { 1 };
+        overrides.extend(
+            request
+                .max_lateness
+                .map(|bound| ("--max-lateness".to_owned(), bound.to_string())),
+        );
+        let factor = if loses_at_random(&scenario) {
+            SEEDS_IF_LOSSY
+        } else {
+            1
+        };
         Ok(Planned {
             name: entry.name.clone(),
             sha256: entry.source.sha256(&scenario),
@@ -153,7 +169,11 @@ impl Planned {
             name: &self.name,
             scenario: &self.scenario,
             setup,
-            task: Task { seed, series: false, settles: false },
+            task: Task {
+                seed,
+                series: false,
+                settles: false,
+            },
             identity: (&self.sha256, &self.overrides),
         })
     }
@@ -161,7 +181,8 @@ impl Planned {
 
 /// Whether a link loses packets by chance, not only in a full queue. PIE drops at random.
 fn loses_at_random(scenario: &Scenario) -> bool {
-    let draws = |link: &LinkSpec| link.loss != LossSpec::None || matches!(link.aqm, Some(AqmSpec::Pie(_)));
+    let draws =
+        |link: &LinkSpec| link.loss != LossSpec::None || matches!(link.aqm, Some(AqmSpec::Pie(_)));
     scenario.links.iter().any(draws)
 }
 
@@ -169,7 +190,9 @@ fn loses_at_random(scenario: &Scenario) -> bool {
 fn with_mainline(policy: &Policy) -> Policy {
     let mut policy = policy.clone();
     if policy.overrides.iter().all(|(key, _)| key != "scheduler") {
-        policy.overrides.push(("scheduler".to_owned(), "mainline".to_owned()));
+        policy
+            .overrides
+            .push(("scheduler".to_owned(), "mainline".to_owned()));
     }
     policy
 }
@@ -184,22 +207,46 @@ pub fn gap(
     cancel: &Cancel,
 ) -> Measured {
     let wanted = |setups: fn(&Planned) -> &[Setup]| -> Vec<Wanted<'_>> {
-        let of_scenario = |planned| setups(planned).iter().flat_map(|setup| Planned::wanted(planned, setup));
+        let of_scenario = |planned| {
+            setups(planned)
+                .iter()
+                .flat_map(|setup| Planned::wanted(planned, setup))
+        };
         plan.scenarios.iter().flat_map(of_scenario).collect()
     };
-    let simulated = Batch { engine: packet, jobs: plan.jobs, cancel };
+    let simulated = Batch {
+        engine: packet,
+        jobs: plan.jobs,
+        cancel,
+    };
     let simulated = simulated.run(&wanted(|planned| &planned.packet), None, watch);
-    let real = Batch { engine: kernel, jobs: Some(plan.kernel_jobs), cancel };
+    let real = Batch {
+        engine: kernel,
+        jobs: Some(plan.kernel_jobs),
+        cancel,
+    };
     let real = real.run(&wanted(|planned| &planned.kernel), stored, watch);
-    let partial = real.iter().any(|outcome| !matches!(outcome, Outcome::Run(_))) || cancel.is_set();
+    let partial = real
+        .iter()
+        .any(|outcome| !matches!(outcome, Outcome::Run(_)))
+        || cancel.is_set();
     let (mut simulated, mut real) = (simulated.into_iter(), real.into_iter());
     let mut cases = vec![];
     for planned in &plan.scenarios {
         for policy in &planned.policies {
             let n = planned.seeds.len();
-            let (packet, kernel) = (runs(simulated.by_ref().take(n)), runs(real.by_ref().take(n)));
+            let (packet, kernel) = (
+                runs(simulated.by_ref().take(n)),
+                runs(real.by_ref().take(n)),
+            );
             let policy = policy.to_string();
-            cases.extend(Case::of(&planned.name, &policy, &packet, &kernel, planned.most_bps));
+            cases.extend(Case::of(
+                &planned.name,
+                &policy,
+                &packet,
+                &kernel,
+                planned.most_bps,
+            ));
         }
     }
     let gap = Gap::of(release(), cases, plan.seeds, plan.max_lateness);

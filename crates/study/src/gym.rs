@@ -15,8 +15,8 @@
 //! | `fleet` | many environments on all cores |
 //! | `score` | rewards of classic policies |
 //!
-//! Equal seeds and actions give the same bytes of observation and reward, on any number of cores. docs/gym.md
-//! is the user's guide.
+//! Equal seeds and actions give the same bytes of observation and reward, on any number of cores.
+//! docs/gym.md is the user's guide.
 
 mod action;
 mod environment;

@@ -1,7 +1,7 @@
 //! The device's memory of its networks as a file: read before runs, written after them.
 //!
-//! A simulation has no date. Each entry's age counts from the latest entry, so that a file gives the same
-//! results on any day.
+//! A simulation has no date. Each entry's age counts from the latest entry, so that a file gives
+//! the same results on any day.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
@@ -37,12 +37,20 @@ pub fn read(path: &Path) -> Result<History> {
     let quotable = content.may_be_quoted;
     let refused = |why: String| Error::Refused {
         doing: doing.clone(),
-        why: if quotable { why } else { "the user who called sudo may not read it".to_owned() },
+        why: if quotable {
+            why
+        } else {
+            "the user who called sudo may not read it".to_owned()
+        },
         help: "a history is a JSON file; `joulepath compare … --record FILE` writes one".to_owned(),
         kind: Kind::Failed,
     };
-    let text = String::from_utf8(content.bytes)
-        .map_err(|error| refused(format!("byte {} is not UTF-8 text", error.utf8_error().valid_up_to())))?;
+    let text = String::from_utf8(content.bytes).map_err(|error| {
+        refused(format!(
+            "byte {} is not UTF-8 text",
+            error.utf8_error().valid_up_to()
+        ))
+    })?;
     let book = Book::parse(&text).map_err(refused)?;
     let beside = beside(path);
     let salt = match beside.try_exists() {
@@ -98,13 +106,16 @@ fn create_salt(path: &Path) -> Result<Salt> {
 }
 
 impl History {
-    /// The id of the network `name` of a scenario's path; `Err` if it has a name and there is no salt.
+    /// The id of the network `name` of a scenario's path; `Err` if it has a name and there is no
+    /// salt.
     fn id(&self, name: Option<&str>) -> std::result::Result<Option<String>, ()> {
-        name.map(|name| self.salt.as_ref().map(|salt| salt.id(name)).ok_or(())).transpose()
+        name.map(|name| self.salt.as_ref().map(|salt| salt.id(name)).ok_or(()))
+            .transpose()
     }
 
-    /// What is known about the network `network` (`None`: its only one) of the interface `interface`. A
-    /// network that was seen from another interface only is known, too. Its age counts from the latest entry.
+    /// What is known about the network `network` (`None`: its only one) of the interface
+    /// `interface`. A network that was seen from another interface only is known, too. Its age
+    /// counts from the latest entry.
     pub fn known(&self, interface: &str, network: Option<&str>) -> Option<PathHistory> {
         let id = self.id(network).ok()?;
         let own = self.book.network(interface, id.as_deref());
@@ -112,13 +123,15 @@ impl History {
         Some(entry.at(self.book.latest_s())).filter(|known| !known.is_empty())
     }
 
-    /// Overrides that make `scenario` start with the knowledge about its networks, and the names of paths on
-    /// unknown networks.
+    /// Overrides that make `scenario` start with the knowledge about its networks, and the names of
+    /// paths on unknown networks.
     pub fn overrides(&self, scenario: &Scenario) -> (Overrides, Vec<String>) {
         let (mut set, mut unknown) = (vec![], vec![]);
         for path in &scenario.paths {
             match self.known(&path.name, path.network.as_deref()) {
-                Some(known) => set.push((format!("path.{}.history", path.name), path_history(&known))),
+                Some(known) => {
+                    set.push((format!("path.{}.history", path.name), path_history(&known)))
+                }
                 None => unknown.push(path.name.clone()),
             }
         }
@@ -148,14 +161,24 @@ impl Recorder {
         if history.salt.is_none() && scenario.paths.iter().any(|path| path.network.is_some()) {
             history.salt = Some(create_salt(file)?);
         }
-        let is_busy = |workload: Workload| matches!(workload, Workload::Bulk | Workload::File { .. });
+        let is_busy =
+            |workload: Workload| matches!(workload, Workload::Bulk | Workload::File { .. });
         let path = |(i, path): (usize, &joulepath_model::scenario::PathSpec)| {
-            let mut users = scenario.connections.iter().filter(|group| group.paths.contains(&i));
+            let mut users = scenario
+                .connections
+                .iter()
+                .filter(|group| group.paths.contains(&i));
             let shows_rate = users.all(|group| group.count == 1 && is_busy(group.workload));
             (path.name.clone(), path.network.clone(), shows_rate)
         };
         let paths = scenario.paths.iter().enumerate().map(path).collect();
-        Ok(Recorder { file: file.to_owned(), history, policy: policy.to_owned(), paths, seen: vec![] })
+        Ok(Recorder {
+            file: file.to_owned(),
+            history,
+            policy: policy.to_owned(),
+            paths,
+            seen: vec![],
+        })
     }
 
     /// Records a run. Ignores runs of other policies and runs without series.
@@ -164,12 +187,13 @@ impl Recorder {
             let visit = |(i, (_, _, shows_rate)): (usize, &(String, Option<String>, bool))| {
                 visit(run, i, *shows_rate)
             };
-            self.seen.push((run.seed, self.paths.iter().enumerate().map(visit).collect()));
+            self.seen
+                .push((run.seed, self.paths.iter().enumerate().map(visit).collect()));
         }
     }
 
-    /// Writes the history with every run as a visit at `now_s`, s since 1970, in the order of the seeds.
-    /// Returns the number of runs.
+    /// Writes the history with every run as a visit at `now_s`, s since 1970, in the order of the
+    /// seeds. Returns the number of runs.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -177,7 +201,10 @@ impl Recorder {
         self.seen.sort_by_key(|(seed, _)| *seed);
         for (_, visits) in &self.seen {
             for ((name, network, _), visit) in self.paths.iter().zip(visits) {
-                let id = self.history.id(network.as_deref()).expect("it has a salt if a network has a name");
+                let id = self
+                    .history
+                    .id(network.as_deref())
+                    .expect("it has a salt if a network has a name");
                 self.history.book.learn(name, id.as_deref(), now_s, *visit);
             }
         }
@@ -186,12 +213,20 @@ impl Recorder {
     }
 }
 
-/// Observations of path `i` in a run: the median of its rates while it carried data, if only the path limited
-/// them.
+/// Observations of path `i` in a run: the median of its rates while it carried data, if only the
+/// path limited them.
 fn visit(run: &RunResult, i: usize, shows_rate: bool) -> Visit {
     let path = &run.paths[i];
-    let samples = run.series.iter().filter(|_| shows_rate).filter_map(|series| series.goodput_bps.get(i));
-    let mut rates: Vec<f64> = samples.flatten().copied().filter(|&rate| rate > 0.0).collect();
+    let samples = run
+        .series
+        .iter()
+        .filter(|_| shows_rate)
+        .filter_map(|series| series.goodput_bps.get(i));
+    let mut rates: Vec<f64> = samples
+        .flatten()
+        .copied()
+        .filter(|&rate| rate > 0.0)
+        .collect();
     rates.sort_by(f64::total_cmp);
     Visit {
         rate_bps: rates.get(rates.len() / 2).copied(),
@@ -232,7 +267,10 @@ mod tests {
             mean_cwnd: 10.0,
         };
         let of_path = |i: usize| mbps.iter().map(|rates| 1e6 * rates[i]).collect();
-        let series = Series { goodput_bps: vec![of_path(0), of_path(1)], ..Series::default() };
+        let series = Series {
+            goodput_bps: vec![of_path(0), of_path(1)],
+            ..Series::default()
+        };
         RunResult {
             policy: policy.to_owned(),
             seed,
@@ -258,11 +296,20 @@ mod tests {
         // Medians 7 and 9 Mbit/s; the second visit has weight one half: √63. LTE was never used.
         let id = history.salt.as_ref().unwrap().id("home");
         let known = history.book.recall("wifi", Some(&id), 1_000_000);
-        assert!((known.rate_bps.unwrap().median / 1e6 - 63f64.sqrt()).abs() < 1e-6, "{known:?}");
+        assert!(
+            (known.rate_bps.unwrap().median / 1e6 - 63f64.sqrt()).abs() < 1e-6,
+            "{known:?}"
+        );
         let (set, unknown) = history.overrides(&home);
         assert_eq!(unknown, ["lte"]);
         let warm = load_with(HOME, &set, &|_| Err("no traces".into())).unwrap();
-        assert_eq!(warm.paths[0].history.rate_bps.map(|rate| rate.median.round()), Some(7_937_253.0));
+        assert_eq!(
+            warm.paths[0]
+                .history
+                .rate_bps
+                .map(|rate| rate.median.round()),
+            Some(7_937_253.0)
+        );
         assert!(warm.paths[1].history.is_empty());
         // Another network of the same interface is unknown.
         let train = scenario(&HOME.replace("home", "train"));
@@ -270,24 +317,38 @@ mod tests {
         // The same network is known from another interface, but not without the salt.
         let other = scenario(&HOME.replace("\"wifi\"", "\"wlan0\""));
         assert_eq!(history.overrides(&other).1, ["lte"]);
-        let unsalted = History { salt: None, ..history };
+        let unsalted = History {
+            salt: None,
+            ..history
+        };
         assert_eq!(unsalted.overrides(&home).1.len(), 2);
         #[cfg(unix)]
         {
             let salt = std::fs::metadata(beside(&file)).unwrap().permissions();
-            assert_eq!(std::os::unix::fs::PermissionsExt::mode(&salt) & 0o777, 0o600);
+            assert_eq!(
+                std::os::unix::fs::PermissionsExt::mode(&salt) & 0o777,
+                0o600
+            );
         }
     }
 
     #[test]
     fn a_historys_age_counts_from_its_latest_entry() {
         let mut book = Book::default();
-        let rate = |bps| Visit { rate_bps: Some(bps), ..Visit::default() };
+        let rate = |bps| Visit {
+            rate_bps: Some(bps),
+            ..Visit::default()
+        };
         let salt = Salt::new([7; 32]);
         book.learn("wifi", Some(&salt.id("home")), 1_000_000, rate(9e6));
         book.learn("lte", None, 1_000_000 + 86_400, rate(3e6));
-        let (set, _) = History { book, salt: Some(salt) }.overrides(&scenario(HOME));
-        let warm = load_with(HOME, &set, &|_| Err("no traces".into())).unwrap_or_else(|e| panic!("{e}"));
+        let (set, _) = History {
+            book,
+            salt: Some(salt),
+        }
+        .overrides(&scenario(HOME));
+        let warm =
+            load_with(HOME, &set, &|_| Err("no traces".into())).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!([0, 1].map(|i| warm.paths[i].history.age_days), [1.0, 0.0]);
         assert_eq!(warm.paths[1].history.rate_bps.unwrap().median, 3e6);
     }
@@ -297,10 +358,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("scenario.toml");
         std::fs::write(&file, HOME).unwrap();
-        let error = Recorder::new(&file, &scenario(HOME), "joule").err().unwrap().to_string();
-        assert!(error.contains("cannot read the history") && error.contains("line 1 column"), "{error}");
+        let error = Recorder::new(&file, &scenario(HOME), "joule")
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(
+            error.contains("cannot read the history") && error.contains("line 1 column"),
+            "{error}"
+        );
         assert_eq!(std::fs::read_to_string(&file).unwrap(), HOME);
         let missing = read(&folder.path().join("none.toml")).unwrap_err();
-        assert!(missing.to_string().contains("cannot read the history"), "{missing}");
+        assert!(
+            missing.to_string().contains("cannot read the history"),
+            "{missing}"
+        );
     }
 }

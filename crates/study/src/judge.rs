@@ -1,5 +1,5 @@
-//! Measures what the daemon's choice of paths costs: runs the daemon on the emulated radios of a scenario,
-//! and the alternatives.
+//! Measures what the daemon's choice of paths costs: runs the daemon on the emulated radios of a
+//! scenario, and the alternatives.
 //!
 //! ```text
 //!   NAME.toml ────────► emulated radios, kernel ──┬── policies of the scenario: all paths, one, selectors
@@ -41,14 +41,15 @@ const FOLDER: &str = "live/";
 const DAEMON: &str = "daemon";
 /// All paths from the start, with the kernel's own congestion control and scheduler.
 const PLAIN: &str = "linux";
-/// The endpoints that NetworkManager and mptcpd set by default: one `subflow` endpoint for each address.
+/// The endpoints that NetworkManager and mptcpd set by default: one `subflow` endpoint for each
+/// address.
 const SUBFLOWS: &str = "all endpoints, kernel's limits";
 
 /// Work and options of the measurement.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Scenario files, each with a configuration of the same name in the folder `daemon` next to it, or names
-    /// of shipped scenarios; default: all shipped ones.
+    /// Scenario files, each with a configuration of the same name in the folder `daemon` next to
+    /// it, or names of shipped scenarios; default: all shipped ones.
     pub scenarios: Vec<String>,
     /// Seeds of each contender.
     pub seeds: u32,
@@ -96,18 +97,28 @@ impl Plan {
     /// Loads and checks everything.
     ///
     /// # Errors
-    /// If a scenario or its configuration does not exist or does not fit, or the kernel cannot run it here.
+    /// If a scenario or its configuration does not exist or does not fit, or the kernel cannot run
+    /// it here.
     pub fn of(request: &Request) -> Result<Self> {
         let kernel = open(EngineName::Kernel, &request.engine)?;
         let all: Vec<String> = match request.scenarios.as_slice() {
             [] => {
-                let names = shipped::SCENARIOS.iter().map(|(name, _)| (*name).to_owned());
+                let names = shipped::SCENARIOS
+                    .iter()
+                    .map(|(name, _)| (*name).to_owned());
                 names.filter(|name| name.starts_with(FOLDER)).collect()
             }
             named => named.to_vec(),
         };
-        let cases = all.iter().map(|name| Planned::of(name, request, &*kernel)).collect::<Result<_>>()?;
-        Ok(Plan { cases, seeds: request.seeds, kernel })
+        let cases = all
+            .iter()
+            .map(|name| Planned::of(name, request, &*kernel))
+            .collect::<Result<_>>()?;
+        Ok(Plan {
+            cases,
+            seeds: request.seeds,
+            kernel,
+        })
     }
 }
 
@@ -117,7 +128,12 @@ impl Planned {
         let scenario = source.load(&[])?;
         let config = config(&source, argument, &scenario)?;
         let plain: Policy = PLAIN.parse()?;
-        let others = scenario.compare.policies.iter().filter(|policy| **policy != plain).cloned();
+        let others = scenario
+            .compare
+            .policies
+            .iter()
+            .filter(|policy| **policy != plain)
+            .cloned();
         let policies: Vec<Policy> = [plain.clone()].into_iter().chain(others).collect();
         let policies = policies::prepare(&policies, &scenario, Kind::Failed)?;
         kernel.check(&scenario, &policies)?;
@@ -125,9 +141,15 @@ impl Planned {
         let daemon = Daemon {
             program: request.program.clone(),
             config: config.clone(),
-            logs: request.logs.as_ref().map(|folder| folder.join(source.stem())),
+            logs: request
+                .logs
+                .as_ref()
+                .map(|folder| folder.join(source.stem())),
         };
-        let told = vec![("live".to_owned(), joulepath_model::scenario::show_live(&config))];
+        let told = vec![(
+            "live".to_owned(),
+            joulepath_model::scenario::show_live(&config),
+        )];
         Ok(Planned {
             name: source.name().to_owned(),
             sha256: source.sha256(&scenario),
@@ -146,15 +168,23 @@ impl Planned {
             name: &self.name,
             scenario: &self.scenario,
             setup,
-            task: Task { seed, series: false, settles: false },
+            task: Task {
+                seed,
+                series: false,
+                settles: false,
+            },
             identity: (&self.sha256, told),
         };
         self.seeds.iter().map(wanted).collect()
     }
 
     fn work(&self) -> Work {
-        let all =
-            |is: fn(&Workload) -> bool| self.scenario.connections.iter().all(|group| is(&group.workload));
+        let all = |is: fn(&Workload) -> bool| {
+            self.scenario
+                .connections
+                .iter()
+                .all(|group| is(&group.workload))
+        };
         match () {
             () if all(|workload| matches!(workload, Workload::File { .. })) => Work::Files,
             () if all(|workload| matches!(workload, Workload::Bulk)) => Work::Bulk,
@@ -166,21 +196,35 @@ impl Planned {
 /// Path of the daemon's configuration for a scenario: `daemon/home.toml` for `home.toml`.
 fn beside(scenario: &Path) -> PathBuf {
     let name = scenario.file_name().unwrap_or_default();
-    scenario.with_file_name(DAEMON).join(name).with_extension("toml")
+    scenario
+        .with_file_name(DAEMON)
+        .join(name)
+        .with_extension("toml")
 }
 
 /// The configuration of a scenario, with the costs of traffic from the scenario.
 fn config(source: &Source, argument: &str, scenario: &Scenario) -> Result<LiveConfig> {
     let name = beside(Path::new(argument));
     let missing = || {
-        Error::usage(format!("there is no configuration `{}` for the daemon", name.display()))
-            .with_help("create this file: docs/live-toml.md explains its keys")
+        Error::usage(format!(
+            "there is no configuration `{}` for the daemon",
+            name.display()
+        ))
+        .with_help("create this file: docs/live-toml.md explains its keys")
     };
-    let shipped = |text: &str| Text { text: text.to_owned(), may_be_quoted: true };
+    let shipped = |text: &str| Text {
+        text: text.to_owned(),
+        may_be_quoted: true,
+    };
     let text = match source.is_shipped() {
         true => {
             let found = beside(Path::new(source.name())).with_extension("");
-            shipped(found.to_str().and_then(shipped::daemon).ok_or_else(missing)?)
+            shipped(
+                found
+                    .to_str()
+                    .and_then(shipped::daemon)
+                    .ok_or_else(missing)?,
+            )
         }
         false => Text::read(&name, "configuration", By::File)?.ok_or_else(missing)?,
     };
@@ -189,20 +233,42 @@ fn config(source: &Source, argument: &str, scenario: &Scenario) -> Result<LiveCo
             return not_shown(&name.display().to_string());
         }
         let errors = Box::new(errors.in_file(&name.display().to_string()));
-        Error::Scenario { errors, kind: Kind::Failed }
+        Error::Scenario {
+            errors,
+            kind: Kind::Failed,
+        }
     })?;
-    if let Some(unknown) =
-        config.interfaces.iter().find(|one| !scenario.paths.iter().any(|path| path.name == one.name))
+    if let Some(unknown) = config
+        .interfaces
+        .iter()
+        .find(|one| !scenario.paths.iter().any(|path| path.name == one.name))
     {
-        return Err(Error::usage(format!("{}: the scenario has no path `{}`", name.display(), unknown.name))
-            .with_help("give each interface the name of its path"));
+        return Err(Error::usage(format!(
+            "{}: the scenario has no path `{}`",
+            name.display(),
+            unknown.name
+        ))
+        .with_help("give each interface the name of its path"));
     }
-    if let Some(path) = scenario.paths.iter().find(|path| config.interface(&path.name).is_none()) {
-        return Err(Error::usage(format!("{} has no [[interface]] `{}`", name.display(), path.name))
-            .with_help("the daemon uses virtual interfaces, such as emulated ones, only if they are named"));
+    if let Some(path) = scenario
+        .paths
+        .iter()
+        .find(|path| config.interface(&path.name).is_none())
+    {
+        return Err(Error::usage(format!(
+            "{} has no [[interface]] `{}`",
+            name.display(),
+            path.name
+        ))
+        .with_help(
+            "the daemon uses virtual interfaces, such as emulated ones, only if they are named",
+        ));
     }
     for interface in &mut config.interfaces {
-        let path = scenario.paths.iter().find(|path| path.name == interface.name);
+        let path = scenario
+            .paths
+            .iter()
+            .find(|path| path.name == interface.name);
         interface.energy = path.map(|path| path.energy.clone());
     }
     config.device = scenario.device.clone();
@@ -210,26 +276,66 @@ fn config(source: &Source, argument: &str, scenario: &Scenario) -> Result<LiveCo
 }
 
 /// Runs all contenders; reuses stored runs. Reports failed runs and leaves them out.
-pub fn judge(plan: &Plan, mut stored: Option<&mut StoredRuns>, watch: Watch<'_>, cancel: &Cancel) -> Done {
+pub fn judge(
+    plan: &Plan,
+    mut stored: Option<&mut StoredRuns>,
+    watch: Watch<'_>,
+    cancel: &Cancel,
+) -> Done {
     let mut partial = false;
     let mut cases = vec![];
     let plainly = Overrides::new();
     for planned in plan.cases.iter().take_while(|_| !cancel.is_set()) {
         let mut contenders = vec![];
-        let mut compete = |name: &str, chooser, engine: &dyn Engine, setup: &Setup, told: &Overrides| {
-            let batch = Batch { engine, jobs: None, cancel };
-            let outcomes = batch.run(&planned.wanted(setup, told), stored.as_deref_mut(), &mut *watch);
-            partial |= outcomes.iter().any(|outcome| !matches!(outcome, Outcome::Run(_)));
-            let runs: Vec<RunResult> = outcomes.into_iter().filter_map(Outcome::run).collect();
-            contenders.extend(Contender::of(name, chooser, &runs));
-        };
+        let mut compete =
+            |name: &str, chooser, engine: &dyn Engine, setup: &Setup, told: &Overrides| {
+                let batch = Batch {
+                    engine,
+                    jobs: None,
+                    cancel,
+                };
+                let outcomes = batch.run(
+                    &planned.wanted(setup, told),
+                    stored.as_deref_mut(),
+                    &mut *watch,
+                );
+                partial |= outcomes
+                    .iter()
+                    .any(|outcome| !matches!(outcome, Outcome::Run(_)));
+                let runs: Vec<RunResult> = outcomes.into_iter().filter_map(Outcome::run).collect();
+                contenders.extend(Contender::of(name, chooser, &runs));
+            };
         let (plain, others) = planned.policies.split_first().expect("plain is among them");
         let name = format!("live:{}", planned.config.intent.word());
-        compete(&name, Chooser::Daemon, &planned.daemon, plain, &planned.told);
-        compete(plain.policy(), Chooser::Plain, &*plan.kernel, plain, &plainly);
-        compete(SUBFLOWS, Chooser::Endpoints, &planned.endpoints, plain, &plainly);
+        compete(
+            &name,
+            Chooser::Daemon,
+            &planned.daemon,
+            plain,
+            &planned.told,
+        );
+        compete(
+            plain.policy(),
+            Chooser::Plain,
+            &*plan.kernel,
+            plain,
+            &plainly,
+        );
+        compete(
+            SUBFLOWS,
+            Chooser::Endpoints,
+            &planned.endpoints,
+            plain,
+            &plainly,
+        );
         for setup in others {
-            compete(setup.policy(), Chooser::Policy, &*plan.kernel, setup, &plainly);
+            compete(
+                setup.policy(),
+                Chooser::Policy,
+                &*plan.kernel,
+                setup,
+                &plainly,
+            );
         }
         let limits = limits_of(&planned.scenario, &planned.seeds, &*plan.kernel);
         let limit = limits.iter().find(|limit| limit.kind == LINK_BOUND);
@@ -238,7 +344,12 @@ pub fn judge(plan: &Plan, mut stored: Option<&mut StoredRuns>, watch: Watch<'_>,
             title: planned.scenario.title.clone(),
             intent: planned.config.intent,
             work: planned.work(),
-            paths: planned.scenario.paths.iter().map(|path| path.name.clone()).collect(),
+            paths: planned
+                .scenario
+                .paths
+                .iter()
+                .map(|path| path.name.clone())
+                .collect(),
             contenders,
             link_bound_bits_per_joule: limit.map(|limit| limit.bits_per_joule),
             verdict: None,
@@ -246,7 +357,14 @@ pub fn judge(plan: &Plan, mut stored: Option<&mut StoredRuns>, watch: Watch<'_>,
         cases.push(case.judged());
     }
     let partial = partial || cases.len() < plan.cases.len();
-    Done { judged: Judged { release: crate::gap::release(), seeds: plan.seeds, cases }, partial }
+    Done {
+        judged: Judged {
+            release: crate::gap::release(),
+            seeds: plan.seeds,
+            cases,
+        },
+        partial,
+    }
 }
 
 #[cfg(test)]
@@ -256,11 +374,20 @@ mod tests {
     #[test]
     fn every_shipped_configuration_fits_its_scenario() {
         let mut intents = std::collections::BTreeSet::new();
-        for (name, _) in shipped::SCENARIOS.iter().filter(|(name, _)| name.starts_with(FOLDER)) {
+        for (name, _) in shipped::SCENARIOS
+            .iter()
+            .filter(|(name, _)| name.starts_with(FOLDER))
+        {
             let source = Source::named(name).unwrap();
             let scenario = source.load(&[]).unwrap();
-            let config = config(&source, name, &scenario).unwrap_or_else(|error| panic!("{name}: {error}"));
-            assert!(config.interfaces.iter().all(|interface| interface.energy.is_some()));
+            let config =
+                config(&source, name, &scenario).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(
+                config
+                    .interfaces
+                    .iter()
+                    .all(|interface| interface.energy.is_some())
+            );
             assert!(scenario.duration.as_secs_f64() <= 30.0, "{name}");
             intents.insert(config.intent);
         }

@@ -22,13 +22,13 @@
 //! | [`event`], [`parallel`] | progress; runs on all cores |
 //! | [`error`], [`diagnose`] | errors with their next step |
 //!
-//! Every long operation takes a watch, which receives an [`event::Event`] for each run, and a cancel token
-//! ([`joulepath_model::cancel::Cancel`]). After the token is set, runs end within a second and the finished
-//! ones are returned. Results do not depend on the number of threads. Files are written only to paths that
-//! the caller gives.
+//! Every long operation takes a watch, which receives an [`event::Event`] for each run, and a
+//! cancel token ([`joulepath_model::cancel::Cancel`]). After the token is set, runs end within a
+//! second and the finished ones are returned. Results do not depend on the number of threads. Files
+//! are written only to paths that the caller gives.
 //!
-//! For WebAssembly, [`own`] and [`sweep`] are left out, and nothing may start a thread or read a clock: use
-//! [`compare::Plan::one`] and [`compare::Plan::gathered`].
+//! For WebAssembly, [`own`] and [`sweep`] are left out, and nothing may start a thread or read a
+//! clock: use [`compare::Plan::one`] and [`compare::Plan::gathered`].
 //!
 //! ```
 //! use joulepath_model::cancel::Cancel;

@@ -20,21 +20,30 @@ pub(crate) struct JsonLines {
 impl JsonLines {
     /// Writes lines at the current position of `file`, which was opened from `path`.
     pub(crate) fn new(file: File, path: &Path) -> Self {
-        JsonLines { file: Some(file), path: path.to_owned(), synced: Instant::now() }
+        JsonLines {
+            file: Some(file),
+            path: path.to_owned(),
+            synced: Instant::now(),
+        }
     }
 
-    /// Appends a line. Returns the first failure as a sentence for the user and writes nothing afterwards, so
-    /// that the runs continue.
+    /// Appends a line. Returns the first failure as a sentence for the user and writes nothing
+    /// afterwards, so that the runs continue.
     pub(crate) fn add(&mut self, value: &impl Serialize) -> Option<String> {
         let written = self.write(value);
         written.err().map(|error| {
             self.file = None;
-            format!("finished runs are no longer stored in {}: {error}", self.path.display())
+            format!(
+                "finished runs are no longer stored in {}: {error}",
+                self.path.display()
+            )
         })
     }
 
     fn write(&mut self, value: &impl Serialize) -> io::Result<()> {
-        let Some(file) = &mut self.file else { return Ok(()) };
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
         let line = serde_json::to_string(value)? + "\n";
         file.write_all(line.as_bytes())?;
         if self.synced.elapsed() > SYNC_EVERY {

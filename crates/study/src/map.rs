@@ -94,8 +94,8 @@ impl<'a> Plan<'a> {
         Self::load(cancel, source, request, None, engine, packet)
     }
 
-    /// A plan of the points that [`Plan::part`] is asked about only, for programs that divide the points
-    /// themselves. Empty: what [`Plan::gathered`] needs.
+    /// A plan of the points that [`Plan::part`] is asked about only, for programs that divide the
+    /// points themselves. Empty: what [`Plan::gathered`] needs.
     ///
     /// # Errors
     /// Those of [`Plan::of`], at these points.
@@ -106,7 +106,14 @@ impl<'a> Plan<'a> {
         engine: &'a dyn Engine,
         packet: &'a dyn Engine,
     ) -> Result<Self> {
-        let plan = Self::load(&Cancel::new(), source, request, Some(points), engine, packet)?;
+        let plan = Self::load(
+            &Cancel::new(),
+            source,
+            request,
+            Some(points),
+            engine,
+            packet,
+        )?;
         Ok(plan.expect("the token is never set"))
     }
 
@@ -120,16 +127,23 @@ impl<'a> Plan<'a> {
     ) -> Result<Option<Self>> {
         let [x, y] = &request.axes;
         if let Some(key) = x.keys.iter().find(|key| y.keys.contains(key)) {
-            return Err(
-                Error::usage(format!("both axes set `{key}`")).with_help("vary another key on one of them")
-            );
+            return Err(Error::usage(format!("both axes set `{key}`"))
+                .with_help("vary another key on one of them"));
         }
         let set = source.overrides(request.variant.as_deref(), &request.set)?;
         let asked = request.policies.as_deref();
         let plane = Plane::load(source, &set, &request.axes, asked, points, engine, cancel)?;
         let scenario = source.name().to_owned();
         let drawn = seeds(1, request.seeds)?;
-        Ok(plane.map(|plane| Plan { request, scenario, set, plane, engine, packet, seeds: drawn }))
+        Ok(plane.map(|plane| Plan {
+            request,
+            scenario,
+            set,
+            plane,
+            engine,
+            packet,
+            seeds: drawn,
+        }))
     }
 
     /// Number of points of the plane.
@@ -152,35 +166,54 @@ impl<'a> Plan<'a> {
         draw(self.plane.len(), self.request.spot_check as usize)
     }
 
-    /// Runs some points in this thread, with the packet engine if `is_check`. Values by policy, then in the
-    /// order of `points`; `None` where a run failed. Also the error of the first run that failed.
+    /// Runs some points in this thread, with the packet engine if `is_check`. Values by policy,
+    /// then in the order of `points`; `None` where a run failed. Also the error of the first run
+    /// that failed.
     ///
     /// # Panics
     /// If the plan was made without one of the points.
-    pub fn part(&self, points: &[usize], is_check: bool) -> (Vec<Vec<Option<f64>>>, Option<String>) {
+    pub fn part(
+        &self,
+        points: &[usize],
+        is_check: bool,
+    ) -> (Vec<Vec<Option<f64>>>, Option<String>) {
         let (engine, cancel) = (self.engine_of(is_check), Cancel::new());
         let mut first = None;
-        let values = self.plane.values(points, self.seeds_of(is_check), self.request.metric, |wanted| {
-            let one = |Wanted { scenario, setup, task, name, .. }: &Wanted<'_>| match engine.run(
-                scenario,
-                setup,
-                task,
-                NonZeroUsize::MIN,
-                &cancel,
-            ) {
-                Ok(run) => Some(run),
-                Err(RunError::Failed(error)) => {
-                    first.get_or_insert_with(|| format!("`{}` at {name}: {error}", setup.policy()));
-                    None
-                }
-                Err(RunError::Cancelled) => None,
-            };
-            wanted.iter().map(one).collect()
-        });
+        let values = self.plane.values(
+            points,
+            self.seeds_of(is_check),
+            self.request.metric,
+            |wanted| {
+                let one = |Wanted {
+                               scenario,
+                               setup,
+                               task,
+                               name,
+                               ..
+                           }: &Wanted<'_>| match engine.run(
+                    scenario,
+                    setup,
+                    task,
+                    NonZeroUsize::MIN,
+                    &cancel,
+                ) {
+                    Ok(run) => Some(run),
+                    Err(RunError::Failed(error)) => {
+                        first.get_or_insert_with(|| {
+                            format!("`{}` at {name}: {error}", setup.policy())
+                        });
+                        None
+                    }
+                    Err(RunError::Cancelled) => None,
+                };
+                wanted.iter().map(one).collect()
+            },
+        );
         (values, first)
     }
 
-    /// The map of values from [`Plan::part`]: of all points, and of [`Plan::checked`] if there are any.
+    /// The map of values from [`Plan::part`]: of all points, and of [`Plan::checked`] if there are
+    /// any.
     ///
     /// # Errors
     /// If they are not as many as the plane has policies and points.
@@ -191,14 +224,19 @@ impl<'a> Plan<'a> {
         check: Option<&[Vec<Option<f64>>]>,
     ) -> Result<Map> {
         let is_whole = |values: &[Vec<Option<f64>>], points: usize| {
-            values.len() == self.policies() && values.iter().all(|of_policy| of_policy.len() == points)
+            values.len() == self.policies()
+                && values.iter().all(|of_policy| of_policy.len() == points)
         };
         if !is_whole(&values, self.points())
             || check.is_some_and(|check| !is_whole(check, self.checked().len()))
         {
             return Err(Error::usage("the values are not those of this map"));
         }
-        let complete = values.iter().chain(check.unwrap_or_default()).flatten().all(Option::is_some);
+        let complete = values
+            .iter()
+            .chain(check.unwrap_or_default())
+            .flatten()
+            .all(Option::is_some);
         Ok(self.drawn(by, values, check, !complete))
     }
 
@@ -207,7 +245,11 @@ impl<'a> Plan<'a> {
     }
 
     fn seeds_of(&self, is_check: bool) -> &[u64] {
-        if self.engine_of(is_check).draws() { &self.seeds } else { &self.seeds[..1] }
+        if self.engine_of(is_check).draws() {
+            &self.seeds
+        } else {
+            &self.seeds[..1]
+        }
     }
 
     fn drawn(
@@ -218,8 +260,10 @@ impl<'a> Plan<'a> {
         partial: bool,
     ) -> Map {
         let Plan { request, plane, .. } = self;
-        let policy =
-            |(policy, label): (&str, &str)| map::Policy { policy: policy.into(), label: label.into() };
+        let policy = |(policy, label): (&str, &str)| map::Policy {
+            policy: policy.into(),
+            label: label.into(),
+        };
         Map {
             provenance: by.clone(),
             title: plane.plain.title.clone(),
@@ -242,13 +286,22 @@ impl<'a> Plan<'a> {
 /// Runs every point. Reports failed runs; their policy has no value at that point.
 pub fn map(plan: &Plan<'_>, by: &Provenance, watch: Watch<'_>, cancel: &Cancel) -> Map {
     let Plan { request, plane, .. } = plan;
-    plane.notes.iter().for_each(|note| watch(Event::Note(note.clone())));
+    plane
+        .notes
+        .iter()
+        .for_each(|note| watch(Event::Note(note.clone())));
     let mut complete = true;
     let mut values = |points: &[usize], is_check: bool| {
-        let batch = Batch { engine: plan.engine_of(is_check), jobs: request.jobs, cancel };
+        let batch = Batch {
+            engine: plan.engine_of(is_check),
+            jobs: request.jobs,
+            cancel,
+        };
         plane.values(points, plan.seeds_of(is_check), request.metric, |wanted| {
             let outcomes = batch.run(wanted, None, watch);
-            complete &= outcomes.iter().all(|outcome| matches!(outcome, Outcome::Run(_)));
+            complete &= outcomes
+                .iter()
+                .all(|outcome| matches!(outcome, Outcome::Run(_)));
             outcomes.into_iter().map(Outcome::run).collect()
         })
     };
@@ -288,9 +341,15 @@ mod tests {
         let source = Source::named("quick").unwrap();
         let axis = |text: &str| parse_axis("x", text).unwrap();
         let request = |policies: Option<&str>| Request {
-            axes: [axis("path.wifi.delay=10ms..20ms:2"), axis("path.lte.delay=10ms..20ms:2")],
+            axes: [
+                axis("path.wifi.delay=10ms..20ms:2"),
+                axis("path.lte.delay=10ms..20ms:2"),
+            ],
             variant: None,
-            set: vec![("compare.policies".to_owned(), "[\"mptcp\", \"joule\"]".to_owned())],
+            set: vec![(
+                "compare.policies".to_owned(),
+                "[\"mptcp\", \"joule\"]".to_owned(),
+            )],
             policies: policies.map(|list| crate::policies::parse(list).unwrap()),
             metric: &GOODPUT,
             spot_check: 0,
@@ -301,12 +360,25 @@ mod tests {
             .map(|name| open(name, &EngineOptions::default()).unwrap());
         let (named, mut said) = (request(None), vec![]);
         let plan = Plan::of(&source, &named, &*fluid, &*packet).unwrap();
-        let mut watch =
-            |event: Event<'_>| said.extend(if let Event::Note(note) = event { Some(note) } else { None });
+        let mut watch = |event: Event<'_>| {
+            said.extend(if let Event::Note(note) = event {
+                Some(note)
+            } else {
+                None
+            })
+        };
         let drawn = map(&plan, &Provenance::default(), &mut watch, &Cancel::new());
-        let policies: Vec<&str> = drawn.policies.iter().map(|policy| policy.policy.as_str()).collect();
+        let policies: Vec<&str> = drawn
+            .policies
+            .iter()
+            .map(|policy| policy.policy.as_str())
+            .collect();
         assert_eq!((policies, drawn.partial), (vec!["mptcp"], false));
-        assert!(said.iter().any(|note| note.starts_with("Left out: `joule` uses")), "{said:?}");
+        assert!(
+            said.iter()
+                .any(|note| note.starts_with("Left out: `joule` uses")),
+            "{said:?}"
+        );
         let asked = request(Some("mptcp,joule"));
         let refused = Plan::of(&source, &asked, &*fluid, &*packet).err().unwrap();
         assert!(refused.to_string().contains("fluid engine"), "{refused}");
@@ -321,7 +393,10 @@ mod tests {
         let source = Source::named("quick").unwrap();
         let axis = |text: &str| parse_axis("x", text).unwrap();
         let request = Request {
-            axes: [axis("path.wifi.delay=10ms..20ms:3"), axis("path.lte.loss=0.1 %..1 %:2log")],
+            axes: [
+                axis("path.wifi.delay=10ms..20ms:3"),
+                axis("path.lte.loss=0.1 %..1 %:2log"),
+            ],
             variant: None,
             set: vec![("duration".to_owned(), "\"2 s\"".to_owned())],
             policies: Some(crate::policies::parse("mptcp,uncoupled").unwrap()),
@@ -332,7 +407,10 @@ mod tests {
         };
         let [fluid, packet] = [EngineName::Fluid, EngineName::Packet]
             .map(|name| open(name, &EngineOptions::default()).unwrap());
-        let by = Provenance { command: "joulepath map quick".to_owned(), ..Provenance::default() };
+        let by = Provenance {
+            command: "joulepath map quick".to_owned(),
+            ..Provenance::default()
+        };
         let plan = Plan::of(&source, &request, &*fluid, &*packet).unwrap();
         let whole = map(&plan, &by, &mut crate::event::unwatched, &Cancel::new());
 
@@ -341,17 +419,39 @@ mod tests {
             Plan::of_points(&points, &source, &request, &*fluid, &*packet).unwrap()
         };
         let joined = |points: &[usize], is_check: bool| {
-            let parts = points.iter().map(|&point| of(&[point]).part(&[point], is_check));
-            parts.fold(vec![vec![]; 2], |mut all: Vec<Vec<Option<f64>>>, (values, failure)| {
-                assert_eq!(failure, None);
-                all.iter_mut().zip(values).for_each(|(all, values)| all.extend(values));
-                all
-            })
+            let parts = points
+                .iter()
+                .map(|&point| of(&[point]).part(&[point], is_check));
+            parts.fold(
+                vec![vec![]; 2],
+                |mut all: Vec<Vec<Option<f64>>>, (values, failure)| {
+                    assert_eq!(failure, None);
+                    all.iter_mut()
+                        .zip(values)
+                        .for_each(|(all, values)| all.extend(values));
+                    all
+                },
+            )
         };
         let gatherer = of(&[]);
-        assert_eq!((gatherer.points(), gatherer.policies(), gatherer.checked().len()), (6, 2, 2));
-        let (values, check) = (joined(&[0, 1, 2, 3, 4, 5], false), joined(&gatherer.checked(), true));
-        assert_eq!(gatherer.gathered(&by, values.clone(), Some(&check)).unwrap(), whole);
+        assert_eq!(
+            (
+                gatherer.points(),
+                gatherer.policies(),
+                gatherer.checked().len()
+            ),
+            (6, 2, 2)
+        );
+        let (values, check) = (
+            joined(&[0, 1, 2, 3, 4, 5], false),
+            joined(&gatherer.checked(), true),
+        );
+        assert_eq!(
+            gatherer
+                .gathered(&by, values.clone(), Some(&check))
+                .unwrap(),
+            whole
+        );
         assert!(gatherer.gathered(&by, values[..1].to_vec(), None).is_err());
         assert!(gatherer.gathered(&by, values, Some(&check[..1])).is_err());
     }
@@ -360,7 +460,10 @@ mod tests {
     fn chosen_points_are_distinct_and_reproducible() {
         let drawn = draw(576, 20);
         assert_eq!((drawn.len(), &drawn), (20, &draw(576, 20)));
-        assert!(drawn.windows(2).all(|pair| pair[0] < pair[1]) && drawn[19] < 576, "{drawn:?}");
+        assert!(
+            drawn.windows(2).all(|pair| pair[0] < pair[1]) && drawn[19] < 576,
+            "{drawn:?}"
+        );
         assert_eq!(draw(3, 5), [0, 1, 2]);
         // Not only from one end of the range.
         assert!(drawn[0] < 200 && drawn[19] > 376, "{drawn:?}");

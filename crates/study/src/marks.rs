@@ -54,8 +54,9 @@ fn read(page: &Path) -> Result<String> {
 
 fn no_place(page: &Path, name: &str) -> Error {
     let [begin, end] = marks(name);
-    Error::usage(format!("{} has no place for the tables", page.display()))
-        .with_help(format!("insert two lines `{begin}` and `{end}` at their place"))
+    Error::usage(format!("{} has no place for the tables", page.display())).with_help(format!(
+        "insert two lines `{begin}` and `{end}` at their place"
+    ))
 }
 
 fn marks(name: &str) -> [String; 2] {
@@ -67,7 +68,12 @@ fn between(page: &str, name: &str, tables: &str) -> Option<String> {
     let marks = marks(name);
     let begin = page.find(&marks[0])? + marks[0].len();
     let end = begin + page[begin..].find(&marks[1])?;
-    Some(format!("{}\n{}\n{}", &page[..begin], tables.trim_end(), &page[end..]))
+    Some(format!(
+        "{}\n{}\n{}",
+        &page[..begin],
+        tables.trim_end(),
+        &page[end..]
+    ))
 }
 
 #[cfg(test)]
@@ -76,7 +82,8 @@ mod tests {
 
     #[test]
     fn only_text_between_the_marks_is_replaced() {
-        let page = |tables| format!("before\n<!-- gap: begin -->\n{tables}\n<!-- gap: end -->\nafter\n");
+        let page =
+            |tables| format!("before\n<!-- gap: begin -->\n{tables}\n<!-- gap: end -->\nafter\n");
         let new = between(&page("old"), "gap", "new\n").unwrap();
         assert_eq!(new, page("new"));
         assert_eq!(between(&new, "gap", "new\n").unwrap(), new);
@@ -87,12 +94,14 @@ mod tests {
     fn a_page_receives_the_tables_whose_marks_it_has() {
         let folder = tempfile::tempdir().unwrap();
         let page = folder.path().join("page.md");
-        let full =
-            |table: &str| format!("<!-- benchmark-full: begin -->\n{table}\n<!-- benchmark-full: end -->\n");
+        let full = |table: &str| {
+            format!("<!-- benchmark-full: begin -->\n{table}\n<!-- benchmark-full: end -->\n")
+        };
         std::fs::write(&page, full("old")).unwrap();
         let tables = [("benchmark", "short"), ("benchmark-full", "long")];
         assert!(
-            check(&page, &["benchmark", "benchmark-full"]).is_ok() && check(&page, &["benchmark"]).is_err()
+            check(&page, &["benchmark", "benchmark-full"]).is_ok()
+                && check(&page, &["benchmark"]).is_err()
         );
         write_known(&page, &tables).unwrap();
         assert_eq!(std::fs::read_to_string(&page).unwrap(), full("long"));

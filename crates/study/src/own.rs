@@ -1,5 +1,6 @@
-//! Controllers of users: one C header each, written against `cc/mpcc.h`, or rules, a few lines of text. The
-//! machine's C compiler builds a header for this process and the packet engine, its clang for the kernel.
+//! Controllers of users: one C header each, written against `cc/mpcc.h`, or rules, a few lines of
+//! text. The machine's C compiler builds a header for this process and the packet engine, its clang
+//! for the kernel.
 //!
 //! | module | contents |
 //! |---|---|
@@ -35,14 +36,15 @@ use crate::error::{Error, Kind, Result};
 pub use build::name_of;
 pub use template::template;
 
-/// Gives up root's rights permanently before a user's hooks run: becomes the user who called `sudo`, or
-/// `nobody`. Does nothing without root's rights.
+/// Gives up root's rights permanently before a user's hooks run: becomes the user who called
+/// `sudo`, or `nobody`. Does nothing without root's rights.
 ///
 /// # Errors
 /// If the system refuses; the hooks must not run then.
 pub fn give_up_root() -> Result<()> {
     let refused = |error: std::io::Error| Error::Refused {
-        doing: "cannot give up root's rights, which a controller of a user must not have".to_owned(),
+        doing: "cannot give up root's rights, which a controller of a user must not have"
+            .to_owned(),
         why: error.to_string(),
         help: "run the command as another user".to_owned(),
         kind: Kind::Permission,
@@ -71,32 +73,44 @@ pub struct Own {
     pub warnings: Vec<String>,
 }
 
-/// Compiles the header or the rules in `file` and registers the controller under the file's name. A file can
-/// be loaded again after a change; later plans use the new version.
+/// Compiles the header or the rules in `file` and registers the controller under the file's name. A
+/// file can be loaded again after a change; later plans use the new version.
 ///
 /// # Errors
-/// If the file cannot be read, does not compile (with the mistakes and their places), or violates the
-/// contract.
+/// If the file cannot be read, does not compile (with the mistakes and their places), or violates
+/// the contract.
 pub fn load(file: &Path) -> Result<Own> {
     if rules::is_rules(file) {
-        return Ok(Own { controller: rules::load(file)?, warnings: vec![] });
+        return Ok(Own {
+            controller: rules::load(file)?,
+            warnings: vec![],
+        });
     }
     let library = Library::build(file, Build::Fast)?;
     let controller = controller(file, &library)?;
     controller.adopt().map_err(|error| refused(file, &error))?;
-    LOADED.write().unwrap_or_else(PoisonError::into_inner).push((controller, file.to_owned()));
-    Ok(Own { controller, warnings: library.warnings })
+    LOADED
+        .write()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push((controller, file.to_owned()));
+    Ok(Own {
+        controller,
+        warnings: library.warnings,
+    })
 }
 
 /// Header of a loaded controller.
 #[cfg(feature = "kernel")]
 fn header_of(controller: Controller) -> Option<PathBuf> {
     let loaded = LOADED.read().unwrap_or_else(PoisonError::into_inner);
-    loaded.iter().find(|(known, _)| *known == controller).map(|(_, file)| file.clone())
+    loaded
+        .iter()
+        .find(|(known, _)| *known == controller)
+        .map(|(_, file)| file.clone())
 }
 
-/// Refuses setups with controllers or other parts of users, for engines that use equations instead of
-/// controllers.
+/// Refuses setups with controllers or other parts of users, for engines that use equations instead
+/// of controllers.
 ///
 /// # Errors
 /// Names the first such setup.
@@ -109,7 +123,11 @@ pub(crate) fn refuse(setups: &[Setup], engine: &str) -> Result<()> {
             message: format!(
                 "the {engine} engine cannot run `{}`, {} of your own",
                 setup.policy(),
-                if setup.controller().is_adopted() { "a controller" } else { "a part" }
+                if setup.controller().is_adopted() {
+                    "a controller"
+                } else {
+                    "a part"
+                }
             ),
             help: "use `--engine packet` or `--engine kernel`".to_owned(),
         }),

@@ -1,7 +1,7 @@
 //! Runs many independent tasks on all cores.
 //!
-//! Threads take tasks in the order of the list, and results are returned in that order, so they do not depend
-//! on the number of threads. A task that fails or panics affects no other task.
+//! Threads take tasks in the order of the list, and results are returned in that order, so they do
+//! not depend on the number of threads. A task that fails or panics affects no other task.
 
 use std::any::Any;
 use std::num::NonZeroUsize;
@@ -14,11 +14,12 @@ use joulepath_model::cancel::Cancel;
 
 /// Number of threads: `jobs`, or the number of cores.
 pub fn cores(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
-    jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+    jobs.or_else(|| thread::available_parallelism().ok())
+        .unwrap_or(NonZeroUsize::MIN)
 }
 
-/// Messages of each thread that may be queued; a thread with a full queue waits. Without a bound, short tasks
-/// would pile up during a file write and a cancellation would have no effect.
+/// Messages of each thread that may be queued; a thread with a full queue waits. Without a bound,
+/// short tasks would pile up during a file write and a cancellation would have no effect.
 const MOST_NEWS: usize = 4;
 
 /// Message of a thread about its task.
@@ -31,8 +32,8 @@ pub(crate) enum News<M, R> {
 
 /// Does the tasks on `threads` threads until all are done or `cancel` is set; then starts no more.
 ///
-/// `work` sends messages through its second argument. `on_news` receives them and each result as it arrives,
-/// in any order. Returns the results in the order of the tasks.
+/// `work` sends messages through its second argument. `on_news` receives them and each result as it
+/// arrives, in any order. Returns the results in the order of the tasks.
 pub(crate) fn run<T: Sync, M: Send, R: Send>(
     tasks: &[T],
     threads: NonZeroUsize,
@@ -72,9 +73,14 @@ pub(crate) fn run<T: Sync, M: Send, R: Send>(
 
 /// The message of a panic. The panic hook has already written it to stderr with its place.
 pub(crate) fn said(panic: &(dyn Any + Send)) -> String {
-    let text =
-        panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    format!("a defect of Joulepath: {}; please report it with the command line", text.unwrap_or("panic"))
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied());
+    format!(
+        "a defect of Joulepath: {}; please report it with the command line",
+        text.unwrap_or("panic")
+    )
 }
 
 #[cfg(test)]
@@ -96,8 +102,10 @@ mod tests {
             task * task
         };
         let all = |n| run(&tasks, threads(n), &Cancel::new(), work, |_, _| {});
-        let squares: Vec<(usize, Result<u64, String>)> =
-            tasks.iter().map(|&task| (task as usize, Ok(task * task))).collect();
+        let squares: Vec<(usize, Result<u64, String>)> = tasks
+            .iter()
+            .map(|&task| (task as usize, Ok(task * task)))
+            .collect();
         assert_eq!((all(1), all(4)), (squares.clone(), squares));
     }
 
@@ -122,7 +130,9 @@ mod tests {
             *task
         };
         let mut seen = 0;
-        let done = run(&[1, 2, 3, 4, 5], threads(1), &cancel, work, |_, _| seen += 1);
+        let done = run(&[1, 2, 3, 4, 5], threads(1), &cancel, work, |_, _| {
+            seen += 1
+        });
         assert_eq!(done, [(0, Ok(1)), (1, Ok(2)), (2, Ok(3))]);
         assert_eq!(seen, 3);
     }

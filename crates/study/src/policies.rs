@@ -17,28 +17,38 @@ pub fn parse(list: &str) -> Result<Vec<Policy>> {
     for text in split_list(list) {
         let policy = named(text)?;
         if policies.contains(&policy) {
-            return Err(Error::usage(format!("`{policy}` occurs twice in the list of policies")));
+            return Err(Error::usage(format!(
+                "`{policy}` occurs twice in the list of policies"
+            )));
         }
         policies.push(policy);
     }
     if policies.is_empty() {
-        return Err(
-            Error::usage("the list of policies is empty").with_help("write for example `uncoupled,mptcp`")
-        );
+        return Err(Error::usage("the list of policies is empty")
+            .with_help("write for example `uncoupled,mptcp`"));
     }
     Ok(policies)
 }
 
-/// The policies named by `scenario` that all `engines` can run, and a note for each of the others. One file
-/// serves several engines, and the user did not ask for these policies.
+/// The policies named by `scenario` that all `engines` can run, and a note for each of the others.
+/// One file serves several engines, and the user did not ask for these policies.
 ///
 /// # Errors
 /// If a policy does not exist or does not fit, or the engines can run none of them.
-pub(crate) fn runnable(scenario: &Scenario, engines: &[&dyn Engine]) -> Result<(Vec<Policy>, Vec<String>)> {
+pub(crate) fn runnable(
+    scenario: &Scenario,
+    engines: &[&dyn Engine],
+) -> Result<(Vec<Policy>, Vec<String>)> {
     let named = &scenario.compare.policies;
     let setups = prepare(named, scenario, Kind::Failed)?;
-    let check = |setups: &[Setup]| engines.iter().try_for_each(|engine| engine.check(scenario, setups));
-    let Err(error) = check(&setups) else { return Ok((named.clone(), vec![])) };
+    let check = |setups: &[Setup]| {
+        engines
+            .iter()
+            .try_for_each(|engine| engine.check(scenario, setups))
+    };
+    let Err(error) = check(&setups) else {
+        return Ok((named.clone(), vec![]));
+    };
     let (mut kept, mut notes) = (vec![], vec![]);
     for (policy, setup) in named.iter().zip(&setups) {
         match check(std::slice::from_ref(setup)) {
@@ -46,7 +56,11 @@ pub(crate) fn runnable(scenario: &Scenario, engines: &[&dyn Engine]) -> Result<(
             Err(reason) => notes.push(format!("Left out: {reason}.")),
         }
     }
-    if kept.is_empty() { Err(error) } else { Ok((kept, notes)) }
+    if kept.is_empty() {
+        Err(error)
+    } else {
+        Ok((kept, notes))
+    }
 }
 
 /// Prepares `policies` to run on `scenario`. `kind` classifies the error if one does not fit.
@@ -54,7 +68,10 @@ pub(crate) fn runnable(scenario: &Scenario, engines: &[&dyn Engine]) -> Result<(
 /// # Errors
 /// The first policy that does not exist or does not fit.
 pub(crate) fn prepare(policies: &[Policy], scenario: &Scenario, kind: Kind) -> Result<Vec<Setup>> {
-    policies.iter().map(|policy| setup(policy, scenario, kind)).collect()
+    policies
+        .iter()
+        .map(|policy| setup(policy, scenario, kind))
+        .collect()
 }
 
 /// Prepares `policy` to run on `scenario`. `kind` classifies the error if it does not fit.
@@ -63,13 +80,20 @@ pub(crate) fn prepare(policies: &[Policy], scenario: &Scenario, kind: Kind) -> R
 /// If the policy does not exist or does not fit, or a competitor cannot run.
 pub fn setup(policy: &Policy, scenario: &Scenario, kind: Kind) -> Result<Setup> {
     Setup::of(policy, scenario).map_err(|error| {
-        let kind = if error.is_of_scenario() { Kind::Failed } else { kind };
-        Error::Setup { error: Box::new(error), kind }
+        let kind = if error.is_of_scenario() {
+            Kind::Failed
+        } else {
+            kind
+        };
+        Error::Setup {
+            error: Box::new(error),
+            kind,
+        }
     })
 }
 
-/// Refuses parts that belong to the program that uses this library, such as Python classes; `why` is the
-/// reason.
+/// Refuses parts that belong to the program that uses this library, such as Python classes; `why`
+/// is the reason.
 ///
 /// # Errors
 /// The first policy with such a part.

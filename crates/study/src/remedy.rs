@@ -1,5 +1,6 @@
-//! Predicts what a fix yields: runs the packet engine on the scenario fitted from a connection, with the fix.
-//! What was seen is the present state: a fit of a connection that a window or losses limit shows less.
+//! Predicts what a fix yields: runs the packet engine on the scenario fitted from a connection,
+//! with the fix. What was seen is the present state: a fit of a connection that a window or losses
+//! limit shows less.
 //!
 //! | property | source |
 //! |---|---|
@@ -46,11 +47,21 @@ pub fn predict(subject: &Subject<'_>, remedy: &Remedy) -> Option<Gain> {
     let (before_bps, before_rtt_s) = (subject.rate_bps(), rtt_s(subject)?);
     let at_least = fixed.paths.iter().any(|path| !path.was_full);
     // What was seen is a lower bound, too.
-    let after_bps = if at_least { after_bps.max(before_bps) } else { after_bps };
+    let after_bps = if at_least {
+        after_bps.max(before_bps)
+    } else {
+        after_bps
+    };
     // The engine's warm-up may end in a burst: no rate exceeds the links.
     let links_bps: f64 = fixed.paths.iter().map(|path| path.rate_bps / WIRE).sum();
     let after_bps = after_bps.min(links_bps.max(before_bps));
-    Some(Gain { before_bps, after_bps, at_least, before_rtt_s, after_rtt_s })
+    Some(Gain {
+        before_bps,
+        after_bps,
+        at_least,
+        before_rtt_s,
+        after_rtt_s,
+    })
 }
 
 /// Mean of the subflows' smoothed RTTs, weighted by what they carry, s.
@@ -58,7 +69,11 @@ fn rtt_s(subject: &Subject<'_>) -> Option<f64> {
     let upload = subject.uploads();
     let of = |flow: &Flow<'_>| {
         let all_s = flow.rtts_s(upload);
-        let bps = if upload { flow.sent_bps() } else { flow.received_bps() };
+        let bps = if upload {
+            flow.sent_bps()
+        } else {
+            flow.received_bps()
+        };
         (!all_s.is_empty()).then(|| (all_s.iter().sum::<f64>() / all_s.len() as f64, bps))
     };
     let known: Vec<(f64, f64)> = subject.flows.iter().filter_map(of).collect();
@@ -88,8 +103,18 @@ struct Fitted {
 impl Fitted {
     fn of(subject: &Subject<'_>) -> Option<Self> {
         let upload = subject.uploads();
-        let paths: Option<Vec<Path>> = subject.flows.iter().map(|flow| Path::of(flow, upload)).collect();
-        let name = subject.flows.first()?.socket.congestion.as_deref().unwrap_or("cubic");
+        let paths: Option<Vec<Path>> = subject
+            .flows
+            .iter()
+            .map(|flow| Path::of(flow, upload))
+            .collect();
+        let name = subject
+            .flows
+            .first()?
+            .socket
+            .congestion
+            .as_deref()
+            .unwrap_or("cubic");
         let controller = match name.trim_start_matches("jp_") {
             "bbr" => "bbr1",
             name => name,
@@ -99,7 +124,8 @@ impl Fitted {
             None => subject.flows.first()?.socket.memory,
         };
         let of = |bytes: u32| PAYLOAD * f64::from(bytes);
-        let own = memory.map(|memory| (of(memory.receive_limit_bytes), of(memory.send_limit_bytes)));
+        let own =
+            memory.map(|memory| (of(memory.receive_limit_bytes), of(memory.send_limit_bytes)));
         let (receive, send) = own.unwrap_or((4e6, 4e6));
         let peer = subject.peer_window_bytes().1 as f64;
         Some(Fitted {
@@ -120,15 +146,28 @@ impl Fitted {
             Remedy::SendBuffer(bytes) => fixed.send_bytes = *bytes as f64,
             // What another device carries is not in the statistics of this connection.
             Remedy::Add(_) => return None,
-            Remedy::Without(index) => drop((*index < fixed.paths.len()).then(|| fixed.paths.remove(*index))),
+            Remedy::Without(index) => {
+                drop((*index < fixed.paths.len()).then(|| fixed.paths.remove(*index)))
+            }
         }
         (!fixed.paths.is_empty()).then_some(fixed)
     }
 
     fn length_s(&self) -> f64 {
-        let packets: f64 = self.paths.iter().map(|path| path.rate_bps / PACKET_BITS).sum();
-        let settled = self.paths.iter().map(|path| path.rtt_s * ROUNDS).fold(0.0, f64::max);
-        settled.max(LENGTH_S.1 / 2.0).min(PACKETS / packets).clamp(LENGTH_S.0, LENGTH_S.1)
+        let packets: f64 = self
+            .paths
+            .iter()
+            .map(|path| path.rate_bps / PACKET_BITS)
+            .sum();
+        let settled = self
+            .paths
+            .iter()
+            .map(|path| path.rtt_s * ROUNDS)
+            .fold(0.0, f64::max);
+        settled
+            .max(LENGTH_S.1 / 2.0)
+            .min(PACKETS / packets)
+            .clamp(LENGTH_S.0, LENGTH_S.1)
     }
 
     /// Goodput, bit/s, and the mean of the paths' RTTs, weighted by what they carry, s.
@@ -145,12 +184,21 @@ impl Fitted {
         let weighted = |path: &PathResult| Some((path.mean_rtt_s?, path.segments as f64));
         let rtts: Vec<(f64, f64)> = result.paths.iter().filter_map(weighted).collect();
         let segments: f64 = rtts.iter().map(|(_, segments)| segments).sum();
-        let rtt_s = rtts.iter().map(|(rtt_s, segments)| rtt_s * segments).sum::<f64>() / segments.max(1.0);
+        let rtt_s = rtts
+            .iter()
+            .map(|(rtt_s, segments)| rtt_s * segments)
+            .sum::<f64>()
+            / segments.max(1.0);
         Ok((result.goodput_bps, rtt_s))
     }
 
     fn text(&self, seconds: f64) -> String {
-        let Fitted { upload, receive_bytes, send_bytes, .. } = self;
+        let Fitted {
+            upload,
+            receive_bytes,
+            send_bytes,
+            ..
+        } = self;
         let ms = |s: f64| format!("{} us", (s * 1e6) as u64);
         let mut text = format!(
             "title = \"a connection\"\nduration = \"{}\"\nwarm_up = \"{}\"\n[workload]\nkind = \"bulk\"\n\
@@ -162,7 +210,13 @@ impl Fitted {
             (*send_bytes as u64).max(10_000),
         );
         for (index, path) in self.paths.iter().enumerate() {
-            let Path { rate_bps, rtt_s, loss, queue, .. } = path;
+            let Path {
+                rate_bps,
+                rtt_s,
+                loss,
+                queue,
+                ..
+            } = path;
             let direction = |header: &str| {
                 format!(
                     "{header}loss = \"{} %\"\nqueue = \"{} packets\"\n",
@@ -177,7 +231,11 @@ impl Fitted {
                 *rate_bps as u64,
                 ms(rtt_s / 2.0),
             );
-            text += &if *upload { direction("[path.up]\n") } else { direction("") };
+            text += &if *upload {
+                direction("[path.up]\n")
+            } else {
+                direction("")
+            };
         }
         text
     }
@@ -194,7 +252,11 @@ impl Path {
         Some(Path {
             rate_bps,
             rtt_s,
-            loss: if is_short { (again / sent.max(1.0)).min(0.3) } else { 0.0 },
+            loss: if is_short {
+                (again / sent.max(1.0)).min(0.3)
+            } else {
+                0.0
+            },
             queue: (waiting_s * rate_bps / PACKET_BITS).max(LEAST_QUEUE),
             was_full: flow.is_full(upload),
         })

@@ -77,18 +77,25 @@ pub struct Description {
     pub kernel: bool,
 }
 
-/// The experiments called one of `ids`, or whose id starts with it if none is called so; default: all.
+/// The experiments called one of `ids`, or whose id starts with it if none is called so; default:
+/// all.
 ///
 /// # Errors
 /// If no experiment starts with one of them.
 pub fn describe(ids: &[String]) -> Result<Vec<Description>> {
-    Ok(choose(ids)?.iter().map(|experiment| Description::of(experiment)).collect())
+    Ok(choose(ids)?
+        .iter()
+        .map(|experiment| Description::of(experiment))
+        .collect())
 }
 
 impl Description {
     fn of(experiment: &Experiment) -> Self {
-        let mut scenarios: Vec<String> =
-            experiment.studies.iter().filter_map(|study| study.scenario().map(str::to_owned)).collect();
+        let mut scenarios: Vec<String> = experiment
+            .studies
+            .iter()
+            .filter_map(|study| study.scenario().map(str::to_owned))
+            .collect();
         scenarios.dedup();
         Description {
             id: experiment.id.clone(),
@@ -97,7 +104,10 @@ impl Description {
             source: experiment.source.clone(),
             scenarios,
             quick: experiment.is_quick(),
-            kernel: experiment.studies.iter().any(|study| study.kernel.is_some()),
+            kernel: experiment
+                .studies
+                .iter()
+                .any(|study| study.kernel.is_some()),
         }
     }
 }
@@ -106,9 +116,16 @@ impl Description {
 fn choose(ids: &[String]) -> Result<Vec<Arc<Experiment>>> {
     let all = &paper::papers()?.experiments;
     for id in ids {
-        if !all.iter().any(|experiment| experiment.id.starts_with(id.as_str())) {
-            let known: Vec<&str> = all.iter().map(|experiment| experiment.id.as_str()).collect();
-            return Err(Error::usage(format!("there is no experiment `{id}`")).with_help(suggest(id, &known)));
+        if !all
+            .iter()
+            .any(|experiment| experiment.id.starts_with(id.as_str()))
+        {
+            let known: Vec<&str> = all
+                .iter()
+                .map(|experiment| experiment.id.as_str())
+                .collect();
+            return Err(Error::usage(format!("there is no experiment `{id}`"))
+                .with_help(suggest(id, &known)));
         }
     }
     // `002-fig1` is an experiment, not `002-fig10` to `002-fig17`.
@@ -117,7 +134,9 @@ fn choose(ids: &[String]) -> Result<Vec<Arc<Experiment>>> {
         true => experiment.id == id,
         false => experiment.id.starts_with(id),
     };
-    let wanted = |experiment: &&Arc<Experiment>| ids.is_empty() || ids.iter().any(|id| is_of(experiment, id));
+    let wanted = |experiment: &&Arc<Experiment>| {
+        ids.is_empty() || ids.iter().any(|id| is_of(experiment, id))
+    };
     Ok(all.iter().filter(wanted).cloned().collect())
 }
 
@@ -156,8 +175,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Loads and checks everything. `packet` simulates; `kernel`, if available and able, repeats the
-    /// measurement of the full extent. Also returns the reason if `kernel` is needed and unable.
+    /// Loads and checks everything. `packet` simulates; `kernel`, if available and able, repeats
+    /// the measurement of the full extent. Also returns the reason if `kernel` is needed and
+    /// unable.
     ///
     /// # Errors
     /// If there is no such experiment.
@@ -168,8 +188,9 @@ impl Plan {
     ) -> Result<(Self, Option<Error>)> {
         let extent = request.extent;
         let runs_all = extent == Extent::Full || !request.ids.is_empty();
-        let (chosen, left_out): (Vec<_>, Vec<_>) =
-            choose(&request.ids)?.into_iter().partition(|one| runs_all || one.is_quick());
+        let (chosen, left_out): (Vec<_>, Vec<_>) = choose(&request.ids)?
+            .into_iter()
+            .partition(|one| runs_all || one.is_quick());
         let left_out = left_out.iter().map(|one| one.id.clone()).collect();
         let (kernel, refused) = match kernel.filter(|_| extent == Extent::Full) {
             Some(kernel) => second_engine(&chosen, kernel),
@@ -179,8 +200,24 @@ impl Plan {
         let is_whole = chosen.len() == paper::papers()?.experiments.len();
         let jobs = request.jobs;
         let (papers, set_ups) = papers_and_set_ups(&chosen)?;
-        let about = About { papers, set_ups, left_out };
-        Ok((Plan { chosen, about, is_whole, extent, jobs, packet, kernel, runs }, refused))
+        let about = About {
+            papers,
+            set_ups,
+            left_out,
+        };
+        Ok((
+            Plan {
+                chosen,
+                about,
+                is_whole,
+                extent,
+                jobs,
+                packet,
+                kernel,
+                runs,
+            },
+            refused,
+        ))
     }
 
     /// Whether the plan has all experiments.
@@ -195,17 +232,23 @@ impl Plan {
 
     /// Number of the papers' experiments, without this project's own statements.
     pub fn experiments(&self) -> usize {
-        self.chosen.iter().filter(|of| of.standing != Standing::Ours).count()
+        self.chosen
+            .iter()
+            .filter(|of| of.standing != Standing::Ours)
+            .count()
     }
 }
 
-/// Engine of the second measurement if an experiment needs one and it can run the first of them; else the
-/// reason why it cannot.
+/// Engine of the second measurement if an experiment needs one and it can run the first of them;
+/// else the reason why it cannot.
 fn second_engine(
     chosen: &[Arc<Experiment>],
     kernel: Box<dyn Engine>,
 ) -> (Option<Box<dyn Engine>>, Option<Error>) {
-    let first = chosen.iter().flat_map(|experiment| &experiment.studies).find_map(Study::in_kernel);
+    let first = chosen
+        .iter()
+        .flat_map(|experiment| &experiment.studies)
+        .find_map(Study::in_kernel);
     match first.map(|study| runs::probe(&study, &*kernel)) {
         None => (None, None),
         Some(Ok(())) => (Some(kernel), None),
@@ -213,14 +256,19 @@ fn second_engine(
     }
 }
 
-/// The papers and the set-ups of `experiments`, the latter with the values that all their experiments use.
+/// The papers and the set-ups of `experiments`, the latter with the values that all their
+/// experiments use.
 ///
 /// # Errors
 /// If a value has no origin, or a different value.
 fn papers_and_set_ups(experiments: &[Arc<Experiment>]) -> Result<(Vec<Paper>, Vec<SetUp>)> {
     let all = paper::papers()?;
     let is_of = |paper: &&Paper| experiments.iter().any(|of| of.id.starts_with(&paper.id));
-    let uses = |name: &str| experiments.iter().any(|of| of.set_up_of_its_paper() == Some(name));
+    let uses = |name: &str| {
+        experiments
+            .iter()
+            .any(|of| of.set_up_of_its_paper() == Some(name))
+    };
     let mut set_ups = vec![];
     for (name, values) in all.values.iter().filter(|(name, _)| uses(name)) {
         set_ups.push(values.of_set_up(name, &all.experiments, &all.boxes)?);
@@ -228,7 +276,8 @@ fn papers_and_set_ups(experiments: &[Arc<Experiment>]) -> Result<(Vec<Paper>, Ve
     Ok((all.papers.iter().filter(is_of).cloned().collect(), set_ups))
 }
 
-/// Plans a search of the experiments whose id starts with one of `ids`; default: all. `packet` does the runs.
+/// Plans a search of the experiments whose id starts with one of `ids`; default: all. `packet` does
+/// the runs.
 ///
 /// # Errors
 /// If there is no such experiment, or none is a paper's.
@@ -240,8 +289,8 @@ pub fn search_plan(
     search::Plan::of(request, choose(ids)?, packet)
 }
 
-/// Runs the experiments whose id starts with one of `ids` at one point of their box, with the seeds of the
-/// confirmation. Reports failed runs and counts them as missing.
+/// Runs the experiments whose id starts with one of `ids` at one point of their box, with the seeds
+/// of the confirmation. Reports failed runs and counts them as missing.
 ///
 /// # Errors
 /// If there is no such experiment, they share no box, or the box has no such key or value.
@@ -257,8 +306,8 @@ pub fn reproduce_at(
     search::at(request, choose(ids)?, at, packet, by, watch, cancel)
 }
 
-/// Results of all experiments and all claims, as stored in `results/` when this library was built, without
-/// figures, points and boxes.
+/// Results of all experiments and all claims, as stored in `results/` when this library was built,
+/// without figures, points and boxes.
 ///
 /// # Errors
 /// If they are of another version of the schema.
@@ -278,8 +327,8 @@ pub fn stored_results() -> Result<(Reproduction, Search)> {
 /// Maximum size of a file of stored results.
 const MAX_STORED_BYTES: u64 = 256 << 20;
 
-/// Reads a full.json, quick.json or claims.json, compares its rows with the present set-ups and engines, and
-/// drops claims whose set-up or box has changed.
+/// Reads a full.json, quick.json or claims.json, compares its rows with the present set-ups and
+/// engines, and drops claims whose set-up or box has changed.
 ///
 /// # Errors
 /// If the file cannot be read, or is something else.
@@ -301,8 +350,9 @@ pub fn read_stored(file: &Path) -> Result<StoredResults> {
     Ok(stored)
 }
 
-/// Adds the rows of `file`, if there is one, that `new` lacks, and the kernel's measurement of those that
-/// `new` measured without the kernel. False if `new` is partial, so that `file` should stay as it is.
+/// Adds the rows of `file`, if there is one, that `new` lacks, and the kernel's measurement of
+/// those that `new` measured without the kernel. False if `new` is partial, so that `file` should
+/// stay as it is.
 ///
 /// # Errors
 /// If the file cannot be read, or is something else.
@@ -317,8 +367,8 @@ pub fn merge_experiments(new: &mut Reproduction, file: &Path) -> Result<bool> {
     Ok(!file.exists() || !new.partial)
 }
 
-/// Adds the claims of `file`, if there is one, that `new` lacks. False if `new` is partial, so that `file`
-/// should stay as it is.
+/// Adds the claims of `file`, if there is one, that `new` lacks. False if `new` is partial, so that
+/// `file` should stay as it is.
 ///
 /// # Errors
 /// If the file cannot be read, or is something else.
@@ -332,25 +382,33 @@ pub fn merge_claims(new: &mut Search, file: &Path) -> Result<bool> {
     Ok(!file.exists() || !new.partial)
 }
 
-/// Adds the papers and the values of the set-ups as this library has them, if the results lack them.
+/// Adds the papers and the values of the set-ups as this library has them, if the results lack
+/// them.
 ///
 /// # Errors
 /// If a value has no origin.
 fn with_values(all: &mut Reproduction) -> Result<()> {
     if all.set_ups.is_empty() && all.papers.is_empty() {
         let is_in = |of: &&Arc<Experiment>| all.experiments.iter().any(|report| report.id == of.id);
-        let experiments: Vec<_> = paper::papers()?.experiments.iter().filter(is_in).cloned().collect();
+        let experiments: Vec<_> = paper::papers()?
+            .experiments
+            .iter()
+            .filter(is_in)
+            .cloned()
+            .collect();
         (all.papers, all.set_ups) = papers_and_set_ups(&experiments)?;
         for report in &mut all.experiments {
             let of = experiments.iter().find(|of| of.id == report.id);
-            report.values_of = of.and_then(|of| of.set_up_of_its_paper()).map(str::to_owned);
+            report.values_of = of
+                .and_then(|of| of.set_up_of_its_paper())
+                .map(str::to_owned);
         }
     }
     Ok(())
 }
 
-/// Does every run that `stored` lacks, and evaluates the results. Reports failed runs and counts them as
-/// missing.
+/// Does every run that `stored` lacks, and evaluates the results. Reports failed runs and counts
+/// them as missing.
 pub fn reproduce(
     plan: &Plan,
     stored: &mut StoredRuns,
@@ -363,8 +421,11 @@ pub fn reproduce(
     }
     let engines = [Some(&*plan.packet), plan.kernel.as_deref()];
     let done = plan.runs.execute(engines, stored, plan.jobs, watch, cancel);
-    let examined: Vec<Report> =
-        plan.chosen.iter().map(|experiment| plan.report(experiment, &done, by)).collect();
+    let examined: Vec<Report> = plan
+        .chosen
+        .iter()
+        .map(|experiment| plan.report(experiment, &done, by))
+        .collect();
     Reproduction {
         extent: plan.extent.name().to_owned(),
         version: by.version.clone(),
@@ -387,14 +448,28 @@ impl Plan {
         let (evidence, mut missing) = self.runs.evidence(experiment, done, On::Packet);
         let findings = experiment.findings(&evidence);
         let figures = experiment.figures(&evidence);
-        let Judged { mut verdict, reading, mut reason } = experiment.judged(&findings);
+        let Judged {
+            mut verdict,
+            reading,
+            mut reason,
+        } = experiment.judged(&findings);
         let mut kernel = None;
-        if self.kernel.is_some() && experiment.studies.iter().any(|study| study.kernel.is_some()) {
+        if self.kernel.is_some()
+            && experiment
+                .studies
+                .iter()
+                .any(|study| study.kernel.is_some())
+        {
             let (evidence, lacking) = self.runs.evidence(experiment, done, On::Kernel);
             missing += lacking;
-            kernel = SecondMeasurement::of(&experiment.findings(&evidence), &findings, reading.as_deref());
+            kernel = SecondMeasurement::of(
+                &experiment.findings(&evidence),
+                &findings,
+                reading.as_deref(),
+            );
         }
-        let is_unmeasured = |finding: &Finding| finding.verdict.is_some() && finding.measured.is_none();
+        let is_unmeasured =
+            |finding: &Finding| finding.verdict.is_some() && finding.measured.is_none();
         let is_open = matches!(experiment.standing, Standing::Open(_));
         if !is_open && missing > 0 && findings.iter().any(is_unmeasured) {
             verdict = Verdict::NotRun;
@@ -411,7 +486,11 @@ impl Plan {
             cause: experiment.cause.clone(),
             is_ours: experiment.standing == Standing::Ours,
             values_of: experiment.set_up_of_its_paper().map(str::to_owned),
-            set_up: experiment.studies.iter().filter_map(|study| study.describe(self.extent)).collect(),
+            set_up: experiment
+                .studies
+                .iter()
+                .filter_map(|study| study.describe(self.extent))
+                .collect(),
             engines: engines(experiment, !findings.is_empty()),
             findings,
             kernel,
@@ -426,11 +505,18 @@ impl Plan {
 
 /// Sources of an experiment's numbers, except the kernel.
 fn engines(experiment: &Experiment, has_findings: bool) -> Vec<String> {
-    let uses =
-        |is_slotted: bool| experiment.studies.iter().any(|study| study.scenario().is_none() == is_slotted);
+    let uses = |is_slotted: bool| {
+        experiment
+            .studies
+            .iter()
+            .any(|study| study.scenario().is_none() == is_slotted)
+    };
     let runs = [("packet", uses(false)), ("slotted", uses(true))];
-    let mut engines: Vec<String> =
-        runs.iter().filter(|(_, is_used)| *is_used).map(|(name, _)| (*name).to_owned()).collect();
+    let mut engines: Vec<String> = runs
+        .iter()
+        .filter(|(_, is_used)| *is_used)
+        .map(|(name, _)| (*name).to_owned())
+        .collect();
     if engines.is_empty() && has_findings {
         engines.push("computed".to_owned());
     }

@@ -10,7 +10,9 @@ pub(crate) fn seeds(first: u64, count: u32) -> Result<Vec<u64>> {
     }
     match first.checked_add(u64::from(count)) {
         Some(end) => Ok((first..end).collect()),
-        None => Err(Error::usage(format!("{count} seeds from {first} exceed 2^64"))
-            .with_help("choose a smaller first seed")),
+        None => Err(
+            Error::usage(format!("{count} seeds from {first} exceed 2^64"))
+                .with_help("choose a smaller first seed"),
+        ),
     }
 }

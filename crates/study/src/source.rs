@@ -49,8 +49,12 @@ enum TracesIn {
     Library,
     /// The folder that their paths are relative to.
     Folder(PathBuf),
-    /// Texts by name; others are in this library, next to the shipped scenario of this name, if there is one.
-    Given { texts: BTreeMap<String, String>, beside: Option<String> },
+    /// Texts by name; others are in this library, next to the shipped scenario of this name, if
+    /// there is one.
+    Given {
+        texts: BTreeMap<String, String>,
+        beside: Option<String>,
+    },
     /// No traces.
     Nowhere,
 }
@@ -67,10 +71,15 @@ impl Source {
     /// If neither exists, or it cannot be read.
     pub fn open(argument: impl AsRef<OsStr>) -> Result<Self> {
         let argument = argument.as_ref();
-        Self::find(Path::new(argument), &argument.to_string_lossy(), By::Argument)
+        Self::find(
+            Path::new(argument),
+            &argument.to_string_lossy(),
+            By::Argument,
+        )
     }
 
-    /// Opens a scenario named in a file in `folder`: a file relative to the folder, or a shipped scenario.
+    /// Opens a scenario named in a file in `folder`: a file relative to the folder, or a shipped
+    /// scenario.
     ///
     /// # Errors
     /// Those of [`Source::open`], and if the user who called `sudo` may not read the file.
@@ -81,12 +90,17 @@ impl Source {
 
     fn find(path: &Path, name: &str, by: By) -> Result<Self> {
         let Some(text) = Text::read(path, "scenario", by)? else {
-            return shipped::find(name).map(Self::shipped).ok_or_else(|| missing(name));
+            return shipped::find(name)
+                .map(Self::shipped)
+                .ok_or_else(|| missing(name));
         };
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
         let traces_in = TracesIn::Folder(folder);
         let shown = path.to_string_lossy();
-        Ok(Source { may_be_quoted: text.may_be_quoted, ..Self::new(&shown, text.text, traces_in) })
+        Ok(Source {
+            may_be_quoted: text.may_be_quoted,
+            ..Self::new(&shown, text.text, traces_in)
+        })
     }
 
     /// The shipped scenario of that name, even if a file has the name.
@@ -94,7 +108,9 @@ impl Source {
     /// # Errors
     /// If there is none.
     pub fn named(name: &str) -> Result<Self> {
-        shipped::find(name).map(Self::shipped).ok_or_else(|| missing(name))
+        shipped::find(name)
+            .map(Self::shipped)
+            .ok_or_else(|| missing(name))
     }
 
     /// A shipped scenario from its name and text.
@@ -102,15 +118,22 @@ impl Source {
         Self::new(name, text.to_owned(), TracesIn::Library)
     }
 
-    /// A text whose traces are `texts` by name, and those of the shipped scenario `original` if it was made
-    /// from one.
+    /// A text whose traces are `texts` by name, and those of the shipped scenario `original` if it
+    /// was made from one.
     pub fn given(
         name: &str,
         text: impl Into<String>,
         texts: BTreeMap<String, String>,
         original: Option<&str>,
     ) -> Self {
-        Self::new(name, text.into(), TracesIn::Given { texts, beside: original.map(str::to_owned) })
+        Self::new(
+            name,
+            text.into(),
+            TracesIn::Given {
+                texts,
+                beside: original.map(str::to_owned),
+            },
+        )
     }
 
     fn new(name: &str, text: String, traces_in: TracesIn) -> Self {
@@ -126,7 +149,11 @@ impl Source {
 
     /// A text from the user. Its traces are files in `folder`, if given.
     pub fn text(name: &str, text: impl Into<String>, folder: Option<PathBuf>) -> Self {
-        Self::new(name, text.into(), folder.map_or(TracesIn::Nowhere, TracesIn::Folder))
+        Self::new(
+            name,
+            text.into(),
+            folder.map_or(TracesIn::Nowhere, TracesIn::Folder),
+        )
     }
 
     /// File name as given, or the name of a shipped scenario.
@@ -159,16 +186,17 @@ impl Source {
 
     /// Name for output files about it.
     pub fn stem(&self) -> String {
-        Path::new(&self.name)
-            .file_stem()
-            .map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
+        Path::new(&self.name).file_stem().map_or_else(
+            || "scenario".to_owned(),
+            |stem| stem.to_string_lossy().into_owned(),
+        )
     }
 
     /// Loads the scenario with overrides.
     ///
     /// # Errors
-    /// All mistakes in it. The kind is usage if all are in the overrides, and permission if a trace is not
-    /// readable.
+    /// All mistakes in it. The kind is usage if all are in the overrides, and permission if a trace
+    /// is not readable.
     pub fn load(&self, overrides: &[(String, String)]) -> Result<Scenario> {
         let denied = Cell::new(false);
         let trace = |name: &str| {
@@ -189,7 +217,11 @@ impl Source {
                 in_scenario(&error)
             })
         };
-        let beside = Beside { traces: &trace, signals: &signal, profiles: &profile };
+        let beside = Beside {
+            traces: &trace,
+            signals: &signal,
+            profiles: &profile,
+        };
         scenario::load_beside(&self.text, overrides, &beside).map_err(|errors| {
             if !self.may_be_quoted {
                 return not_shown(&self.name);
@@ -198,13 +230,19 @@ impl Source {
                 errors if overrides.is_empty() => errors,
                 errors => errors.with_overrides(self.text.len(), "--set"),
             };
-            let in_overrides = errors.problems().iter().all(|p| p.span.start >= self.text.len());
+            let in_overrides = errors
+                .problems()
+                .iter()
+                .all(|p| p.span.start >= self.text.len());
             let kind = match () {
                 () if denied.get() => Kind::Permission,
                 () if !overrides.is_empty() && in_overrides => Kind::Usage,
                 () => Kind::Failed,
             };
-            Error::Scenario { errors: Box::new(errors), kind }
+            Error::Scenario {
+                errors: Box::new(errors),
+                kind,
+            }
         })
     }
 
@@ -214,7 +252,10 @@ impl Source {
     /// If the scenario cannot be read.
     pub fn variants(&self) -> Result<Vec<Variant>> {
         scenario::variants(&self.text).map_err(|errors| match self.may_be_quoted {
-            true => Error::Scenario { errors: Box::new(errors.in_file(&self.name)), kind: Kind::Failed },
+            true => Error::Scenario {
+                errors: Box::new(errors.in_file(&self.name)),
+                kind: Kind::Failed,
+            },
             false => not_shown(&self.name),
         })
     }
@@ -231,29 +272,52 @@ impl Source {
 
     fn variant(&self, name: &str) -> Result<Overrides> {
         let variants = self.variants()?;
-        let names: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
+        let names: Vec<&str> = variants
+            .iter()
+            .map(|variant| variant.name.as_str())
+            .collect();
         let unknown = || {
-            Error::usage(format!("`{}` has no variant `{name}`", self.name)).with_help(suggest(name, &names))
+            Error::usage(format!("`{}` has no variant `{name}`", self.name))
+                .with_help(suggest(name, &names))
         };
-        variants.iter().find(|variant| variant.name == name).map(|v| v.set.clone()).ok_or_else(unknown)
+        variants
+            .iter()
+            .find(|variant| variant.name == name)
+            .map(|v| v.set.clone())
+            .ok_or_else(unknown)
     }
 
-    /// SHA-256 of the text, as `sha256sum` prints it, if the scenario names no traces. With traces: of the
-    /// text followed by each trace's name, length and SHA-256, ordered by name. With calibrated profiles: of
-    /// that followed by the output of `joulepath show`.
+    /// SHA-256 of the text, as `sha256sum` prints it, if the scenario names no traces. With traces:
+    /// of the text followed by each trace's name, length and SHA-256, ordered by name. With
+    /// calibrated profiles: of that followed by the output of `joulepath show`.
     pub fn sha256(&self, scenario: &Scenario) -> String {
-        let named: BTreeSet<&str> = scenario.links.iter().filter_map(|link| trace_of(&link.rate)).collect();
-        let of_signals: BTreeSet<&str> = scenario.paths.iter().filter_map(signal_trace_of).collect();
+        let named: BTreeSet<&str> = scenario
+            .links
+            .iter()
+            .filter_map(|link| trace_of(&link.rate))
+            .collect();
+        let of_signals: BTreeSet<&str> =
+            scenario.paths.iter().filter_map(signal_trace_of).collect();
         let mut hash = Sha256::new_with_prefix(&self.text);
         let mut add = |name: &str, (length, digest): &Digested| {
             hash.update(format!("\n{name}\n{length}\n"));
             hash.update(digest);
         };
-        for (name, (_, digested)) in self.traces().iter().filter(|(name, _)| named.contains(name.as_str())) {
+        for (name, (_, digested)) in self
+            .traces()
+            .iter()
+            .filter(|(name, _)| named.contains(name.as_str()))
+        {
             add(name, digested);
         }
-        let signals = self.signals.lock().expect("no thread panics while it holds the traces");
-        for (name, (_, digested)) in signals.iter().filter(|(name, _)| of_signals.contains(name.as_str())) {
+        let signals = self
+            .signals
+            .lock()
+            .expect("no thread panics while it holds the traces");
+        for (name, (_, digested)) in signals
+            .iter()
+            .filter(|(name, _)| of_signals.contains(name.as_str()))
+        {
             add(name, digested);
         }
         let calibrated = |path: &scenario::PathSpec| path.energy.is_calibrated();
@@ -269,7 +333,8 @@ impl Source {
         }
         let bytes = self.trace_bytes(name)?;
         let trace = trace::parse(&bytes, name).map_err(Error::usage)?;
-        self.traces().insert(name.to_owned(), (trace.clone(), digested(&bytes)));
+        self.traces()
+            .insert(name.to_owned(), (trace.clone(), digested(&bytes)));
         Ok(trace)
     }
 
@@ -291,15 +356,21 @@ impl Source {
     /// The recorded signal in a file next to the scenario.
     fn signal(&self, name: &str) -> Result<SignalTrace> {
         let bytes = self.trace_bytes(name)?;
-        let trace = SignalTrace::parse(&String::from_utf8_lossy(&bytes), name).map_err(Error::usage)?;
-        let mut signals = self.signals.lock().expect("no thread panics while it holds the traces");
+        let trace =
+            SignalTrace::parse(&String::from_utf8_lossy(&bytes), name).map_err(Error::usage)?;
+        let mut signals = self
+            .signals
+            .lock()
+            .expect("no thread panics while it holds the traces");
         signals.insert(name.to_owned(), (trace.clone(), digested(&bytes)));
         Ok(trace)
     }
 
     /// The calibrated profile in a file next to the scenario.
     fn profile(&self, name: &str) -> Result<CalibratedProfile> {
-        let TracesIn::Folder(folder) = &self.traces_in else { return Err(without_folder(name)) };
+        let TracesIn::Folder(folder) = &self.traces_in else {
+            return Err(without_folder(name));
+        };
         let bytes = files::read_beside(folder, name, MAX_PROFILE_BYTES)?;
         let text = String::from_utf8_lossy(&bytes);
         scenario::read_profile_in(&text, name).map_err(|(why, help)| Error::Refused {
@@ -311,7 +382,9 @@ impl Source {
     }
 
     fn traces(&self) -> MutexGuard<'_, Traces> {
-        self.traces.lock().expect("no thread panics while it holds the traces")
+        self.traces
+            .lock()
+            .expect("no thread panics while it holds the traces")
     }
 }
 
@@ -329,7 +402,9 @@ fn signal_trace_of(path: &scenario::PathSpec) -> Option<&str> {
 
 /// Bytes of a trace next to a shipped scenario.
 fn shipped_trace(scenario: &str, name: &str) -> Result<Vec<u8>> {
-    shipped::trace(scenario, name).map(|text| text.as_bytes().to_vec()).ok_or_else(|| without_folder(name))
+    shipped::trace(scenario, name)
+        .map(|text| text.as_bytes().to_vec())
+        .ok_or_else(|| without_folder(name))
 }
 
 fn not_given(name: &str) -> Error {
@@ -350,7 +425,8 @@ fn without_folder(name: &str) -> Error {
     }
 }
 
-/// Message for a trace or a profile as a problem of the scenario: the mistake, a semicolon, and the fix.
+/// Message for a trace or a profile as a problem of the scenario: the mistake, a semicolon, and the
+/// fix.
 fn in_scenario(error: &Error) -> String {
     match error {
         Error::File { source, .. } => format!("{source}; its path is relative to the scenario"),
@@ -368,12 +444,16 @@ fn trace_of(rate: &RateSpec) -> Option<&str> {
 }
 
 fn missing(argument: &str) -> Error {
-    let error = Error::usage(format!("there is no scenario `{argument}`: neither a file nor a shipped one"));
+    let error = Error::usage(format!(
+        "there is no scenario `{argument}`: neither a file nor a shipped one"
+    ));
     match shipped::most_like(argument) {
         Some(nearest) => error.with_help(format!(
             "did you mean `{nearest}`? `joulepath list scenarios` names the shipped ones"
         )),
-        None => error.with_help("check the path; `joulepath list scenarios` names the shipped ones"),
+        None => {
+            error.with_help("check the path; `joulepath list scenarios` names the shipped ones")
+        }
     }
 }
 
@@ -385,7 +465,8 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// Reads the file; `what` describes it, for example `scenario`. `None` if there is no such file.
+    /// Reads the file; `what` describes it, for example `scenario`. `None` if there is no such
+    /// file.
     ///
     /// # Errors
     /// If it cannot be read, or is not UTF-8.
@@ -394,18 +475,26 @@ impl Text {
         let content = match joulepath_files::read(path, by, MAX_SCENARIO_BYTES) {
             Err(trouble) if trouble.is_missing() => return Ok(None),
             Err(Trouble::Folder) => {
-                return Err(Error::usage(format!("{} is a folder, not a {what}", path.display()))
-                    .with_help("name a file in it, such as `my.toml`"));
+                return Err(
+                    Error::usage(format!("{} is a folder, not a {what}", path.display()))
+                        .with_help("name a file in it, such as `my.toml`"),
+                );
             }
             content => content.map_err(|trouble| files::unread(trouble, doing.clone()))?,
         };
         let text = String::from_utf8(content.bytes).map_err(|error| Error::Refused {
             doing,
-            why: format!("byte {} is not UTF-8 text", error.utf8_error().valid_up_to()),
+            why: format!(
+                "byte {} is not UTF-8 text",
+                error.utf8_error().valid_up_to()
+            ),
             help: format!("a {what} is a TOML file; save it as UTF-8"),
             kind: Kind::Failed,
         })?;
-        Ok(Some(Text { text, may_be_quoted: content.may_be_quoted }))
+        Ok(Some(Text {
+            text,
+            may_be_quoted: content.may_be_quoted,
+        }))
     }
 
     /// Like [`Text::read`], but a missing file is an error.
@@ -416,7 +505,10 @@ impl Text {
     pub(crate) fn named(path: &Path, what: &str) -> Result<Self> {
         let missing = || {
             let doing = format!("cannot read the {what} {}", path.display());
-            Error::file(doing, std::io::Error::new(std::io::ErrorKind::NotFound, "there is no such file"))
+            Error::file(
+                doing,
+                std::io::Error::new(std::io::ErrorKind::NotFound, "there is no such file"),
+            )
         };
         Self::read(path, what, By::Argument)?.ok_or_else(missing)
     }
@@ -426,7 +518,8 @@ impl Text {
 pub(crate) fn not_shown(name: &str) -> Error {
     Error::Refused {
         doing: format!("cannot use {name}"),
-        why: "it has mistakes, which are hidden because the user who called sudo may not read it".to_owned(),
+        why: "it has mistakes, which are hidden because the user who called sudo may not read it"
+            .to_owned(),
         help: "let that user read the file, or run the command in a root shell".to_owned(),
         kind: Kind::Failed,
     }

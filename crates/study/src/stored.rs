@@ -1,5 +1,5 @@
-//! Stores finished runs in a file of JSON lines. An interrupted study can resume, and a crash loses only
-//! unfinished runs.
+//! Stores finished runs in a file of JSON lines. An interrupted study can resume, and a crash loses
+//! only unfinished runs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -36,7 +36,12 @@ impl Key<'_> {
         for (key, value) in self.overrides {
             scenario += &format!("\n{key}={value}");
         }
-        (scenario, self.engine.to_owned(), self.policy.to_owned(), self.seed)
+        (
+            scenario,
+            self.engine.to_owned(),
+            self.policy.to_owned(),
+            self.seed,
+        )
     }
 }
 
@@ -74,17 +79,20 @@ pub struct StoredRuns {
 }
 
 impl StoredRuns {
-    /// Reads `path` if it exists and appends new runs to it. Runs of commits other than `commit` are used
-    /// too; [`StoredRuns::note`] reports them.
+    /// Reads `path` if it exists and appends new runs to it. Runs of commits other than `commit`
+    /// are used too; [`StoredRuns::note`] reports them.
     ///
     /// # Errors
-    /// If the file cannot be read and written, is not a regular file, is in use by another process, or
-    /// contains anything but runs.
+    /// If the file cannot be read and written, is not a regular file, is in use by another process,
+    /// or contains anything but runs.
     pub fn open(path: &Path, commit: &str) -> Result<Self> {
         let (text, file) = files::open_for_appending(path)?;
         // A truncated last line has no end of line.
         let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
-        let mut stored = StoredRuns { commit: commit.to_owned(), ..StoredRuns::default() };
+        let mut stored = StoredRuns {
+            commit: commit.to_owned(),
+            ..StoredRuns::default()
+        };
         for (number, line) in (1..).zip(whole.lines()) {
             let line: Line = serde_json::from_str(line).map_err(|source| Error::NoRun {
                 path: path.to_owned(),
@@ -94,7 +102,8 @@ impl StoredRuns {
             stored.foreign += usize::from(line.commit != commit);
             stored.runs.insert(line.place(), line.finished());
         }
-        let failed = |error| Error::file(format!("cannot keep the runs in {}", path.display()), error);
+        let failed =
+            |error| Error::file(format!("cannot keep the runs in {}", path.display()), error);
         file.set_len(whole.len() as u64).map_err(failed)?;
         stored.new = Some(JsonLines::new(file, path));
         Ok(stored)
@@ -135,7 +144,10 @@ impl StoredRuns {
 
 impl Line {
     fn finished(self) -> Finished {
-        Finished { took: Duration::try_from_secs_f64(self.took_s).unwrap_or_default(), run: self.run }
+        Finished {
+            took: Duration::try_from_secs_f64(self.took_s).unwrap_or_default(),
+            run: self.run,
+        }
     }
 
     fn place(&self) -> Place {
@@ -158,17 +170,30 @@ mod tests {
     use crate::error::Kind;
 
     fn run(seed: u64) -> RunResult {
-        RunResult { policy: "mptcp".into(), seed, ..RunResult::default() }
+        RunResult {
+            policy: "mptcp".into(),
+            seed,
+            ..RunResult::default()
+        }
     }
 
     const TOOK: Duration = Duration::from_millis(1500);
 
     fn finished(seed: u64) -> Finished {
-        Finished { run: run(seed), took: TOOK }
+        Finished {
+            run: run(seed),
+            took: TOOK,
+        }
     }
 
     fn key(seed: u64) -> Key<'static> {
-        Key { scenario: "abc", overrides: &[], engine: "packet", policy: "mptcp", seed }
+        Key {
+            scenario: "abc",
+            overrides: &[],
+            engine: "packet",
+            policy: "mptcp",
+            seed,
+        }
     }
 
     #[test]
@@ -177,7 +202,12 @@ mod tests {
         let path = folder.path().join("runs.jsonl");
         let open = || StoredRuns::open(&path, "c0ffee").unwrap();
         open().add(&key(1), &finished(1));
-        std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"scen").unwrap();
+        std::fs::OpenOptions::new()
+            .append(true)
+            .open(&path)
+            .unwrap()
+            .write_all(b"{\"scen")
+            .unwrap();
         let mut stored = open();
         assert_eq!(stored.find(&key(1)), Some(&finished(1)));
         assert_eq!(stored.find(&key(2)), None);
@@ -193,10 +223,22 @@ mod tests {
         stored.add(&key(1), &finished(1));
         let set = [("path.wifi.loss".to_owned(), "2 %".to_owned())];
         for other in [
-            Key { scenario: "def", ..key(1) },
-            Key { overrides: &set, ..key(1) },
-            Key { engine: "kernel", ..key(1) },
-            Key { policy: "dts", ..key(1) },
+            Key {
+                scenario: "def",
+                ..key(1)
+            },
+            Key {
+                overrides: &set,
+                ..key(1)
+            },
+            Key {
+                engine: "kernel",
+                ..key(1)
+            },
+            Key {
+                policy: "dts",
+                ..key(1)
+            },
         ] {
             assert_eq!(stored.find(&other), None, "{other:?}");
         }
@@ -209,10 +251,22 @@ mod tests {
         let path = folder.path().join("runs.jsonl");
         // Reading such numbers exactly needs more than 64 bits.
         let numbers = (1..500).map(|i| f64::from(i).sqrt() * 1e-7 * f64::from(i).powi(7));
-        let exact = RunResult { connections_bps: numbers.collect(), ..run(1) };
-        StoredRuns::open(&path, "c0ffee").unwrap().add(&key(1), &Finished { run: exact.clone(), took: TOOK });
+        let exact = RunResult {
+            connections_bps: numbers.collect(),
+            ..run(1)
+        };
+        StoredRuns::open(&path, "c0ffee").unwrap().add(
+            &key(1),
+            &Finished {
+                run: exact.clone(),
+                took: TOOK,
+            },
+        );
         assert_eq!(
-            StoredRuns::open(&path, "c0ffee").unwrap().find(&key(1)).map(|found| &found.run),
+            StoredRuns::open(&path, "c0ffee")
+                .unwrap()
+                .find(&key(1))
+                .map(|found| &found.run),
             Some(&exact)
         );
     }
@@ -223,8 +277,16 @@ mod tests {
         let path = folder.path().join("runs.jsonl");
         std::fs::write(&path, "{\"title\": 1}\n").unwrap();
         let error = StoredRuns::open(&path, "c0ffee").err().unwrap();
-        assert_eq!((error.kind(), error.to_string().contains("line 1 of")), (Kind::Failed, true), "{error}");
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "{\"title\": 1}\n", "the file stays unchanged");
+        assert_eq!(
+            (error.kind(), error.to_string().contains("line 1 of")),
+            (Kind::Failed, true),
+            "{error}"
+        );
+        assert_eq!(
+            std::fs::read_to_string(&path).unwrap(),
+            "{\"title\": 1}\n",
+            "the file stays unchanged"
+        );
     }
 
     #[test]
@@ -238,7 +300,11 @@ mod tests {
         assert_eq!(same.note(), None);
         drop(same);
         let other = StoredRuns::open(&path, "decade").unwrap();
-        assert!(other.note().unwrap().starts_with("1 of the runs"), "{:?}", other.note());
+        assert!(
+            other.note().unwrap().starts_with("1 of the runs"),
+            "{:?}",
+            other.note()
+        );
         assert!(other.find(&key(1)).is_some());
     }
 

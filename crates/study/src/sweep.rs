@@ -1,5 +1,5 @@
-//! Studies: keys of a scenario varied by a design × engines × seeds × policies, stored as a dataset of
-//! Parquet files that any number of processes can fill and that stays valid if they are killed.
+//! Studies: keys of a scenario varied by a design × engines × seeds × policies, stored as a dataset
+//! of Parquet files that any number of processes can fill and that stays valid if they are killed.
 //!
 //! | module | contents |
 //! |---|---|
@@ -14,8 +14,8 @@
 //! | `page` | data of a dataset's report |
 //! | `summary` | means with intervals over groups of runs |
 //!
-//! A run's index identifies it: the design numbers the points; at a point, the runs of an engine are all
-//! policies with the first seed, then all with the next.
+//! A run's index identifies it: the design numbers the points; at a point, the runs of an engine
+//! are all policies with the first seed, then all with the next.
 
 mod case;
 mod dataset;

@@ -4,8 +4,8 @@
 
 use proc_macro::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 
-/// Registers a function as a test: `#[test]`, or `#[test(needs(LAB, IPV6))]` with the test's requirements
-/// on the machine.
+/// Registers a function as a test: `#[test]`, or `#[test(needs(LAB, IPV6))]` with the test's
+/// requirements on the machine.
 ///
 /// The names of needs are those of `joulepath_testbed::needs`, without an import.
 #[proc_macro_attribute]
@@ -35,7 +35,8 @@ fn needs_of(arguments: TokenStream) -> Result<TokenStream, (&'static str, Span)>
     }
 }
 
-/// The name after `fn`. Refuses attributes of the standard library's tests that would have no effect here.
+/// The name after `fn`. Refuses attributes of the standard library's tests that would have no
+/// effect here.
 fn name_of(item: &TokenStream) -> Result<Ident, (&'static str, Span)> {
     let mut tokens = item.clone().into_iter();
     while let Some(token) = tokens.next() {
@@ -69,19 +70,23 @@ fn name_of(item: &TokenStream) -> Result<Ident, (&'static str, Span)> {
 
 /// `::joulepath_testbed::register! { NAME [NEEDS] }`
 fn registration(name: Ident, needs: TokenStream) -> TokenStream {
-    let register: TokenStream =
-        "::joulepath_testbed::register!".parse().expect("a path and an exclamation mark");
-    let arguments: TokenStream =
-        [TokenTree::Ident(name), TokenTree::Group(Group::new(Delimiter::Bracket, needs))]
-            .into_iter()
-            .collect();
+    let register: TokenStream = "::joulepath_testbed::register!"
+        .parse()
+        .expect("a path and an exclamation mark");
+    let arguments: TokenStream = [
+        TokenTree::Ident(name),
+        TokenTree::Group(Group::new(Delimiter::Bracket, needs)),
+    ]
+    .into_iter()
+    .collect();
     let braces = TokenTree::Group(Group::new(Delimiter::Brace, arguments));
     register.into_iter().chain([braces]).collect()
 }
 
 fn error(why: &str, span: Span) -> TokenStream {
-    let error: TokenStream =
-        format!("::core::compile_error! {{ {why:?} }}").parse().expect("a string in braces");
+    let error: TokenStream = format!("::core::compile_error! {{ {why:?} }}")
+        .parse()
+        .expect("a string in braces");
     error
         .into_iter()
         .map(|mut token| {

@@ -54,7 +54,9 @@ mod outcomes {
 
     #[test]
     fn starts_its_program_in_a_role() {
-        let said = joulepath_testbed::in_role("speaker").output().expect("it starts");
+        let said = joulepath_testbed::in_role("speaker")
+            .output()
+            .expect("it starts");
         assert_eq!(said.stdout, b"said in a role\n");
     }
 
@@ -85,9 +87,15 @@ mod turns {
     use std::time::Duration;
 
     fn alone() {
-        let Some(folder) = std::env::var_os("SAMPLE_FOLDER") else { return };
+        let Some(folder) = std::env::var_os("SAMPLE_FOLDER") else {
+            return;
+        };
         let mark = PathBuf::from(folder).join("running");
-        OpenOptions::new().write(true).create_new(true).open(&mark).expect("no other test runs");
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&mark)
+            .expect("no other test runs");
         std::thread::sleep(Duration::from_millis(100));
         std::fs::remove_file(mark).expect("nobody else removes it");
     }

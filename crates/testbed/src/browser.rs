@@ -1,8 +1,9 @@
-//! Pages in headless Chromium. A server on the loopback interface gives out the pages; a script in the first
-//! one looks at the others and posts what it saw.
+//! Pages in headless Chromium. A server on the loopback interface gives out the pages; a script in
+//! the first one looks at the others and posts what it saw.
 //!
-//! A page presses a key by posting its name to [`PRESS`]: the browser gets the key as if from a keyboard,
-//! unlike an event of a script, which moves no focus. The reply comes when the page has handled the key.
+//! A page presses a key by posting its name to [`PRESS`]: the browser gets the key as if from a
+//! keyboard, unlike an event of a script, which moves no focus. The reply comes when the page has
+//! handled the key.
 
 use std::env;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
@@ -35,8 +36,8 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// A test: its name and its check.
 pub type Test = (&'static str, fn() -> Result<(), Failed>);
 
-/// Runs tests that need Chromium and what `lacking` names. Where one is missing, all are ignored with that
-/// reason; with `JOULEPATH_REQUIRE_BROWSER=1` they fail.
+/// Runs tests that need Chromium and what `lacking` names. Where one is missing, all are ignored
+/// with that reason; with `JOULEPATH_REQUIRE_BROWSER=1` they fail.
 #[must_use]
 pub fn run(lacking: fn() -> Option<String>, tests: &[Test]) -> ExitCode {
     let is_required = env::var_os("JOULEPATH_REQUIRE_BROWSER").is_some_and(|value| value == "1");
@@ -61,7 +62,11 @@ pub fn run(lacking: fn() -> Option<String>, tests: &[Test]) -> ExitCode {
 /// # Errors
 /// `holds` is false.
 pub fn ensure(holds: bool, seen: impl std::fmt::Debug) -> Result<(), Failed> {
-    if holds { Ok(()) } else { Err(format!("{seen:?}").into()) }
+    if holds {
+        Ok(())
+    } else {
+        Err(format!("{seen:?}").into())
+    }
 }
 
 /// The value of `make`, which runs once for all tests of a binary.
@@ -73,11 +78,13 @@ pub fn once<T>(
     make: impl FnOnce() -> Result<T, Failed>,
 ) -> Result<&'static T, Failed> {
     let said = |failed: Failed| failed.message().unwrap_or("failed").to_owned();
-    kept.get_or_init(|| make().map_err(said)).as_ref().map_err(|error| error.clone().into())
+    kept.get_or_init(|| make().map_err(said))
+        .as_ref()
+        .map_err(|error| error.clone().into())
 }
 
-/// Opens the first of `pages` (path on the server, HTML) in Chromium. Returns the first body that a page
-/// posts.
+/// Opens the first of `pages` (path on the server, HTML) in Chromium. Returns the first body that a
+/// page posts.
 ///
 /// # Errors
 /// There is no Chromium, it does not start, or nothing was posted within `limit`.
@@ -91,9 +98,23 @@ pub fn open(pages: &[(&str, &str)], limit: Duration) -> Result<String, Failed> {
     let mut browser = Command::new("sh")
         .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null"])
         .arg(program)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .args(["--disable-dev-shm-usage", "--remote-debugging-pipe", "--window-size=2000,1600"])
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+        ])
+        .args([
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+        ])
+        .args([
+            "--disable-dev-shm-usage",
+            "--remote-debugging-pipe",
+            "--window-size=2000,1600",
+        ])
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg(format!("http://{}{first}", listener.local_addr()?))
         .stdin(Stdio::piped())
@@ -101,8 +122,15 @@ pub fn open(pages: &[(&str, &str)], limit: Duration) -> Result<String, Failed> {
         .stderr(Stdio::null())
         .spawn()?;
     let pipes = (browser.stdin.take(), browser.stdout.take());
-    let (Some(commands), Some(replies)) = pipes else { return Err("Chromium has no pipes".into()) };
-    let tools = Mutex::new(Tools { commands, replies: BufReader::new(replies), last: 0, session: None });
+    let (Some(commands), Some(replies)) = pipes else {
+        return Err("Chromium has no pipes".into());
+    };
+    let tools = Mutex::new(Tools {
+        commands,
+        replies: BufReader::new(replies),
+        last: 0,
+        session: None,
+    });
     let since = Instant::now();
     let (sender, posts) = mpsc::channel();
     // Ends the browser before it waits for the threads.
@@ -111,7 +139,8 @@ pub fn open(pages: &[(&str, &str)], limit: Duration) -> Result<String, Failed> {
         let mut browser = Running(browser);
         loop {
             match listener.accept() {
-                // A browser opens connections in advance, on which nothing comes: each has a thread.
+                // A browser opens connections in advance, on which nothing comes: each has a
+                // thread.
                 Ok((stream, _)) => {
                     let sender = sender.clone();
                     scope.spawn(move || sender.send(serve(stream, pages, tools)));
@@ -138,7 +167,9 @@ pub fn open(pages: &[(&str, &str)], limit: Duration) -> Result<String, Failed> {
 #[must_use]
 pub fn program() -> Option<PathBuf> {
     let folders: Vec<PathBuf> = env::split_paths(&env::var_os("PATH")?).collect();
-    let all = PROGRAMS.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    let all = PROGRAMS
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
     all.into_iter().find(|path| path.is_file())
 }
 
@@ -179,18 +210,30 @@ impl Tools {
         }
     }
 
-    /// Starts a session with the page, and gives it the focus, which a window without a screen lacks.
+    /// Starts a session with the page, and gives it the focus, which a window without a screen
+    /// lacks.
     fn attach(&mut self) -> io::Result<()> {
         if self.session.is_some() {
             return Ok(());
         }
         let targets = self.ask("Target.getTargets", &json!({}))?;
-        let all = targets["targetInfos"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let all = targets["targetInfos"]
+            .as_array()
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         let page = all.iter().find(|target| target["type"] == "page");
-        let target = page.ok_or_else(|| io::Error::other("Chromium has no page"))?["targetId"].clone();
-        let attached = self.ask("Target.attachToTarget", &json!({ "targetId": target, "flatten": true }))?;
+        let target =
+            page.ok_or_else(|| io::Error::other("Chromium has no page"))?["targetId"].clone();
+        let attached = self.ask(
+            "Target.attachToTarget",
+            &json!({ "targetId": target, "flatten": true }),
+        )?;
         self.session = attached["sessionId"].as_str().map(str::to_owned);
-        self.ask("Emulation.setFocusEmulationEnabled", &json!({ "enabled": true })).map(drop)
+        self.ask(
+            "Emulation.setFocusEmulationEnabled",
+            &json!({ "enabled": true }),
+        )
+        .map(drop)
     }
 
     /// Presses and releases a key of [`KEYS`].
@@ -201,8 +244,13 @@ impl Tools {
             _ => (0, name),
         };
         let known = KEYS.iter().find(|(key, ..)| *key == plain);
-        let &(key, code, text) = known.ok_or_else(|| io::Error::other(format!("no key `{name}`")))?;
-        let (key_value, text) = if key == "Space" { (" ", text) } else { (key, text) };
+        let &(key, code, text) =
+            known.ok_or_else(|| io::Error::other(format!("no key `{name}`")))?;
+        let (key_value, text) = if key == "Space" {
+            (" ", text)
+        } else {
+            (key, text)
+        };
         let mut event = json!({
             "type": if text.is_empty() || modifiers == 2 { "rawKeyDown" } else { "keyDown" },
             "key": key_value, "code": key, "windowsVirtualKeyCode": code, "modifiers": modifiers,
@@ -239,7 +287,11 @@ impl Drop for Running {
 }
 
 /// Answers one HTTP request with one of the pages. Returns the body that was posted.
-fn serve(stream: TcpStream, pages: &[(&str, &str)], tools: &Mutex<Tools>) -> io::Result<Option<String>> {
+fn serve(
+    stream: TcpStream,
+    pages: &[(&str, &str)],
+    tools: &Mutex<Tools>,
+) -> io::Result<Option<String>> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     let mut reader = BufReader::new(stream);
@@ -261,12 +313,19 @@ fn serve(stream: TcpStream, pages: &[(&str, &str)], tools: &Mutex<Tools>) -> io:
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
     let mut words = first.split_whitespace();
-    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let page = pages.iter().find(|(name, _)| *name == path).map(|(_, page)| *page);
+    let (method, path) = (
+        words.next().unwrap_or_default(),
+        words.next().unwrap_or_default(),
+    );
+    let page = pages
+        .iter()
+        .find(|(name, _)| *name == path)
+        .map(|(_, page)| *page);
     let is_press = method == "POST" && path == PRESS;
     if page.is_some() || is_press {
         let mut tools = tools.lock().unwrap_or_else(PoisonError::into_inner);
-        // Before the page's scripts run: a focus that comes later would move what they have focused.
+        // Before the page's scripts run: a focus that comes later would move what they have
+        // focused.
         tools.attach()?;
         if is_press {
             tools.press(&String::from_utf8_lossy(&body))?;

@@ -1,4 +1,5 @@
-//! Lateness of timers: a test of milliseconds measures the machine instead of assuming that it is quiet.
+//! Lateness of timers: a test of milliseconds measures the machine instead of assuming that it is
+//! quiet.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,8 +16,8 @@ pub const ALLOWED: Nanos = Nanos::from_millis(1);
 const MEASURES: u32 = 8;
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Lateness of the timers in one measurement: the 99th percentile, for an unprivileged thread, like the
-/// ends of the traffic and the tests.
+/// Lateness of the timers in one measurement: the 99th percentile, for an unprivileged thread, like
+/// the ends of the traffic and the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Lateness(pub Nanos);
 
@@ -37,12 +38,15 @@ impl Lateness {
 impl std::fmt::Display for Lateness {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [late, allowed] = milliseconds_apart(self.0, ALLOWED);
-        write!(f, "timers are {late} late (99th percentile; limit {allowed})")
+        write!(
+            f,
+            "timers are {late} late (99th percentile; limit {allowed})"
+        )
     }
 }
 
-/// Waits some seconds for a moment with punctual timers; otherwise the error is the smallest lateness
-/// measured.
+/// Waits some seconds for a moment with punctual timers; otherwise the error is the smallest
+/// lateness measured.
 pub fn quiet() -> Result<(), Lateness> {
     let mut least: Option<Lateness> = None;
     for _ in 0..MEASURES {
@@ -102,6 +106,9 @@ mod tests {
     #[test]
     fn the_reason_has_the_lateness_and_the_limit() {
         let text = Lateness(Nanos::from_micros(4520)).to_string();
-        assert_eq!(text, "timers are 4.5 ms late (99th percentile; limit 1.0 ms)");
+        assert_eq!(
+            text,
+            "timers are 4.5 ms late (99th percentile; limit 1.0 ms)"
+        );
     }
 }

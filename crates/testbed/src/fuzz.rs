@@ -1,7 +1,7 @@
 //! Parsers of foreign bytes: every input gives a value or an error, soon.
 //!
-//! [`fuzz`] gives a parser its corpus and then random changes of it. The changes are the same in each run.
-//! `make fuzz` continues for longer, from another seed.
+//! [`fuzz`] gives a parser its corpus and then random changes of it. The changes are the same in
+//! each run. `make fuzz` continues for longer, from another seed.
 
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -44,9 +44,16 @@ const NUMBERS: [&str; 12] = [
 /// If `parse` panics, or takes longer than two seconds of CPU time; the message contains the input.
 #[track_caller]
 pub fn fuzz<S: AsRef<[u8]>>(corpus: impl IntoIterator<Item = S>, parse: impl Fn(&[u8])) {
-    let corpus: Vec<Vec<u8>> = corpus.into_iter().map(|seed| seed.as_ref().to_vec()).collect();
+    let corpus: Vec<Vec<u8>> = corpus
+        .into_iter()
+        .map(|seed| seed.as_ref().to_vec())
+        .collect();
     assert!(!corpus.is_empty(), "there is no corpus");
-    let setting = |name: &str| std::env::var(name).ok().map(|text| text.parse::<f64>().expect("a number"));
+    let setting = |name: &str| {
+        std::env::var(name)
+            .ok()
+            .map(|text| text.parse::<f64>().expect("a number"))
+    };
     let until = cpu_time() + Duration::from_secs_f64(setting(TIME).unwrap_or(SECONDS));
     let mut random = Random(setting(SEED).unwrap_or(1.0).to_bits() | 1);
     let mut inputs = 0_u64;
@@ -64,7 +71,12 @@ fn check(input: &[u8], parse: impl Fn(&[u8])) {
     let panicked = catch_unwind(AssertUnwindSafe(|| parse(input))).is_err();
     let took = cpu_time().saturating_sub(begin);
     assert!(!panicked, "the parser panics at:\n{}", shown(input));
-    assert!(took < MOST_TIME, "the parser takes {took:?} for {} bytes:\n{}", input.len(), shown(input));
+    assert!(
+        took < MOST_TIME,
+        "the parser takes {took:?} for {} bytes:\n{}",
+        input.len(),
+        shown(input)
+    );
 }
 
 /// The input as the text of a byte string.
@@ -78,7 +90,10 @@ fn shown(input: &[u8]) -> String {
 /// CPU time of this thread: other processes do not count.
 fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).expect("below a second"))
+    Duration::new(
+        time.tv_sec.unsigned_abs(),
+        u32::try_from(time.tv_nsec).expect("below a second"),
+    )
 }
 
 /// Xorshift (Marsaglia 2003).
@@ -114,7 +129,11 @@ impl Random {
             3 => input.truncate(at),
             // The same part again, sometimes very often: nesting, long lists, long names.
             4 => {
-                let times = if self.below(8) == 0 { MOST_BYTES / length.max(1) } else { 1 + self.below(4) };
+                let times = if self.below(8) == 0 {
+                    MOST_BYTES / length.max(1)
+                } else {
+                    1 + self.below(4)
+                };
                 let part = input[at..until].repeat(times.min(MOST_BYTES / (until - at).max(1)));
                 drop(input.splice(at..at, part));
             }
@@ -130,7 +149,11 @@ impl Random {
 
     /// Replaces the next decimal number from `at` on.
     fn change_number(&mut self, input: &mut Vec<u8>, at: usize) {
-        let Some(first) = input[at..].iter().position(u8::is_ascii_digit).map(|after| at + after) else {
+        let Some(first) = input[at..]
+            .iter()
+            .position(u8::is_ascii_digit)
+            .map(|after| at + after)
+        else {
             return;
         };
         let end = input[first..]
@@ -145,7 +168,8 @@ impl Random {
 mod tests {
     use super::*;
 
-    /// The changes reach a number, a repetition and an empty input, so a parser that fails there is found.
+    /// The changes reach a number, a repetition and an empty input, so a parser that fails there is
+    /// found.
     #[test]
     fn a_parser_that_panics_or_takes_too_long_is_found() {
         type Parser = fn(&[u8]);

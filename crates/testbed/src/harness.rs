@@ -1,5 +1,5 @@
-//! Arguments, the list of tests, the closing lines. Options of libtest work alike: filters, `--exact`,
-//! `--list`, `--ignored`, `--nocapture`, `--format`.
+//! Arguments, the list of tests, the closing lines. Options of libtest work alike: filters,
+//! `--exact`, `--list`, `--ignored`, `--nocapture`, `--format`.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -20,15 +20,15 @@ const USAGE: u8 = 2;
 /// Exit code of a run with a failure, as libtest's.
 const FAILED: u8 = 101;
 
-/// How often a test that needs a quiet clock runs if timers were late during each failure. A failure with
-/// punctual timers counts at once.
+/// How often a test that needs a quiet clock runs if timers were late during each failure. A
+/// failure with punctual timers counts at once.
 const TRIES: usize = 3;
 
 /// The environment variable that selects a part of the tests: see [`Part`].
 const PART: &str = "JOULEPATH_TESTS";
 
-/// Which tests run. Tests that need a quiet clock are unreliable on a busy machine, so `scripts/test.sh`
-/// runs them last, alone, and the others in parallel with other work.
+/// Which tests run. Tests that need a quiet clock are unreliable on a busy machine, so
+/// `scripts/test.sh` runs them last, alone, and the others in parallel with other work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     All,
@@ -44,7 +44,9 @@ impl Part {
             None | Some("") => Ok(Part::All),
             Some("quiet-clock") => Ok(Part::QuietClock),
             Some("any-clock") => Ok(Part::AnyClock),
-            Some(other) => Err(format!("{PART}={other}: use quiet-clock or any-clock, or leave it unset")),
+            Some(other) => Err(format!(
+                "{PART}={other}: use quiet-clock or any-clock, or leave it unset"
+            )),
         }
     }
 
@@ -71,10 +73,14 @@ struct Count {
 
 type Counted = Arc<Mutex<Count>>;
 
-/// Runs the binary's tests, or the role for which a test has started it again: see [`crate::in_role`].
+/// Runs the binary's tests, or the role for which a test has started it again: see
+/// [`crate::in_role`].
 pub fn main(roles: &[(&str, fn())]) -> ExitCode {
     if let Ok(wanted) = std::env::var(process::ROLE) {
-        let (_, role) = roles.iter().find(|(name, _)| *name == wanted).expect("main() has every role");
+        let (_, role) = roles
+            .iter()
+            .find(|(name, _)| *name == wanted)
+            .expect("main() has every role");
         role();
         return ExitCode::SUCCESS;
     }
@@ -99,7 +105,10 @@ pub fn main(roles: &[(&str, fn())]) -> ExitCode {
             return ExitCode::from(USAGE);
         }
     };
-    let strict = Strict::of(variable("JOULEPATH_REQUIRE_KERNEL").as_deref(), variable("CI").as_deref());
+    let strict = Strict::of(
+        variable("JOULEPATH_REQUIRE_KERNEL").as_deref(),
+        variable("CI").as_deref(),
+    );
     let counted = Counted::default();
     let run = Run {
         strict,
@@ -107,7 +116,10 @@ pub fn main(roles: &[(&str, fn())]) -> ExitCode {
         // `--ignored` runs tests even if their needs are missing.
         forced: arguments.ignored || arguments.include_ignored,
     };
-    let trials = tests.into_iter().map(|test| trial(test, run, counted.clone())).collect();
+    let trials = tests
+        .into_iter()
+        .map(|test| trial(test, run, counted.clone()))
+        .collect();
     let is_json = arguments.format == Some(FormatSetting::Json);
     let conclusion = libtest_mimic::run(&one_at_a_time(arguments), trials);
     let count = counted.lock().expect("no test panics while it counts");
@@ -121,12 +133,16 @@ pub fn main(roles: &[(&str, fn())]) -> ExitCode {
     conclusion.exit_code()
 }
 
-/// The library decides about ignored tests before they begin, without a reason. So it runs all of them, and
-/// each test reports itself as ignored, with the reason. With a thread per test, tests on two cores would
-/// wait for each other's turn.
+/// The library decides about ignored tests before they begin, without a reason. So it runs all of
+/// them, and each test reports itself as ignored, with the reason. With a thread per test, tests on
+/// two cores would wait for each other's turn.
 fn one_at_a_time(arguments: Arguments) -> Arguments {
     let include_ignored = arguments.include_ignored || !arguments.ignored;
-    Arguments { include_ignored, test_threads: Some(1), ..arguments }
+    Arguments {
+        include_ignored,
+        test_threads: Some(1),
+        ..arguments
+    }
 }
 
 fn variable(name: &str) -> Option<String> {
@@ -173,22 +189,28 @@ fn trial(test: &'static Test, run: Run, counted: Counted) -> Trial {
     Trial::ignorable_test(test.name(), runner).with_ignored_flag(is_missing)
 }
 
-/// Runs a test when its turn comes; returns why it was ignored, if it was. Adds to `repeats` why it or a part
-/// of it ran again. A test that has failed once passes in a later run or fails; it is never ignored.
+/// Runs a test when its turn comes; returns why it was ignored, if it was. Adds to `repeats` why it
+/// or a part of it ran again. A test that has failed once passes in a later run or fails; it is
+/// never ignored.
 fn one(test: &Test, run: Run, repeats: &mut Vec<String>) -> Result<Option<Reason>, Failed> {
     let needs = flat(test.needs);
     // A test without needs waits for nobody.
     let _turn = (!needs.is_empty()).then(turn);
     let keeps_time = needs.contains(&Need::QuietClock) && !run.forced;
     if keeps_time && let Err(lateness) = clock::quiet() {
-        return Ok(Some(Reason::missing(Need::QuietClock, lateness.to_string())));
+        return Ok(Some(Reason::missing(
+            Need::QuietClock,
+            lateness.to_string(),
+        )));
     }
     let mut left = if keeps_time { TRIES } else { 1 };
     loop {
         left -= 1;
         let watch = keeps_time.then(clock::Watch::start);
         let ran = process::run(test, run.shown)?;
-        let disturbed = watch.map(clock::Watch::stop).filter(|worst| !worst.is_quiet());
+        let disturbed = watch
+            .map(clock::Watch::stop)
+            .filter(|worst| !worst.is_quiet());
         repeats.extend(ran.repeats);
         let said = match ran.end {
             End::Passed => return Ok(None),
@@ -199,7 +221,10 @@ fn one(test: &Test, run: Run, repeats: &mut Vec<String>) -> Result<Option<Reason
                 return Ok(Some(Reason::missing(Need::QuietClock, measured)));
             }
             End::Ignored(Stop::Skip(reason)) => {
-                let reason = Reason { what: reason, detail: String::new() };
+                let reason = Reason {
+                    what: reason,
+                    detail: String::new(),
+                };
                 return match run.strict {
                     Some(strict) => Err(format!("{reason}\n{strict}").into()),
                     None => Ok(Some(reason)),
@@ -211,7 +236,8 @@ fn one(test: &Test, run: Run, repeats: &mut Vec<String>) -> Result<Option<Reason
             // Late timers may be the reason: with punctual ones it may pass.
             Some(worst) if left > 0 => {
                 repeats.push(format!("{FAILED_ONCE}{worst}"));
-                // Waits for a quiet moment, and runs again in any case: only a run without failure passes.
+                // Waits for a quiet moment, and runs again in any case: only a run without failure
+                // passes.
                 let _ = clock::quiet();
             }
             Some(worst) => return Err(format!("{said}while it ran, {worst}\n").into()),
@@ -223,15 +249,20 @@ fn one(test: &Test, run: Run, repeats: &mut Vec<String>) -> Result<Option<Reason
 /// How the reason for running a whole test again begins.
 const FAILED_ONCE: &str = "failed while ";
 
-/// `12 ignored: needs root (9), needs /dev/net/tun (3)`; empty if none was. Tests ignored on a busy machine
-/// are counted again, because only they may run next time. Then each test that ran again, wholly or in part.
+/// `12 ignored: needs root (9), needs /dev/net/tun (3)`; empty if none was. Tests ignored on a busy
+/// machine are counted again, because only they may run next time. Then each test that ran again,
+/// wholly or in part.
 fn closing_lines(count: &Count) -> String {
     let mut lines = ignored_line(count);
     if !count.repeats.is_empty() {
         lines.push_str(&format!("{} with repetitions:\n", count.repeats.len()));
     }
     for (test, whys) in &count.repeats {
-        lines.push_str(&format!("    {test}, repeated {}×: {}\n", whys.len(), whys.join("; ")));
+        lines.push_str(&format!(
+            "    {test}, repeated {}×: {}\n",
+            whys.len(),
+            whys.join("; ")
+        ));
     }
     if !lines.is_empty() {
         lines.push('\n');
@@ -246,7 +277,10 @@ fn ignored_line(count: &Count) -> String {
     }
     let mut reasons: Vec<(&String, &usize)> = count.reasons.iter().collect();
     reasons.sort_by_key(|&(what, count)| (std::cmp::Reverse(count), what));
-    let reasons: Vec<String> = reasons.into_iter().map(|(what, count)| format!("{what} ({count})")).collect();
+    let reasons: Vec<String> = reasons
+        .into_iter()
+        .map(|(what, count)| format!("{what} ({count})"))
+        .collect();
     let busy = match count.busy {
         0 => String::new(),
         busy => format!("; {busy} because the machine was too busy"),
@@ -273,6 +307,9 @@ mod tests {
     #[test]
     fn an_unknown_part_is_refused_and_the_message_lists_the_parts() {
         let message = Part::of(Some("quiet")).expect_err("no such part");
-        assert_eq!(message, "JOULEPATH_TESTS=quiet: use quiet-clock or any-clock, or leave it unset");
+        assert_eq!(
+            message,
+            "JOULEPATH_TESTS=quiet: use quiet-clock or any-clock, or leave it unset"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The harness of all tests that need the running kernel or a browser. For tests only; not published.
+//! The harness of all tests that need the running kernel or a browser. For tests only; not
+//! published.
 //!
 //! A test binary that uses it sets `harness = false` and has this `main.rs`:
 //!
@@ -12,10 +13,10 @@
 //! }
 //! ```
 //!
-//! A test lists its requirements on the machine next to its name: `#[test(needs(LAB, IPV6))]`. If one is
-//! missing, the test counts as ignored, with the reason. It fails instead with
-//! `JOULEPATH_REQUIRE_KERNEL=1`, or with `CI` if the machine could provide it. Each test runs in its own
-//! process, one at a time on the whole machine.
+//! A test lists its requirements on the machine next to its name: `#[test(needs(LAB, IPV6))]`. If
+//! one is missing, the test counts as ignored, with the reason. It fails instead with
+//! `JOULEPATH_REQUIRE_KERNEL=1`, or with `CI` if the machine could provide it. Each test runs in
+//! its own process, one at a time on the whole machine.
 //!
 //! | module | content |
 //! |---|---|

@@ -18,11 +18,11 @@ pub enum Need {
     Tun,
     /// A kernel with MPTCP enabled.
     Mptcp,
-    /// A kernel that accepts congestion controllers as eBPF: BTF, a version, the capabilities to load
-    /// programs.
+    /// A kernel that accepts congestion controllers as eBPF: BTF, a version, the capabilities to
+    /// load programs.
     Bpf,
-    /// A kernel that lets eBPF change the protocol of sockets: Linux 6.6 with function tracing and the
-    /// symbols of variables.
+    /// A kernel that lets eBPF change the protocol of sockets: Linux 6.6 with function tracing and
+    /// the symbols of variables.
     FmodRet,
     /// An IPv6 loopback address.
     Ipv6,
@@ -46,9 +46,9 @@ pub const BPF: Need = Need::Bpf;
 pub const FMOD_RET: Need = Need::All(&[ROOT, MPTCP, BPF, Need::FmodRet]);
 /// [`Need::Ipv6`].
 pub const IPV6: Need = Need::Ipv6;
-/// [`Need::QuietClock`]: for measurements to the millisecond. On a machine with late timers the test is
-/// ignored, with the lateness; otherwise it runs up to three times, so that an error persists and a hiccup
-/// does not.
+/// [`Need::QuietClock`]: for measurements to the millisecond. On a machine with late timers the
+/// test is ignored, with the lateness; otherwise it runs up to three times, so that an error
+/// persists and a hiccup does not.
 pub const QUIET_CLOCK: Need = Need::QuietClock;
 /// Namespaces joined by cables: [`crate::net::Net`].
 pub const NET: Need = Need::All(&[ROOT, MPTCP, tool("ip")]);
@@ -104,24 +104,31 @@ pub fn flat(needs: &[Need]) -> Vec<Need> {
 pub struct Lack {
     /// What was observed, in a few words.
     pub detail: String,
-    /// How to provide it on this machine; `None` if that takes other rights, hardware or another kernel.
+    /// How to provide it on this machine; `None` if that takes other rights, hardware or another
+    /// kernel.
     pub remedy: Option<String>,
 }
 
 impl Lack {
     fn for_good(detail: impl Into<String>) -> Self {
-        Lack { detail: detail.into(), remedy: None }
+        Lack {
+            detail: detail.into(),
+            remedy: None,
+        }
     }
 
     fn until(detail: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Lack { detail: detail.into(), remedy: Some(remedy.into()) }
+        Lack {
+            detail: detail.into(),
+            remedy: Some(remedy.into()),
+        }
     }
 }
 
 /// Facts about a machine.
 pub trait Facts {
-    /// Why the need is not met; `None` if it is. Never called for [`Need::QuietClock`], which is measured
-    /// when the test's turn comes, nor for [`Need::All`].
+    /// Why the need is not met; `None` if it is. Never called for [`Need::QuietClock`], which is
+    /// measured when the test's turn comes, nor for [`Need::All`].
     fn lacks(&self, need: Need) -> Option<Lack>;
 }
 
@@ -162,9 +169,12 @@ fn lacks_root() -> Option<String> {
     if !user.is_root() {
         return Some(format!("user id {}", user.as_raw()));
     }
-    let missing = [("CAP_SYS_ADMIN", CAP_SYS_ADMIN), ("CAP_NET_ADMIN", CAP_NET_ADMIN)]
-        .into_iter()
-        .filter(|&(_, number)| !has_capability(number));
+    let missing = [
+        ("CAP_SYS_ADMIN", CAP_SYS_ADMIN),
+        ("CAP_NET_ADMIN", CAP_NET_ADMIN),
+    ]
+    .into_iter()
+    .filter(|&(_, number)| !has_capability(number));
     let missing: Vec<&str> = missing.map(|(name, _)| name).collect();
     (!missing.is_empty()).then(|| format!("root lacks {}", missing.join(" and ")))
 }
@@ -178,12 +188,17 @@ fn has_capability(number: u32) -> bool {
 
 fn lacks_tun() -> Option<Lack> {
     // Opening it creates no device.
-    let error = OpenOptions::new().read(true).write(true).open("/dev/net/tun").err()?;
+    let error = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/net/tun")
+        .err()?;
     let has_driver = Path::new("/sys/class/misc/tun").exists();
     Some(match error.kind() {
-        ErrorKind::NotFound if has_driver => {
-            Lack::until(error.to_string(), "mkdir -p /dev/net && mknod /dev/net/tun c 10 200")
-        }
+        ErrorKind::NotFound if has_driver => Lack::until(
+            error.to_string(),
+            "mkdir -p /dev/net && mknod /dev/net/tun c 10 200",
+        ),
         _ => Lack::for_good(error.to_string()),
     })
 }
@@ -194,7 +209,10 @@ fn lacks_mptcp() -> Option<Lack> {
         // A kernel with MPTCP refuses the socket while MPTCP is disabled.
         Err(error) if !Path::new(MPTCP_SWITCH).exists() => Some(Lack::for_good(error.to_string())),
         Ok(_) if read(MPTCP_SWITCH) == "1" => None,
-        _ => Some(Lack::until("net.mptcp.enabled is not 1", "sysctl -w net.mptcp.enabled=1")),
+        _ => Some(Lack::until(
+            "net.mptcp.enabled is not 1",
+            "sysctl -w net.mptcp.enabled=1",
+        )),
     }
 }
 
@@ -202,7 +220,10 @@ fn lacks_ipv6() -> Option<Lack> {
     let error = TcpListener::bind("[::1]:0").err()?;
     let has_ipv6 = Path::new("/proc/sys/net/ipv6").exists();
     let remedy = has_ipv6.then(|| "sysctl -w net.ipv6.conf.lo.disable_ipv6=0".to_owned());
-    Some(Lack { detail: error.to_string(), remedy })
+    Some(Lack {
+        detail: error.to_string(),
+        remedy,
+    })
 }
 
 /// `update_socket_protocol` exists since Linux 6.6.
@@ -210,14 +231,24 @@ const OLDEST_FOR_PROGRAMS: (u32, u32) = (6, 6);
 
 fn lacks_fmod_ret() -> Option<String> {
     let traces = Path::new("/proc/sys/kernel/ftrace_enabled").exists();
-    let shows = || read("/proc/kallsyms").lines().any(|line| line.ends_with(" mptcp_pernet_id"));
+    let shows = || {
+        read("/proc/kallsyms")
+            .lines()
+            .any(|line| line.ends_with(" mptcp_pernet_id"))
+    };
     lacks_version(OLDEST_FOR_PROGRAMS)
         .or_else(|| (!traces).then(|| "no function tracing".into()))
-        .or_else(|| (!shows()).then(|| "no CONFIG_KALLSYMS_ALL: /proc/kallsyms lacks mptcp_pernet_id".into()))
+        .or_else(|| {
+            (!shows())
+                .then(|| "no CONFIG_KALLSYMS_ALL: /proc/kallsyms lacks mptcp_pernet_id".into())
+        })
 }
 
 fn lacks_version(oldest @ (major, minor): (u32, u32)) -> Option<String> {
-    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let release = rustix::system::uname()
+        .release()
+        .to_string_lossy()
+        .into_owned();
     let is_old = version(&release).is_none_or(|version| version < oldest);
     is_old.then(|| format!("Linux {release}; {major}.{minor} or later is required"))
 }
@@ -229,7 +260,8 @@ fn lacks_bpf() -> Option<String> {
     if fs::File::open("/sys/kernel/btf/vmlinux").is_err() {
         return Some("no /sys/kernel/btf/vmlinux".into());
     }
-    let may = has_capability(CAP_SYS_ADMIN) || has_capability(CAP_BPF) && has_capability(CAP_PERFMON);
+    let may =
+        has_capability(CAP_SYS_ADMIN) || has_capability(CAP_BPF) && has_capability(CAP_PERFMON);
     (!may).then(|| "neither CAP_SYS_ADMIN nor CAP_BPF and CAP_PERFMON".into())
 }
 
@@ -243,7 +275,12 @@ fn version(release: &str) -> Option<(u32, u32)> {
 fn lacks_tool(name: &str) -> Option<Lack> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&folders).any(|folder| is_program(&folder.join(name)));
-    (!found).then(|| Lack::until("not in PATH", format!("install {name}: scripts/setup.sh test")))
+    (!found).then(|| {
+        Lack::until(
+            "not in PATH",
+            format!("install {name}: scripts/setup.sh test"),
+        )
+    })
 }
 
 fn is_program(file: &Path) -> bool {
@@ -251,7 +288,10 @@ fn is_program(file: &Path) -> bool {
 }
 
 fn read(file: &str) -> String {
-    fs::read_to_string(file).unwrap_or_default().trim().to_owned()
+    fs::read_to_string(file)
+        .unwrap_or_default()
+        .trim()
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -260,7 +300,13 @@ mod tests {
 
     #[test]
     fn flat_lists_each_need_of_a_group_once() {
-        let all = [Need::Root, Need::Tun, Need::Mptcp, Need::Bpf, Need::Tool("ip")];
+        let all = [
+            Need::Root,
+            Need::Tun,
+            Need::Mptcp,
+            Need::Bpf,
+            Need::Tool("ip"),
+        ];
         assert_eq!(flat(&[ENGINE, NET, ROOT]), all);
     }
 

@@ -8,8 +8,8 @@ use joulepath_kernel::route::{Prefix, Route, Routing};
 
 use crate::observe::wait_until;
 
-/// Client and server, joined by veth devices. The server has one address, the client one per path; packets
-/// leave through the device of their source address.
+/// Client and server, joined by veth devices. The server has one address, the client one per path;
+/// packets leave through the device of their source address.
 pub struct Net {
     /// Namespace that opens connections.
     pub client: Namespace,
@@ -48,16 +48,30 @@ impl Net {
     fn new(paths: u8, ip: impl Fn(u8) -> IpAddr) -> Self {
         let (client, server) = (Namespace::new().unwrap(), Namespace::new().unwrap());
         let server_ip = ip(1);
-        server.enter_thread(|| Routing::open()?.add_loopback_address(server_ip)).unwrap().unwrap();
-        let mut net = Net { client, server, paths: vec![], server_ip };
+        server
+            .enter_thread(|| Routing::open()?.add_loopback_address(server_ip))
+            .unwrap()
+            .unwrap();
+        let mut net = Net {
+            client,
+            server,
+            paths: vec![],
+            server_ip,
+        };
         for k in 0..paths {
             net.add_path(k, ip(2 + k));
         }
         // The kernel reports a device as up later than its carrier.
         wait_until("the devices are up", || {
             let usable = |namespace: &Namespace| {
-                let links = namespace.enter_thread(|| Routing::open()?.links()).unwrap().unwrap();
-                links.iter().filter(|link| link.kind.as_deref() == Some("veth") && link.is_usable()).count()
+                let links = namespace
+                    .enter_thread(|| Routing::open()?.links())
+                    .unwrap()
+                    .unwrap();
+                links
+                    .iter()
+                    .filter(|link| link.kind.as_deref() == Some("veth") && link.is_usable())
+                    .count()
             };
             [&net.client, &net.server].map(usable) == [net.paths.len(); 2]
         });
@@ -66,21 +80,32 @@ impl Net {
 
     fn add_path(&mut self, k: u8, client_ip: IpAddr) {
         let (c, s) = (format!("c{k}"), format!("s{k}"));
-        // Without ARP a device uses its own hardware address as destination, so both ends get the same.
+        // Without ARP a device uses its own hardware address as destination, so both ends get the
+        // same.
         let mac = format!("02:00:00:00:00:{k:02x}");
         let server = self.server.path();
         ip_in(
             &self.client,
-            &["link", "add", &c, "address", &mac, "type", "veth", "peer", "name", &s, "address", &mac],
+            &[
+                "link", "add", &c, "address", &mac, "type", "veth", "peer", "name", &s, "address",
+                &mac,
+            ],
         );
-        ip_in(&self.client, &["link", "set", &s, "netns", server.to_str().unwrap()]);
+        ip_in(
+            &self.client,
+            &["link", "set", &s, "netns", server.to_str().unwrap()],
+        );
         ip_in(&self.client, &["link", "set", &c, "arp", "off", "up"]);
         ip_in(&self.server, &["link", "set", &s, "arp", "off", "up"]);
         let (device, peer) = (index(&self.client, &c), index(&self.server, &s));
         let table = 100 + u32::from(k);
         let server_ip = self.server_ip;
         let all = Prefix::all_like(client_ip);
-        let to_server = Route { source: Some(client_ip), table, ..Route::on_link(all, device) };
+        let to_server = Route {
+            source: Some(client_ip),
+            table,
+            ..Route::on_link(all, device)
+        };
         let of_client = self.client.enter_thread(|| {
             let mut routing = Routing::open()?;
             routing.add_address(device, client_ip)?;
@@ -88,10 +113,19 @@ impl Net {
             routing.add_route(&to_server)
         });
         of_client.unwrap().unwrap();
-        let to_client = Route { source: Some(server_ip), ..Route::on_link(client_ip, peer) };
-        let of_server = self.server.enter_thread(|| Routing::open()?.add_route(&to_client));
+        let to_client = Route {
+            source: Some(server_ip),
+            ..Route::on_link(client_ip, peer)
+        };
+        let of_server = self
+            .server
+            .enter_thread(|| Routing::open()?.add_route(&to_client));
         of_server.unwrap().unwrap();
-        self.paths.push(Path { ip: client_ip, device, peer });
+        self.paths.push(Path {
+            ip: client_ip,
+            device,
+            peer,
+        });
     }
 
     /// The server's address and a port.
@@ -99,10 +133,14 @@ impl Net {
         (self.server_ip, port).into()
     }
 
-    /// Cuts a path's cable at the server, or restores it. Packets of the client are lost without notice.
+    /// Cuts a path's cable at the server, or restores it. Packets of the client are lost without
+    /// notice.
     pub fn set_cable(&self, path: usize, up: bool) {
         let device = self.paths[path].peer;
-        self.server.enter_thread(|| Routing::open()?.set_up(device, up)).unwrap().unwrap();
+        self.server
+            .enter_thread(|| Routing::open()?.set_up(device, up))
+            .unwrap()
+            .unwrap();
     }
 
     /// Index of the server's device of a path.
@@ -117,9 +155,15 @@ impl Net {
 }
 
 fn ip_in(namespace: &Namespace, arguments: &[&str]) {
-    let output = namespace.enter_thread(|| Command::new("ip").args(arguments).output()).unwrap();
+    let output = namespace
+        .enter_thread(|| Command::new("ip").args(arguments).output())
+        .unwrap();
     let output = output.expect("iproute2 is installed");
-    assert!(output.status.success(), "ip {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "ip {arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 fn index(namespace: &Namespace, device: &str) -> u32 {

@@ -25,14 +25,18 @@ pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
 #[must_use]
 pub fn is_running(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    stat.rsplit_once(") ")
+        .is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
-/// Running processes whose command line, its words separated by spaces, satisfies `is_wanted`; sorted.
+/// Running processes whose command line, its words separated by spaces, satisfies `is_wanted`;
+/// sorted.
 #[must_use]
 pub fn processes(is_wanted: impl Fn(&str) -> bool) -> Vec<u32> {
     let files = fs::read_dir("/proc").expect("/proc is mounted").flatten();
-    let mut pids: Vec<u32> = files.filter_map(|file| file.file_name().to_str()?.parse().ok()).collect();
+    let mut pids: Vec<u32> = files
+        .filter_map(|file| file.file_name().to_str()?.parse().ok())
+        .collect();
     pids.sort_unstable();
     pids.retain(|&pid| is_wanted(&command_line(pid)) && is_running(pid));
     pids
@@ -40,7 +44,10 @@ pub fn processes(is_wanted: impl Fn(&str) -> bool) -> Vec<u32> {
 
 fn command_line(pid: u32) -> String {
     let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    String::from_utf8_lossy(&words).replace('\0', " ").trim_end().to_owned()
+    String::from_utf8_lossy(&words)
+        .replace('\0', " ")
+        .trim_end()
+        .to_owned()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! One test in its own process: its output is shown if it fails, its child threads end with it, and a crash
-//! is a failure.
+//! One test in its own process: its output is shown if it fails, its child threads end with it, and
+//! a crash is a failure.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -55,15 +55,16 @@ pub(crate) enum Stop {
     TooBusy(String),
 }
 
-/// Ends the calling test as ignored, with this reason; as failed if needs are strict. Call only on the
-/// test's own thread.
+/// Ends the calling test as ignored, with this reason; as failed if needs are strict. Call only on
+/// the test's own thread.
 pub fn skip(reason: impl Into<String>) -> ! {
     panic::resume_unwind(Box::new(Stop::Skip(reason.into())))
 }
 
-/// Ends the calling test as ignored, because this machine was too busy; `measured` says how late it was. Call
-/// it instead of an assertion whose measurement the lateness voids. If needs are strict, a few of these are
-/// tolerated: see [`crate::verdict::TOO_BUSY`]. Call only on the test's own thread.
+/// Ends the calling test as ignored, because this machine was too busy; `measured` says how late it
+/// was. Call it instead of an assertion whose measurement the lateness voids. If needs are strict,
+/// a few of these are tolerated: see [`crate::verdict::TOO_BUSY`]. Call only on the test's own
+/// thread.
 pub fn too_busy(measured: impl Into<String>) -> ! {
     panic::resume_unwind(Box::new(Stop::TooBusy(measured.into())))
 }
@@ -82,12 +83,16 @@ const AGAIN: &str = "again ";
 /// Adds a line to what the harness reads when the test ends.
 fn note(line: &str) {
     let file = std::env::var_os(REASON).expect("set by the harness");
-    let mut file = File::options().append(true).open(file).expect("the harness waits for it");
-    file.write_all(format!("{line}\n").as_bytes()).expect("memory takes it");
+    let mut file = File::options()
+        .append(true)
+        .open(file)
+        .expect("the harness waits for it");
+    file.write_all(format!("{line}\n").as_bytes())
+        .expect("memory takes it");
 }
 
-/// This test program in another process, which runs the role that `main` was given under this name: for a
-/// part that is killed, or needs another namespace or other rights.
+/// This test program in another process, which runs the role that `main` was given under this name:
+/// for a part that is killed, or needs another namespace or other rights.
 #[must_use]
 pub fn in_role(name: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("/proc is mounted"));
@@ -116,8 +121,11 @@ impl Stop {
 pub(crate) fn be(test: &Test) -> ExitCode {
     set_parent_process_death_signal(Some(Signal::KILL)).expect("a signal that exists");
     // In a thread with the test's name, which panics include.
-    let ended =
-        thread::Builder::new().name(test.name()).spawn(test.run).expect("one thread can be made").join();
+    let ended = thread::Builder::new()
+        .name(test.name())
+        .spawn(test.run)
+        .expect("one thread can be made")
+        .join();
     match ended.map_err(|payload| payload.downcast::<Stop>()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Ok(stop)) => {
@@ -133,7 +141,10 @@ pub(crate) fn run(test: &Test, shown: bool) -> io::Result<Ran> {
     let (mut said, mut reason) = (memory("output")?, memory("reason")?);
     let mut command = Command::new(std::env::current_exe()?);
     let of_this_process = format!("/proc/{}/fd/{}", std::process::id(), reason.as_raw_fd());
-    command.env(ONE, test.name()).env(REASON, of_this_process).stdin(Stdio::null());
+    command
+        .env(ONE, test.name())
+        .env(REASON, of_this_process)
+        .stdin(Stdio::null());
     if !shown {
         // One file for both streams keeps their lines in order.
         command.stdout(said.try_clone()?).stderr(said.try_clone()?);
@@ -143,7 +154,10 @@ pub(crate) fn run(test: &Test, shown: bool) -> io::Result<Ran> {
     let noted = text(&mut reason)?;
     let mut rest = noted.as_str();
     let mut repeats = vec![];
-    while let Some((why, next)) = rest.strip_prefix(AGAIN).and_then(|line| line.split_once('\n')) {
+    while let Some((why, next)) = rest
+        .strip_prefix(AGAIN)
+        .and_then(|line| line.split_once('\n'))
+    {
         repeats.push(why.to_owned());
         rest = next;
     }
@@ -178,7 +192,10 @@ fn wait(child: &mut Child) -> io::Result<Option<ExitStatus>> {
 /// Addition to the test's own output.
 fn unusual(status: Option<ExitStatus>) -> Option<String> {
     match status {
-        None => Some(format!("killed: still running after {} s\n", HANGS_AFTER.as_secs())),
+        None => Some(format!(
+            "killed: still running after {} s\n",
+            HANGS_AFTER.as_secs()
+        )),
         Some(status) if status.code() == Some(FAILED.into()) => None,
         Some(status) => Some(match status.signal() {
             Some(signal) => format!("the test's process was killed by signal {signal}\n"),

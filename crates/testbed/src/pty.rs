@@ -16,7 +16,8 @@ pub struct Pty {
 }
 
 impl Pty {
-    /// A new pseudo-terminal. It is no controlling terminal, and other programs do not inherit its ends.
+    /// A new pseudo-terminal. It is no controlling terminal, and other programs do not inherit its
+    /// ends.
     ///
     /// # Panics
     /// If the machine has no pseudo-terminals.
@@ -26,9 +27,16 @@ impl Pty {
         grantpt(&pty).expect("its other end is ours");
         unlockpt(&pty).expect("its other end opens");
         let name = ptsname(&pty, vec![]).expect("its other end has a name");
-        let line = open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())
-            .expect("it opens");
-        Pty { keyboard: File::from(pty), line }
+        let line = open(
+            name.as_c_str(),
+            OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .expect("it opens");
+        Pty {
+            keyboard: File::from(pty),
+            line,
+        }
     }
 
     /// The program's end, for one of its streams.

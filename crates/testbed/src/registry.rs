@@ -39,6 +39,9 @@ impl Test {
     /// The name as in libtest, without the binary.
     #[must_use]
     pub fn name(&self) -> String {
-        self.path.split_once("::").map_or(self.path, |(_, name)| name).to_owned()
+        self.path
+            .split_once("::")
+            .map_or(self.path, |(_, name)| name)
+            .to_owned()
     }
 }

@@ -1,9 +1,10 @@
 //! Kills a program at any of its steps, to test that the next start repairs what is half-done.
 //!
-//! A step is a system call whose effect outlives the process: on files, mounts, pins, registrations,
-//! sysctls. Memory, sockets and loaded but unpinned programs end with the process, so changes to them are
-//! no steps. The program is traced (ptrace) with all its threads, and gets SIGKILL when it enters the step,
-//! so that the call does not happen: a kill at step n is a kill between steps n − 1 and n.
+//! A step is a system call whose effect outlives the process: on files, mounts, pins,
+//! registrations, sysctls. Memory, sockets and loaded but unpinned programs end with the process,
+//! so changes to them are no steps. The program is traced (ptrace) with all its threads, and gets
+//! SIGKILL when it enters the step, so that the call does not happen: a kill at step n is a kill
+//! between steps n − 1 and n.
 
 use std::ffi::{c_int, c_long, c_void};
 use std::fs;
@@ -38,7 +39,9 @@ pub enum End {
 pub fn kill_at(mut command: Command, number: usize) -> End {
     // The tracer is a thread, and only the thread that created a child is notified of it.
     let tracer = thread::spawn(move || trace(&mut command, number));
-    tracer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    tracer
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn trace(command: &mut Command, number: usize) -> End {
@@ -61,7 +64,8 @@ fn trace(command: &mut Command, number: usize) -> End {
                 | libc::PTRACE_O_TRACEFORK
                 | libc::PTRACE_O_TRACEVFORK
                 | libc::PTRACE_O_EXITKILL;
-            ptrace(libc::PTRACE_SETOPTIONS, process, 0, options as usize).expect("a traced program");
+            ptrace(libc::PTRACE_SETOPTIONS, process, 0, options as usize)
+                .expect("a traced program");
             (begun, signal) = (true, 0);
         } else if signal == AT_SYSTEM_CALL {
             signal = 0;
@@ -69,8 +73,14 @@ fn trace(command: &mut Command, number: usize) -> End {
                 steps += 1;
                 if steps == number {
                     killed = Some(step);
-                    // SAFETY: takes no pointer. This thread traces both, and has not waited for them yet.
-                    unsafe { (libc::kill(leader, libc::SIGKILL), libc::kill(process, libc::SIGKILL)) };
+                    // SAFETY: takes no pointer. This thread traces both, and has not waited for
+                    // them yet.
+                    unsafe {
+                        (
+                            libc::kill(leader, libc::SIGKILL),
+                            libc::kill(process, libc::SIGKILL),
+                        )
+                    };
                 }
             }
         } else if signal == libc::SIGTRAP || signal == libc::SIGSTOP {
@@ -82,7 +92,8 @@ fn trace(command: &mut Command, number: usize) -> End {
     }
 }
 
-/// The step that a stopped thread is about to take; `None` if its system call is no step or already done.
+/// The step that a stopped thread is about to take; `None` if its system call is no step or already
+/// done.
 fn step_at(process: libc::pid_t) -> Option<String> {
     let mut info = MaybeUninit::<libc::ptrace_syscall_info>::zeroed();
     let size = size_of::<libc::ptrace_syscall_info>();
@@ -106,7 +117,9 @@ fn step(process: libc::pid_t, number: c_long, arguments: [u64; 6]) -> Option<Str
         libc::SYS_openat => creates(third).then(|| format!("open {}", text_at(process, second))),
         libc::SYS_mkdirat => Some(format!("mkdir {}", text_at(process, second))),
         libc::SYS_unlinkat => Some(format!("unlink {}", text_at(process, second))),
-        libc::SYS_renameat | libc::SYS_renameat2 => Some(format!("rename {}", text_at(process, second))),
+        libc::SYS_renameat | libc::SYS_renameat2 => {
+            Some(format!("rename {}", text_at(process, second)))
+        }
         libc::SYS_symlinkat | libc::SYS_linkat | libc::SYS_mknodat => Some("make a file".into()),
         libc::SYS_fchmodat | libc::SYS_fchmod | libc::SYS_ftruncate => Some("change a file".into()),
         libc::SYS_mount | libc::SYS_umount2 => Some(format!("mount {}", text_at(process, second))),
@@ -130,9 +143,9 @@ fn step(process: libc::pid_t, number: c_long, arguments: [u64; 6]) -> Option<Str
 fn old_step(process: libc::pid_t, number: c_long, first: u64, second: u64) -> Option<String> {
     let named = |what: &str| Some(format!("{what} {}", text_at(process, first)));
     match number {
-        libc::SYS_open => {
-            (second & (libc::O_CREAT | libc::O_TRUNC) as u64 != 0).then(|| named("open")).flatten()
-        }
+        libc::SYS_open => (second & (libc::O_CREAT | libc::O_TRUNC) as u64 != 0)
+            .then(|| named("open"))
+            .flatten(),
         libc::SYS_mkdir => named("mkdir"),
         libc::SYS_rmdir => named("rmdir"),
         libc::SYS_unlink => named("unlink"),
@@ -169,12 +182,21 @@ fn file_of(process: libc::pid_t, descriptor: u64) -> String {
 /// A NUL-terminated text in the memory of a process.
 fn text_at(process: libc::pid_t, address: u64) -> String {
     let mut bytes = [0u8; PATH_BYTES];
-    let here = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
-    let there = libc::iovec { iov_base: address as *mut c_void, iov_len: bytes.len() };
+    let here = libc::iovec {
+        iov_base: bytes.as_mut_ptr().cast(),
+        iov_len: bytes.len(),
+    };
+    let there = libc::iovec {
+        iov_base: address as *mut c_void,
+        iov_len: bytes.len(),
+    };
     // SAFETY: the kernel writes at most the length of `bytes`; an invalid address gives an error.
-    let read = unsafe { libc::process_vm_readv(process, &raw const here, 1, &raw const there, 1, 0) };
-    let text =
-        bytes[..usize::try_from(read).unwrap_or(0)].split(|&byte| byte == 0).next().unwrap_or_default();
+    let read =
+        unsafe { libc::process_vm_readv(process, &raw const here, 1, &raw const there, 1, 0) };
+    let text = bytes[..usize::try_from(read).unwrap_or(0)]
+        .split(|&byte| byte == 0)
+        .next()
+        .unwrap_or_default();
     String::from_utf8_lossy(text).into_owned()
 }
 
@@ -183,19 +205,40 @@ fn wait() -> (libc::pid_t, c_int) {
     let mut status = 0;
     loop {
         // SAFETY: the kernel writes one number to `status`.
-        let process = unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL | libc::__WNOTHREAD) };
+        let process =
+            unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL | libc::__WNOTHREAD) };
         if process > 0 {
             return (process, status);
         }
         let error = io::Error::last_os_error();
-        assert_eq!(error.kind(), io::ErrorKind::Interrupted, "waiting for a traced program: {error}");
+        assert_eq!(
+            error.kind(),
+            io::ErrorKind::Interrupted,
+            "waiting for a traced program: {error}"
+        );
     }
 }
 
-fn ptrace(request: libc::c_uint, process: libc::pid_t, address: usize, data: usize) -> io::Result<c_long> {
+fn ptrace(
+    request: libc::c_uint,
+    process: libc::pid_t,
+    address: usize,
+    data: usize,
+) -> io::Result<c_long> {
     // SAFETY: the caller passes a pointer where the request takes one, to as many bytes as it says.
-    let result = unsafe { libc::ptrace(request, process, address as *mut c_void, data as *mut c_void) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+    let result = unsafe {
+        libc::ptrace(
+            request,
+            process,
+            address as *mut c_void,
+            data as *mut c_void,
+        )
+    };
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
 }
 
 #[cfg(test)]
@@ -205,7 +248,9 @@ mod tests {
     /// A program that makes a folder, writes a file, and renames it.
     fn script(folder: &std::path::Path) -> Command {
         let mut command = Command::new("sh");
-        command.args(["-c", "mkdir a; cat /dev/null > a/b; mv a/b a/c; echo done"]).current_dir(folder);
+        command
+            .args(["-c", "mkdir a; cat /dev/null > a/b; mv a/b a/c; echo done"])
+            .current_dir(folder);
         command
     }
 
@@ -222,6 +267,14 @@ mod tests {
                 break;
             }
         }
-        assert_eq!(left, [[false; 3], [true, false, false], [true, true, false], [true, false, true]]);
+        assert_eq!(
+            left,
+            [
+                [false; 3],
+                [true, false, false],
+                [true, true, false],
+                [true, false, true]
+            ]
+        );
     }
 }

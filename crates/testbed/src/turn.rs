@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
-/// While it lives, nobody else has the lock. The kernel releases it at the end of the process, even after a
-/// crash.
+/// While it lives, nobody else has the lock. The kernel releases it at the end of the process, even
+/// after a crash.
 #[must_use]
 #[derive(Debug)]
 pub struct Lock {
@@ -27,17 +27,21 @@ impl Lock {
         write(&mut self.file).expect("a regular file can be written");
     }
 
-    /// The note: initially that of a previous holder that was killed before it could undo its changes.
+    /// The note: initially that of a previous holder that was killed before it could undo its
+    /// changes.
     pub fn noted(&mut self) -> String {
         let mut what = String::new();
-        let read = self.file.rewind().and_then(|()| self.file.read_to_string(&mut what));
+        let read = self
+            .file
+            .rewind()
+            .and_then(|()| self.file.read_to_string(&mut what));
         read.expect("a regular file can be read");
         what
     }
 }
 
-/// The environment variable that names another file for the turn: for tests of the harness itself, which
-/// need not wait for kernel tests.
+/// The environment variable that names another file for the turn: for tests of the harness itself,
+/// which need not wait for kernel tests.
 const TURN: &str = "JOULEPATH_TESTBED_TURN";
 
 /// The turn of a kernel test: kernel tests share the processors and measure time.
@@ -46,8 +50,9 @@ pub(crate) fn turn() -> Lock {
     exclusively(&other.unwrap_or_else(|| folder().join("joulepath-tests.turn")))
 }
 
-/// The right to change what all namespaces share: persistently loaded controllers, the initial namespace's
-/// default. `scripts/test-upstream.sh` takes the same lock. A test takes it before anything else.
+/// The right to change what all namespaces share: persistently loaded controllers, the initial
+/// namespace's default. `scripts/test-upstream.sh` takes the same lock. A test takes it before
+/// anything else.
 pub fn machine_wide_state() -> Lock {
     exclusively(&folder().join("joulepath-tests.machine"))
 }
@@ -67,11 +72,19 @@ fn exclusively(path: &Path) -> Lock {
 /// Does not follow a symbolic link; private to the user.
 fn open(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600);
-    options.custom_flags((OFlags::NOFOLLOW | OFlags::CLOEXEC).bits() as i32).open(path)
+    options
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600);
+    options
+        .custom_flags((OFlags::NOFOLLOW | OFlags::CLOEXEC).bits() as i32)
+        .open(path)
 }
 
-/// A folder in which nobody else can plant a file: /run for root, the user's session folder, or this crate's.
+/// A folder in which nobody else can plant a file: /run for root, the user's session folder, or
+/// this crate's.
 fn folder() -> PathBuf {
     if rustix::process::geteuid().is_root() {
         return PathBuf::from("/run");
@@ -100,7 +113,9 @@ mod tests {
                 let _second = exclusively(&path);
                 sender.send(()).expect("somebody waits");
             });
-            receiver.recv_timeout(Duration::from_millis(100)).expect_err("the first still has it");
+            receiver
+                .recv_timeout(Duration::from_millis(100))
+                .expect_err("the first still has it");
             drop(first);
             receiver.recv().expect("the second gets it");
         });

@@ -1,4 +1,5 @@
-//! Whether a test runs, is ignored, or fails for a missing need. Pure: facts and environment are arguments.
+//! Whether a test runs, is ignored, or fails for a missing need. Pure: facts and environment are
+//! arguments.
 
 use crate::needs::{Facts, Lack, Need, flat};
 
@@ -15,7 +16,10 @@ impl Reason {
     /// A need that is not met.
     #[must_use]
     pub fn missing(need: Need, detail: String) -> Self {
-        Reason { what: format!("needs {}", need.name()), detail }
+        Reason {
+            what: format!("needs {}", need.name()),
+            detail,
+        }
     }
 
     /// Whether the machine was too busy: a quiet clock is the only need that comes and goes.
@@ -39,7 +43,8 @@ impl std::fmt::Display for Reason {
 pub enum Strict {
     /// `JOULEPATH_REQUIRE_KERNEL=1`: every missing need.
     Required,
-    /// `CI`: needs that this machine could provide. Missing rights and kernel features are no error.
+    /// `CI`: needs that this machine could provide. Missing rights and kernel features are no
+    /// error.
     Ci,
 }
 
@@ -59,7 +64,9 @@ impl std::fmt::Display for Strict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Strict::Required => "not run, which JOULEPATH_REQUIRE_KERNEL makes an error",
-            Strict::Ci => "not run, which is an error with CI set, because this machine could provide it",
+            Strict::Ci => {
+                "not run, which is an error with CI set, because this machine could provide it"
+            }
         })
     }
 }
@@ -80,8 +87,10 @@ pub fn verdict(needs: &[Need], strict: Option<Strict>, facts: &impl Facts) -> Ve
     let lack = |need: Need| facts.lacks(need).map(|lack| (need, lack));
     let mut missing: Vec<(Need, Lack)> = flat(needs).into_iter().filter_map(lack).collect();
     // If a user lacks a right and a program, report the program, which can be installed.
-    let worst =
-        missing.iter().position(|(_, lack)| lack.remedy.is_some()).filter(|_| strict == Some(Strict::Ci));
+    let worst = missing
+        .iter()
+        .position(|(_, lack)| lack.remedy.is_some())
+        .filter(|_| strict == Some(Strict::Ci));
     if missing.is_empty() {
         return Verdict::Run;
     }
@@ -94,8 +103,8 @@ pub fn verdict(needs: &[Need], strict: Option<Strict>, facts: &impl Facts) -> Ve
     }
 }
 
-/// Number of tests that one run may ignore on a busy machine if `strict`. A run with more has tested too
-/// little.
+/// Number of tests that one run may ignore on a busy machine if `strict`. A run with more has
+/// tested too little.
 pub const TOO_BUSY: usize = 5;
 
 /// An error message if too many tests were ignored; `allowed` replaces [`TOO_BUSY`].
@@ -129,9 +138,15 @@ mod tests {
         fn lacks(&self, need: Need) -> Option<Lack> {
             let detail = || "by this test".to_owned();
             if self.until_given.contains(&need) {
-                return Some(Lack { detail: detail(), remedy: Some("give it".into()) });
+                return Some(Lack {
+                    detail: detail(),
+                    remedy: Some("give it".into()),
+                });
             }
-            self.for_good.contains(&need).then(|| Lack { detail: detail(), remedy: None })
+            self.for_good.contains(&need).then(|| Lack {
+                detail: detail(),
+                remedy: None,
+            })
         }
     }
 
@@ -149,12 +164,28 @@ mod tests {
     #[test]
     fn ci_ignores_only_needs_that_the_machine_cannot_provide() {
         let reason = |need| Reason::missing(need, "by this test".into());
-        for need in [Need::Root, Need::Tun, Need::Mptcp, Need::Bpf, Need::Ipv6, IP] {
+        for need in [
+            Need::Root,
+            Need::Tun,
+            Need::Mptcp,
+            Need::Bpf,
+            Need::Ipv6,
+            IP,
+        ] {
             let needs = &[ENGINE, IPV6, IP];
             let list: &'static [Need] = vec![need].leak();
-            let never = Lacking { for_good: list, ..Lacking::default() };
-            let not_yet = Lacking { until_given: list, ..Lacking::default() };
-            assert_eq!(verdict(needs, Some(Strict::Ci), &never), Verdict::Ignore(reason(need)));
+            let never = Lacking {
+                for_good: list,
+                ..Lacking::default()
+            };
+            let not_yet = Lacking {
+                until_given: list,
+                ..Lacking::default()
+            };
+            assert_eq!(
+                verdict(needs, Some(Strict::Ci), &never),
+                Verdict::Ignore(reason(need))
+            );
             let given = Some("give it".to_owned());
             assert_eq!(
                 verdict(needs, Some(Strict::Ci), &not_yet),
@@ -163,26 +194,46 @@ mod tests {
             for lacking in [&never, &not_yet] {
                 assert_eq!(verdict(needs, None, lacking), Verdict::Ignore(reason(need)));
                 let required = verdict(needs, Some(Strict::Required), lacking);
-                assert!(matches!(required, Verdict::Fail(..)), "{need:?}: {required:?}");
+                assert!(
+                    matches!(required, Verdict::Fail(..)),
+                    "{need:?}: {required:?}"
+                );
             }
         }
     }
 
     #[test]
     fn in_ci_a_missing_program_is_reported_before_missing_rights() {
-        let facts = Lacking { for_good: &[Need::Root], until_given: &[IP] };
+        let facts = Lacking {
+            for_good: &[Need::Root],
+            until_given: &[IP],
+        };
         let reason = |need| Reason::missing(need, "by this test".into());
         let in_ci = verdict(&[ROOT, IP], Some(Strict::Ci), &facts);
         assert_eq!(in_ci, Verdict::Fail(reason(IP), Some("give it".into())));
-        assert_eq!(verdict(&[ROOT, IP], None, &facts), Verdict::Ignore(reason(Need::Root)));
+        assert_eq!(
+            verdict(&[ROOT, IP], None, &facts),
+            Verdict::Ignore(reason(Need::Root))
+        );
     }
 
     #[test]
     fn the_reason_names_the_first_missing_need_and_the_observation() {
-        let facts = Lacking { for_good: &[Need::Bpf, Need::Ipv6], ..Lacking::default() };
-        let Verdict::Ignore(reason) = verdict(&[ENGINE, IPV6], None, &facts) else { panic!("it is missing") };
-        assert_eq!(reason.to_string(), "needs a kernel that accepts eBPF controllers: by this test");
-        assert_eq!(verdict(&[LAB, QUIET_CLOCK], Some(Strict::Required), &facts), Verdict::Run);
+        let facts = Lacking {
+            for_good: &[Need::Bpf, Need::Ipv6],
+            ..Lacking::default()
+        };
+        let Verdict::Ignore(reason) = verdict(&[ENGINE, IPV6], None, &facts) else {
+            panic!("it is missing")
+        };
+        assert_eq!(
+            reason.to_string(),
+            "needs a kernel that accepts eBPF controllers: by this test"
+        );
+        assert_eq!(
+            verdict(&[LAB, QUIET_CLOCK], Some(Strict::Required), &facts),
+            Verdict::Run
+        );
     }
 
     #[test]
@@ -190,7 +241,10 @@ mod tests {
         for strict in [Strict::Required, Strict::Ci].map(Some) {
             assert_eq!(too_many(TOO_BUSY, strict, None), None);
             let text = too_many(TOO_BUSY + 1, strict, None).expect("one too many");
-            assert!(text.contains("for 6 tests; at most 5 are allowed"), "{text}");
+            assert!(
+                text.contains("for 6 tests; at most 5 are allowed"),
+                "{text}"
+            );
             assert_eq!(too_many(TOO_BUSY + 1, strict, Some(6)), None);
             assert!(too_many(1, strict, Some(0)).is_some());
         }

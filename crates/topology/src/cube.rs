@@ -1,5 +1,5 @@
-//! Networks in which hosts have several interfaces: BCube (Guo et al., SIGCOMM 2009) and a virtual private
-//! cloud.
+//! Networks in which hosts have several interfaces: BCube (Guo et al., SIGCOMM 2009) and a virtual
+//! private cloud.
 
 use joulepath_model::random::Stream;
 
@@ -9,8 +9,8 @@ use crate::graph::{Graph, Node};
 /// Number of random paths to try for each wanted path beyond the parallel ones.
 const TRIES: usize = 16;
 
-/// BCube(n, k). Host addresses have k + 1 digits below n. A switch of level l connects the n hosts whose
-/// addresses differ only in digit l.
+/// BCube(n, k). Host addresses have k + 1 digits below n. A switch of level l connects the n hosts
+/// whose addresses differ only in digit l.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bcube {
     n: u32,
@@ -39,8 +39,8 @@ impl Bcube {
         self.n.pow(self.levels - 1)
     }
 
-    /// The switch of `level` that `host` is connected to. Its number is the host's address without that
-    /// digit.
+    /// The switch of `level` that `host` is connected to. Its number is the host's address without
+    /// that digit.
     fn switch(self, level: u32, host: Node) -> Node {
         let weight = self.n.pow(level);
         let rest = host / (weight * self.n) * weight + host % weight;
@@ -67,7 +67,9 @@ impl Bcube {
 
     /// The levels at which the addresses of two hosts differ.
     fn differing(self, a: Node, b: Node) -> Vec<u32> {
-        (0..self.levels).filter(|&level| self.digit(level, a) != self.digit(level, b)).collect()
+        (0..self.levels)
+            .filter(|&level| self.digit(level, a) != self.digit(level, b))
+            .collect()
     }
 
     /// Extends `walk` by correcting the digits at `levels`, in this order, to those of `b`.
@@ -88,14 +90,23 @@ impl Bcube {
         walk
     }
 
-    /// At most `wanted` different paths: first the k + 1 parallel paths of the BCube paper (BuildPathSet) in
-    /// random order, then paths that leave at random levels and correct the digits in random order.
-    pub(crate) fn distinct(self, a: Node, b: Node, wanted: usize, stream: &mut Stream) -> Vec<Vec<Node>> {
+    /// At most `wanted` different paths: first the k + 1 parallel paths of the BCube paper
+    /// (BuildPathSet) in random order, then paths that leave at random levels and correct the
+    /// digits in random order.
+    pub(crate) fn distinct(
+        self,
+        a: Node,
+        b: Node,
+        wanted: usize,
+        stream: &mut Stream,
+    ) -> Vec<Vec<Node>> {
         let mut firsts: Vec<u32> = (0..self.levels).collect();
         shuffle(&mut firsts, stream);
-        let descending =
-            |first: u32| (1..self.levels).map(move |step| (first + self.levels - step) % self.levels);
-        let parallel = |first: u32| self.leaving_at(first, descending(first).collect(), a, b, stream);
+        let descending = |first: u32| {
+            (1..self.levels).map(move |step| (first + self.levels - step) % self.levels)
+        };
+        let parallel =
+            |first: u32| self.leaving_at(first, descending(first).collect(), a, b, stream);
         let mut paths: Vec<Vec<Node>> = firsts.into_iter().map(parallel).collect();
         for _ in 0..TRIES * wanted {
             if paths.len() >= wanted {
@@ -113,9 +124,17 @@ impl Bcube {
         paths
     }
 
-    /// A path that leaves `a` at level `first` and continues in the order `rest`. If the hosts do not differ
-    /// at that level, the path goes to a random neighbour there and corrects that digit last.
-    fn leaving_at(self, first: u32, rest: Vec<u32>, a: Node, b: Node, stream: &mut Stream) -> Vec<Node> {
+    /// A path that leaves `a` at level `first` and continues in the order `rest`. If the hosts do
+    /// not differ at that level, the path goes to a random neighbour there and corrects that digit
+    /// last.
+    fn leaving_at(
+        self,
+        first: u32,
+        rest: Vec<u32>,
+        a: Node,
+        b: Node,
+        stream: &mut Stream,
+    ) -> Vec<Node> {
         let differs = |level: &u32| self.digit(*level, a) != self.digit(*level, b);
         let rest = rest.into_iter().filter(differs);
         let mut walk = vec![a];
@@ -125,7 +144,11 @@ impl Bcube {
             return walk;
         }
         let other = stream.below(u64::from(self.n - 1)) as u32;
-        let digit = if other >= self.digit(first, a) { other + 1 } else { other };
+        let digit = if other >= self.digit(first, a) {
+            other + 1
+        } else {
+            other
+        };
         walk.extend([self.switch(first, a), self.with_digit(first, a, digit)]);
         let levels: Vec<u32> = rest.chain([first]).collect();
         self.correct(&mut walk, &levels, b);

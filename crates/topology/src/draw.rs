@@ -12,8 +12,8 @@ pub(crate) fn shuffle<T>(items: &mut [T], stream: &mut Stream) {
     }
 }
 
-/// The first `wanted` elements of a random order of 0 … `of` − 1. A smaller `wanted` gives the same elements
-/// without the last.
+/// The first `wanted` elements of a random order of 0 … `of` − 1. A smaller `wanted` gives the same
+/// elements without the last.
 pub(crate) fn some_of(of: u32, wanted: u32, stream: &mut Stream) -> Vec<u32> {
     let mut items: Vec<u32> = (0..of).collect();
     let wanted = wanted.min(of) as usize;
@@ -39,8 +39,8 @@ pub(crate) fn peers(pattern: TrafficPattern, hosts: u32, stream: &mut Stream) ->
     }
 }
 
-/// A permutation without fixed points; all have the same probability. Draws uniform permutations until one
-/// has no fixed point, which takes e draws on average.
+/// A permutation without fixed points; all have the same probability. Draws uniform permutations
+/// until one has no fixed point, which takes e draws on average.
 fn derangement(hosts: u32, stream: &mut Stream) -> Vec<Node> {
     loop {
         let mut peers: Vec<Node> = (0..hosts).collect();

@@ -38,10 +38,14 @@ impl Graph {
 
     /// The links along a walk from neighbour to neighbour.
     pub(crate) fn route(&self, nodes: &[Node]) -> Vec<LinkIndex> {
-        nodes.windows(2).map(|pair| self.links[&(pair[0], pair[1])]).collect()
+        nodes
+            .windows(2)
+            .map(|pair| self.links[&(pair[0], pair[1])])
+            .collect()
     }
 
-    /// The specification of every link. Links of hosts and links between switches have different rates.
+    /// The specification of every link. Links of hosts and links between switches have different
+    /// rates.
     pub(crate) fn specs(&self, spec: &TopologySpec, hosts: u32) -> Vec<LinkSpec> {
         let link = |arc: &Arc| {
             let at_host = arc.from < hosts || arc.to < hosts;
@@ -65,5 +69,9 @@ impl Graph {
 }
 
 fn name(node: Node, hosts: u32) -> String {
-    if node < hosts { format!("h{node}") } else { format!("s{}", node - hosts) }
+    if node < hosts {
+        format!("h{node}")
+    } else {
+        format!("s{}", node - hosts)
+    }
 }

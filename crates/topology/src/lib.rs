@@ -1,4 +1,5 @@
-//! Data-centre networks: the links of a [`TopologySpec`], and the random connections and routes of a seed.
+//! Data-centre networks: the links of a [`TopologySpec`], and the random connections and routes of
+//! a seed.
 //!
 //! ```text
 //!   TopologySpec ──► Network { links, layers }        the same for every seed
@@ -83,9 +84,15 @@ impl Network {
     /// # Panics
     /// If the number of hosts exceeds 32 bits. Scenarios with such a specification are refused.
     pub fn new(spec: &TopologySpec) -> Self {
-        let hosts = spec.kind.hosts().expect("a parser bounds the number of hosts");
-        let by_level =
-            |what: &str, count: u32| (0..count).map(|index| format!("{what} {index}")).collect::<Vec<_>>();
+        let hosts = spec
+            .kind
+            .hosts()
+            .expect("a parser bounds the number of hosts");
+        let by_level = |what: &str, count: u32| {
+            (0..count)
+                .map(|index| format!("{what} {index}"))
+                .collect::<Vec<_>>()
+        };
         let named = |names: [&str; 3]| names.map(str::to_owned).to_vec();
         let (shape, graph, switches, layers) = match spec.kind {
             TopologyKind::FatTree { k } => {
@@ -93,22 +100,44 @@ impl Network {
                 let layers = named(["host-edge", "edge-aggregation", "aggregation-core"]);
                 (Shape::FatTree(tree), tree.graph(), tree.switches(), layers)
             }
-            TopologyKind::Vl2 { d_a, d_i, hosts_per_tor } => {
+            TopologyKind::Vl2 {
+                d_a,
+                d_i,
+                hosts_per_tor,
+            } => {
                 let vl2 = Vl2::new(d_a, d_i, hosts_per_tor);
                 let layers = named(["host-tor", "tor-aggregation", "aggregation-intermediate"]);
                 (Shape::Vl2(vl2), vl2.graph(), vl2.switches(), layers)
             }
             TopologyKind::Bcube { n, k } => {
                 let bcube = Bcube::new(n, k);
-                (Shape::Bcube(bcube), bcube.graph(), bcube.switches(), by_level("level", k + 1))
+                (
+                    Shape::Bcube(bcube),
+                    bcube.graph(),
+                    bcube.switches(),
+                    by_level("level", k + 1),
+                )
             }
             TopologyKind::Vpc { hosts, interfaces } => {
                 let vpc = Vpc { hosts, interfaces };
-                (Shape::Vpc(vpc), vpc.graph(), interfaces, by_level("subnet", interfaces))
+                (
+                    Shape::Vpc(vpc),
+                    vpc.graph(),
+                    interfaces,
+                    by_level("subnet", interfaces),
+                )
             }
         };
         let links = graph.specs(spec, hosts);
-        Network { spec: spec.clone(), shape, graph, hosts, switches, links, layers }
+        Network {
+            spec: spec.clone(),
+            shape,
+            graph,
+            hosts,
+            switches,
+            links,
+            layers,
+        }
     }
 
     /// Both ends and the layer of each link, in the order of [`Self::links`].
@@ -128,21 +157,29 @@ impl Network {
         u32::from(arc.from >= self.hosts) + u32::from(arc.to >= self.hosts)
     }
 
-    /// Draws the connections under test: one per host, each with at most `subflows` subflows. The pairs of
-    /// hosts depend on the seed only. With distinct routes, a smaller number of subflows uses the first of
-    /// the routes of a larger number.
+    /// Draws the connections under test: one per host, each with at most `subflows` subflows. The
+    /// pairs of hosts depend on the seed only. With distinct routes, a smaller number of subflows
+    /// uses the first of the routes of a larger number.
     pub fn draw(&self, seed: u64, subflows: u32) -> Vec<Connection> {
-        let peers = peers(self.spec.traffic, self.hosts, &mut Stream::new(seed, Domain::Placement, 0));
+        let peers = peers(
+            self.spec.traffic,
+            self.hosts,
+            &mut Stream::new(seed, Domain::Placement, 0),
+        );
         let connection = |(device, peer): (Node, Node)| {
             let mut stream = Stream::new(seed, Domain::Routing, u64::from(device));
             let walks = self.walks(device, peer, subflows, &mut stream);
-            Connection { device, peer, paths: walks.iter().map(|walk| self.path(walk)).collect() }
+            Connection {
+                device,
+                peer,
+                paths: walks.iter().map(|walk| self.path(walk)).collect(),
+            }
         };
         (0..self.hosts).zip(peers).map(connection).collect()
     }
 
-    /// Number of routes of least cost between two hosts; distinct routing draws from these. In BCube these
-    /// are the parallel paths; longer ones also exist.
+    /// Number of routes of least cost between two hosts; distinct routing draws from these. In
+    /// BCube these are the parallel paths; longer ones also exist.
     pub fn choices(&self, a: Node, b: Node) -> u32 {
         match self.shape {
             Shape::FatTree(tree) => tree.choices(a, b),
@@ -155,14 +192,18 @@ impl Network {
     fn walks(&self, a: Node, b: Node, subflows: u32, stream: &mut Stream) -> Vec<Vec<Node>> {
         if let Shape::Bcube(bcube) = self.shape {
             return match self.spec.routing {
-                Routing::Ecmp => (0..subflows).map(|_| bcube.shortest(a, b, stream)).collect(),
+                Routing::Ecmp => (0..subflows)
+                    .map(|_| bcube.shortest(a, b, stream))
+                    .collect(),
                 Routing::Distinct => bcube.distinct(a, b, subflows as usize, stream),
             };
         }
         let of = self.choices(a, b);
         let chosen = match self.spec.routing {
             Routing::Distinct => some_of(of, subflows, stream),
-            Routing::Ecmp => (0..subflows).map(|_| stream.below(u64::from(of)) as u32).collect(),
+            Routing::Ecmp => (0..subflows)
+                .map(|_| stream.below(u64::from(of)) as u32)
+                .collect(),
         };
         let walk = |choice: u32| match self.shape {
             Shape::FatTree(tree) => tree.path(a, b, choice),
@@ -183,6 +224,11 @@ impl Network {
         };
         let between = &walk[1..walk.len() - 1];
         let relays = between.iter().filter(|&&node| node < self.hosts).count() as u32;
-        Path { interface, down: self.graph.route(&back), up, relays }
+        Path {
+            interface,
+            down: self.graph.route(&back),
+            up,
+            relays,
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! Partition of a network for simulation on several cores.
 //!
-//! Hosts are divided into equal ranges of whole units: pods of a FatTree, racks below one pair of aggregation
-//! switches of VL2, hosts of a BCube with the same highest digit, single hosts of a virtual private cloud. A
-//! switch whose neighbours below are all in one part belongs to that part, so units are not cut. The other
-//! switches connect all units; they are divided into equal ranges, because each carries the same average
-//! traffic.
+//! Hosts are divided into equal ranges of whole units: pods of a FatTree, racks below one pair of
+//! aggregation switches of VL2, hosts of a BCube with the same highest digit, single hosts of a
+//! virtual private cloud. A switch whose neighbours below are all in one part belongs to that part,
+//! so units are not cut. The other switches connect all units; they are divided into equal ranges,
+//! because each carries the same average traffic.
 
 use crate::graph::{Arc, Node};
 use crate::{Network, Shape};
@@ -13,8 +13,8 @@ use crate::{Network, Shape};
 const MOST: usize = 255;
 
 impl Network {
-    /// The part of each node, by number, for at most `parts` parts; fewer if the network has fewer units.
-    /// Both directions of a cable between two parts cross the cut.
+    /// The part of each node, by number, for at most `parts` parts; fewer if the network has fewer
+    /// units. Both directions of a cable between two parts cross the cut.
     pub fn partition(&self, parts: usize) -> Vec<u8> {
         let unit = self.hosts_of_unit().max(1);
         let units = (self.hosts / unit) as usize;
@@ -31,7 +31,9 @@ impl Network {
             placed += 1;
             share(placed - 1, left, parts)
         };
-        of.into_iter().map(|part| part.unwrap_or_else(&mut deal)).collect()
+        of.into_iter()
+            .map(|part| part.unwrap_or_else(&mut deal))
+            .collect()
     }
 
     /// Number of consecutive hosts that should stay together.
@@ -89,16 +91,20 @@ mod tests {
         let of = network.partition(parts);
         assert_eq!(of.len(), (network.hosts + network.switches) as usize);
         let count = usize::from(*of.iter().max().unwrap()) + 1;
-        let sizes = (0..count).map(|part| of.iter().filter(|&&other| usize::from(other) == part).count());
+        let sizes = (0..count).map(|part| {
+            of.iter()
+                .filter(|&&other| usize::from(other) == part)
+                .count()
+        });
         let crosses = |arc: &&Arc| of[arc.from as usize] != of[arc.to as usize];
         let crossing = network.arcs().iter().filter(crosses).count();
         assert_eq!(crossing % 2, 0);
         (sizes.collect(), crossing / 2)
     }
 
-    /// k = 4: 16 hosts, 8 edge, 8 aggregation and 4 core switches. The 4 cables of a pod to the core lead to
-    /// 4 core switches. With two parts half of these are in the other part: 4 pods × 4 cables / 2. With four
-    /// parts, three of four.
+    /// k = 4: 16 hosts, 8 edge, 8 aggregation and 4 core switches. The 4 cables of a pod to the
+    /// core lead to 4 core switches. With two parts half of these are in the other part: 4 pods × 4
+    /// cables / 2. With four parts, three of four.
     #[test]
     fn a_fat_tree_is_cut_between_pods() {
         let tree = "kind = \"fat-tree\"\nk = 4";
@@ -107,29 +113,35 @@ mod tests {
         assert_eq!(cut(tree, 4), (vec![9; 4], 12));
         // There are four pods.
         assert_eq!(cut(tree, 9), (vec![9; 4], 12));
-        // One part has two pods, two parts have one pod each. The first part has the first of the four core
-        // switches and one more.
+        // One part has two pods, two parts have one pod each. The first part has the first of the
+        // four core switches and one more.
         assert_eq!(cut(tree, 3).0, [18, 9, 9]);
     }
 
-    /// D_A = 4, D_I = 4: 4 racks below two pairs of aggregation switches, 2 intermediate switches. Each part
-    /// has one pair, and each of its two cables to the other part's intermediate switch crosses the cut.
+    /// D_A = 4, D_I = 4: 4 racks below two pairs of aggregation switches, 2 intermediate switches.
+    /// Each part has one pair, and each of its two cables to the other part's intermediate switch
+    /// crosses the cut.
     #[test]
     fn a_vl2_is_cut_between_pairs_of_aggregation_switches() {
         let vl2 = "kind = \"vl2\"\nd_a = 4\nd_i = 4\nhosts_per_tor = 3";
         assert_eq!(cut(vl2, 2), (vec![11, 11], 4));
     }
 
-    /// BCube(4, 1): 16 hosts, 4 switches per level. Switches of level 0 connect hosts with the same highest
-    /// digit. With two parts, two of the four cables of each switch of level 1 cross the cut.
+    /// BCube(4, 1): 16 hosts, 4 switches per level. Switches of level 0 connect hosts with the same
+    /// highest digit. With two parts, two of the four cables of each switch of level 1 cross the
+    /// cut.
     #[test]
     fn a_bcube_is_cut_at_its_highest_digit() {
         assert_eq!(cut("kind = \"bcube\"\nn = 4\nk = 1", 2), (vec![12, 12], 8));
     }
 
-    /// 8 hosts with 2 interfaces: each part has 4 hosts and a switch, of which 4 cables cross the cut.
+    /// 8 hosts with 2 interfaces: each part has 4 hosts and a switch, of which 4 cables cross the
+    /// cut.
     #[test]
     fn a_cloud_is_cut_between_hosts() {
-        assert_eq!(cut("kind = \"vpc\"\nhosts = 8\ninterfaces = 2", 2), (vec![5, 5], 8));
+        assert_eq!(
+            cut("kind = \"vpc\"\nhosts = 8\ninterfaces = 2", 2),
+            (vec![5, 5], 8)
+        );
     }
 }

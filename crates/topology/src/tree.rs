@@ -1,9 +1,10 @@
-//! Hierarchies of switches: FatTree (Al-Fares, Loukissas, Vahdat, SIGCOMM 2008) and VL2 (Greenberg et al.,
-//! SIGCOMM 2009).
+//! Hierarchies of switches: FatTree (Al-Fares, Loukissas, Vahdat, SIGCOMM 2008) and VL2 (Greenberg
+//! et al., SIGCOMM 2009).
 
 use crate::graph::{Graph, Node};
 
-/// FatTree of k-port switches: k pods of k/2 edge and k/2 aggregation switches, (k/2)² core switches.
+/// FatTree of k-port switches: k pods of k/2 edge and k/2 aggregation switches, (k/2)² core
+/// switches.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FatTree {
     /// k/2.
@@ -79,7 +80,13 @@ impl FatTree {
             return vec![a, self.edge(edges.0), b];
         }
         if pods.0 == pods.1 {
-            return vec![a, self.edge(edges.0), self.aggregation(pods.0, choice), self.edge(edges.1), b];
+            return vec![
+                a,
+                self.edge(edges.0),
+                self.aggregation(pods.0, choice),
+                self.edge(edges.1),
+                b,
+            ];
         }
         let (group, index) = (choice / self.half, choice % self.half);
         vec![
@@ -100,12 +107,13 @@ impl FatTree {
     }
 }
 
-/// VL2: each top-of-rack switch is connected to two aggregation switches, and each aggregation switch to all
-/// intermediate switches. Traffic between racks is spread over the intermediate switches (Valiant load
-/// balancing).
+/// VL2: each top-of-rack switch is connected to two aggregation switches, and each aggregation
+/// switch to all intermediate switches. Traffic between racks is spread over the intermediate
+/// switches (Valiant load balancing).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Vl2 {
-    /// D_A/2: the number of intermediate switches, and of racks below each pair of aggregation switches.
+    /// D_A/2: the number of intermediate switches, and of racks below each pair of aggregation
+    /// switches.
     half_a: u32,
     /// D_I: the number of aggregation switches.
     aggregations: u32,
@@ -114,7 +122,11 @@ pub(crate) struct Vl2 {
 
 impl Vl2 {
     pub(crate) fn new(d_a: u32, d_i: u32, hosts_per_tor: u32) -> Self {
-        Vl2 { half_a: d_a / 2, aggregations: d_i, per_tor: hosts_per_tor }
+        Vl2 {
+            half_a: d_a / 2,
+            aggregations: d_i,
+            per_tor: hosts_per_tor,
+        }
     }
 
     fn tors(self) -> u32 {
@@ -170,8 +182,8 @@ impl Vl2 {
         graph
     }
 
-    /// Number of paths: 1 within a rack. Between racks there is one for every intermediate switch and each of
-    /// 2 × 2 choices of aggregation switches, except those that pass a switch twice.
+    /// Number of paths: 1 within a rack. Between racks there is one for every intermediate switch
+    /// and each of 2 × 2 choices of aggregation switches, except those that pass a switch twice.
     pub(crate) fn choices(self, a: Node, b: Node) -> u32 {
         let (from, to) = (a / self.per_tor, b / self.per_tor);
         match () {
@@ -188,7 +200,11 @@ impl Vl2 {
         }
         let (index, sides) = (choice % self.half_a, choice / self.half_a);
         let up = sides % 2;
-        let down = if self.pair(from) == self.pair(to) { 1 - up } else { sides / 2 };
+        let down = if self.pair(from) == self.pair(to) {
+            1 - up
+        } else {
+            sides / 2
+        };
         vec![
             a,
             self.tor(from),

@@ -42,7 +42,8 @@ pub(crate) fn advise(of: &Question) -> Result<Value> {
     };
     let question = question(&words)?;
     let advice = answer(&question)?;
-    let machine = serde_json::to_string_pretty(&Machine::of(&question, &advice)).map_err(Error::usage)?;
+    let machine =
+        serde_json::to_string_pretty(&Machine::of(&question, &advice)).map_err(Error::usage)?;
     Ok(json!({
         "html": html(&question, &advice, None, &provenance(&of.command))?,
         "json": machine,
@@ -74,8 +75,18 @@ mod tests {
     #[test]
     fn an_answer_has_its_reason_page_and_scenario() {
         let answer = advise(&asked(None)).unwrap();
-        assert!(answer["html"].as_str().unwrap().contains("joulepath advise --size 10MB"));
-        assert!(answer["json"].as_str().unwrap().contains(answer["reason"].as_str().unwrap()));
+        assert!(
+            answer["html"]
+                .as_str()
+                .unwrap()
+                .contains("joulepath advise --size 10MB")
+        );
+        assert!(
+            answer["json"]
+                .as_str()
+                .unwrap()
+                .contains(answer["reason"].as_str().unwrap())
+        );
         assert!(answer["scenario"].as_str().unwrap().contains("[[path]]"));
         assert!(answer["energy_j"].as_f64().unwrap() > 0.0);
     }

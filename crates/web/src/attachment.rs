@@ -1,7 +1,8 @@
-//! Bytes that belong to a request or to its reply and need no JSON: columns of numbers, finished runs.
+//! Bytes that belong to a request or to its reply and need no JSON: columns of numbers, finished
+//! runs.
 //!
-//! JavaScript hands them from worker to worker without reading them, so large comparisons do not block the
-//! page.
+//! JavaScript hands them from worker to worker without reading them, so large comparisons do not
+//! block the page.
 
 use std::cell::RefCell;
 

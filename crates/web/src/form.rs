@@ -1,5 +1,5 @@
-//! Reads and edits single keys of a scenario's TOML text, so that a form and an editor show one document. An
-//! edit changes the bytes of its value only: comments and order remain.
+//! Reads and edits single keys of a scenario's TOML text, so that a form and an editor show one
+//! document. An edit changes the bytes of its value only: comments and order remain.
 
 use std::collections::BTreeMap;
 
@@ -41,9 +41,15 @@ pub struct Place {
 
 /// The keys that a form shows; empty if the text is not TOML.
 pub fn read(text: &str) -> Form {
-    let Ok(root) = DeTable::parse(text) else { return Form::default() };
+    let Ok(root) = DeTable::parse(text) else {
+        return Form::default();
+    };
     let root = root.get_ref();
-    let of = |name: &str| table(root, Some(name), None).map(|table| values(table, text)).unwrap_or_default();
+    let of = |name: &str| {
+        table(root, Some(name), None)
+            .map(|table| values(table, text))
+            .unwrap_or_default()
+    };
     let all = |name: &str| {
         let tables = (0..).map_while(|index| table(root, Some(name), Some(index)));
         tables.map(|table| values(table, text)).collect()
@@ -58,24 +64,33 @@ pub fn read(text: &str) -> Form {
     }
 }
 
-/// The text with the key set to `value`, or without the key if `value` is empty; `None` if the text is not
-/// TOML or has no such table.
+/// The text with the key set to `value`, or without the key if `value` is empty; `None` if the text
+/// is not TOML or has no such table.
 pub fn edit(text: &str, place: &Place, value: &str) -> Option<String> {
     let parsed = DeTable::parse(text).ok()?;
     let table = table(parsed.get_ref(), place.table.as_deref(), place.index)?;
-    let known = table.iter().find(|(key, _)| *key.get_ref() == place.key.as_str());
-    let replaced = |from: usize, to: usize, new: &str| format!("{}{new}{}", &text[..from], &text[to..]);
+    let known = table
+        .iter()
+        .find(|(key, _)| *key.get_ref() == place.key.as_str());
+    let replaced =
+        |from: usize, to: usize, new: &str| format!("{}{new}{}", &text[..from], &text[to..]);
     match known {
         Some((key, _)) if value.is_empty() => {
             let span = key.span();
             let (from, to) = (line_start(text, span.start), line_end(text, span.end));
-            let one_line = table.iter().all(|(_, other)| other.span().end <= to || other.span().start >= to);
+            let one_line = table
+                .iter()
+                .all(|(_, other)| other.span().end <= to || other.span().start >= to);
             one_line.then(|| replaced(from, to, ""))
         }
         Some((_, old)) => {
             let span = old.span();
             let is_string = matches!(old.get_ref(), DeValue::String(_)) && !value.starts_with('{');
-            let new = if is_string { quoted(value) } else { bare_or_quoted(value) };
+            let new = if is_string {
+                quoted(value)
+            } else {
+                bare_or_quoted(value)
+            };
             Some(replaced(span.start, span.end, &new))
         }
         None if value.is_empty() => Some(text.to_owned()),
@@ -84,14 +99,18 @@ pub fn edit(text: &str, place: &Place, value: &str) -> Option<String> {
             let ends = scalars.map(|(_, other)| other.span().end);
             let at = line_end(text, ends.max()?);
             let gap = if text[..at].ends_with('\n') { "" } else { "\n" };
-            Some(replaced(at, at, &format!("{gap}{} = {}\n", place.key, bare_or_quoted(value))))
+            Some(replaced(
+                at,
+                at,
+                &format!("{gap}{} = {}\n", place.key, bare_or_quoted(value)),
+            ))
         }
     }
 }
 
-/// The text without the table number `index` of the array of tables `name`, such as `[[path]]`, and without
-/// its own tables, such as `[path.up]`. `None` if there is no such table, or its lines cannot be told from
-/// those of other tables.
+/// The text without the table number `index` of the array of tables `name`, such as `[[path]]`, and
+/// without its own tables, such as `[path.up]`. `None` if there is no such table, or its lines
+/// cannot be told from those of other tables.
 pub fn remove(text: &str, name: &str, index: usize) -> Option<String> {
     let parsed = DeTable::parse(text).ok()?;
     table(parsed.get_ref(), Some(name), Some(index))?;
@@ -105,10 +124,17 @@ pub fn remove(text: &str, name: &str, index: usize) -> Option<String> {
         }
         at += line.len();
     }
-    let mut own = starts.iter().enumerate().filter(|(_, (_, line))| is_header(line)).map(|(place, _)| place);
+    let mut own = starts
+        .iter()
+        .enumerate()
+        .filter(|(_, (_, line))| is_header(line))
+        .map(|(place, _)| place);
     let first = own.nth(index)?;
     let from = starts[first].0;
-    let to = starts[first + 1..].iter().find(|(_, line)| !is_own(line)).map_or(text.len(), |(at, _)| *at);
+    let to = starts[first + 1..]
+        .iter()
+        .find(|(_, line)| !is_own(line))
+        .map_or(text.len(), |(at, _)| *at);
     let after = format!("{}{}", &text[..from], &text[to..]);
     // A line of a text or an array can look like a header: then more would be gone.
     let mut expected: toml::Table = text.parse().ok()?;
@@ -120,7 +146,11 @@ pub fn remove(text: &str, name: &str, index: usize) -> Option<String> {
 }
 
 /// The table of this name; the one at `index` if there are several.
-fn table<'t, 'i>(root: &'t DeTable<'i>, name: Option<&str>, index: Option<usize>) -> Option<&'t DeTable<'i>> {
+fn table<'t, 'i>(
+    root: &'t DeTable<'i>,
+    name: Option<&str>,
+    index: Option<usize>,
+) -> Option<&'t DeTable<'i>> {
     let Some(name) = name else { return Some(root) };
     let (_, found) = root.iter().find(|(key, _)| *key.get_ref() == name)?;
     match (found.get_ref(), index) {
@@ -139,14 +169,18 @@ fn values(table: &DeTable<'_>, text: &str) -> Values {
         _ => text[value.span()].to_owned(),
     };
     let scalars = table.iter().filter(|(_, value)| !is_table(value, text));
-    scalars.map(|(key, value)| (key.get_ref().to_string(), shown(value))).collect()
+    scalars
+        .map(|(key, value)| (key.get_ref().to_string(), shown(value)))
+        .collect()
 }
 
 /// Whether it is a table with a header of its own, or an array of tables.
 fn is_table(value: &Spanned<DeValue<'_>>, text: &str) -> bool {
     match value.get_ref() {
         DeValue::Table(_) => !text[value.span()].starts_with('{'),
-        DeValue::Array(all) => all.iter().any(|one| matches!(one.get_ref(), DeValue::Table(_))),
+        DeValue::Array(all) => all
+            .iter()
+            .any(|one| matches!(one.get_ref(), DeValue::Table(_))),
         _ => false,
     }
 }
@@ -154,14 +188,20 @@ fn is_table(value: &Spanned<DeValue<'_>>, text: &str) -> bool {
 /// TOML of a value that is a number, a list or a table if it reads as one, else a string.
 fn bare_or_quoted(value: &str) -> String {
     let line = format!("key = {value}");
-    let is_toml =
-        !value.contains('\n') && DeTable::parse(&line).is_ok_and(|table| table.get_ref().len() == 1);
-    if is_toml && !value.starts_with(['"', '\'']) { value.to_owned() } else { quoted(value) }
+    let is_toml = !value.contains('\n')
+        && DeTable::parse(&line).is_ok_and(|table| table.get_ref().len() == 1);
+    if is_toml && !value.starts_with(['"', '\'']) {
+        value.to_owned()
+    } else {
+        quoted(value)
+    }
 }
 
 /// A TOML string. JSON's escapes are TOML's too.
 fn quoted(value: &str) -> String {
-    serde_json::Value::from(value).to_string().replace('\u{7f}', "\\u007f")
+    serde_json::Value::from(value)
+        .to_string()
+        .replace('\u{7f}', "\\u007f")
 }
 
 fn line_start(text: &str, at: usize) -> usize {
@@ -181,7 +221,11 @@ mod tests {
                         [path.up]\nrate = \"1 Mbit/s\"\n\n[[path]]\nname = \"lte\"\n\n[compare]\nseeds = 2";
 
     fn place(table: &str, index: Option<usize>, key: &str) -> Place {
-        Place { table: (!table.is_empty()).then(|| table.to_owned()), index, key: key.to_owned() }
+        Place {
+            table: (!table.is_empty()).then(|| table.to_owned()),
+            index,
+            key: key.to_owned(),
+        }
     }
 
     #[test]
@@ -207,7 +251,10 @@ mod tests {
     #[test]
     fn a_new_key_follows_the_others_of_its_table() {
         let edited = edit(TEXT, &place("path", Some(1), "loss"), "1 %").unwrap();
-        assert_eq!(edited, TEXT.replace("name = \"lte\"\n", "name = \"lte\"\nloss = \"1 %\"\n"));
+        assert_eq!(
+            edited,
+            TEXT.replace("name = \"lte\"\n", "name = \"lte\"\nloss = \"1 %\"\n")
+        );
         // The last line has no end.
         let edited = edit(TEXT, &place("compare", None, "first"), "3").unwrap();
         assert!(edited.ends_with("seeds = 2\nfirst = 3\n"), "{edited}");
@@ -219,18 +266,30 @@ mod tests {
     fn a_trace_replaces_a_rate_and_a_rate_a_trace() {
         let rate = place("path", Some(0), "rate");
         let traced = edit(TEXT, &rate, "{ trace = \"drive.trace\" }").unwrap();
-        assert!(traced.contains("rate = { trace = \"drive.trace\" } # fast"), "{traced}");
-        assert_eq!(read(&traced).paths[0]["rate"], "{ trace = \"drive.trace\" }");
+        assert!(
+            traced.contains("rate = { trace = \"drive.trace\" } # fast"),
+            "{traced}"
+        );
+        assert_eq!(
+            read(&traced).paths[0]["rate"],
+            "{ trace = \"drive.trace\" }"
+        );
         assert_eq!(edit(&traced, &rate, "10 Mbit/s").unwrap(), TEXT);
     }
 
     #[test]
     fn a_path_is_removed_with_its_own_tables() {
         let without = remove(TEXT, "path", 0).unwrap();
-        assert_eq!(without, "title = \"A\" # ä\n\n[[path]]\nname = \"lte\"\n\n[compare]\nseeds = 2");
+        assert_eq!(
+            without,
+            "title = \"A\" # ä\n\n[[path]]\nname = \"lte\"\n\n[compare]\nseeds = 2"
+        );
         let last = remove(&without, "path", 0).unwrap();
         assert_eq!(last, "title = \"A\" # ä\n\n[compare]\nseeds = 2");
-        assert_eq!((remove(&last, "path", 0), remove(TEXT, "path", 2)), (None, None));
+        assert_eq!(
+            (remove(&last, "path", 0), remove(TEXT, "path", 2)),
+            (None, None)
+        );
         // The header in the text would be taken for one.
         let quoted = "[[path]]\nname = \"\"\"\n[[path]]\n\"\"\"\n[[path]]\nname = \"b\"\n";
         assert_eq!(remove(quoted, "path", 1), None);
@@ -240,7 +299,10 @@ mod tests {
     fn an_empty_value_removes_the_key() {
         let edited = edit(TEXT, &place("path", Some(0), "rate"), "").unwrap();
         assert_eq!(edited, TEXT.replace("rate = \"10 Mbit/s\" # fast\n", ""));
-        assert_eq!(edit(TEXT, &place("path", Some(1), "rate"), "").unwrap(), TEXT);
+        assert_eq!(
+            edit(TEXT, &place("path", Some(1), "rate"), "").unwrap(),
+            TEXT
+        );
         assert_eq!(edit(TEXT, &place("path", Some(2), "rate"), "1"), None);
         assert_eq!(edit("path = 1", &place("path", Some(0), "rate"), "1"), None);
     }

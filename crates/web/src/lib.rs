@@ -1,8 +1,8 @@
 //! Joulepath in a browser: one function from a JSON request to a JSON reply, for WebAssembly.
 //!
-//! The crate converts; `joulepath-study` does the work, so a comparison's JSON has the same bytes as the
-//! command line's. Each Web Worker has a module of its own and does one run at a time; JavaScript divides the
-//! runs, shows progress, and cancels by ending a worker.
+//! The crate converts; `joulepath-study` does the work, so a comparison's JSON has the same bytes
+//! as the command line's. Each Web Worker has a module of its own and does one run at a time;
+//! JavaScript divides the runs, shows progress, and cancels by ending a worker.
 //!
 //! | module | contents |
 //! |---|---|

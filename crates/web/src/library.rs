@@ -17,7 +17,11 @@ pub const COMMIT: &str = env!("JOULEPATH_COMMIT");
 pub fn library() -> Value {
     let policy = |info: &PolicyInfo| {
         // One for each path.
-        let usage = if info.name == "single" { "single:PATH" } else { info.name };
+        let usage = if info.name == "single" {
+            "single:PATH"
+        } else {
+            info.name
+        };
         json!({ "name": usage, "title": info.title, "summary": info.summary, "paper": info.paper })
     };
     let profile = |profile: &Profile| json!({ "name": profile.name, "summary": profile.summary });
@@ -38,7 +42,8 @@ fn scenario(&(name, text): &(&str, &str)) -> Value {
     json!({ "name": name, "title": title(text).as_deref().unwrap_or(name), "toml": text })
 }
 
-/// The title in a scenario's text. Loading all scenarios for their titles would take a quarter of a second.
+/// The title in a scenario's text. Loading all scenarios for their titles would take a quarter of a
+/// second.
 fn title(text: &str) -> Option<String> {
     let mut top = text.lines().take_while(|line| !line.starts_with('['));
     let line: toml::Table = top.find(|line| line.starts_with("title"))?.parse().ok()?;

@@ -1,6 +1,6 @@
-//! Exported functions. JavaScript writes a request into memory from [`take`], calls [`reply`], reads the
-//! reply and the bytes from [`detach`] and gives each back with [`release`]. After a trap it reads
-//! [`failure`] and discards the module.
+//! Exported functions. JavaScript writes a request into memory from [`take`], calls [`reply`],
+//! reads the reply and the bytes from [`detach`] and gives each back with [`release`]. After a trap
+//! it reads [`failure`] and discards the module.
 
 use std::cell::RefCell;
 use std::panic;
@@ -30,15 +30,19 @@ unsafe extern "C" fn release(at: *mut u8, len: usize) {
     drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(at, len)) });
 }
 
-/// Address (high 32 bits) and length of the reply to the request of `len` bytes at `at`, which is freed.
+/// Address (high 32 bits) and length of the reply to the request of `len` bytes at `at`, which is
+/// freed.
 ///
 /// # Safety
-/// `at` and `len` are those of one call of [`take`], whose memory is initialised and not used afterwards.
+/// `at` and `len` are those of one call of [`take`], whose memory is initialised and not used
+/// afterwards.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn reply(at: *mut u8, len: usize) -> u64 {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
-        panic::set_hook(Box::new(|info| FAILURE.with_borrow_mut(|failure| *failure = info.to_string())));
+        panic::set_hook(Box::new(|info| {
+            FAILURE.with_borrow_mut(|failure| *failure = info.to_string())
+        }));
     });
     // SAFETY: `take` leaked a box of this length, and the caller gives it to one call only.
     let request = unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(at, len)) };

@@ -1,7 +1,7 @@
 //! The packets of one run as columns of numbers, which JavaScript reads without parsing.
 //!
-//! The reply names each column with its type and length. The columns follow each other in the attachment in
-//! the same order, in little-endian bytes, wide types first, so each is aligned.
+//! The reply names each column with its type and length. The columns follow each other in the
+//! attachment in the same order, in little-endian bytes, wide types first, so each is aligned.
 
 use joulepath_model::network::{LinkSpec, RateSpec};
 use joulepath_model::scenario::Scenario;
@@ -12,7 +12,11 @@ use serde_json::{Value, json};
 use crate::attachment::attach;
 
 /// Bounds of a trace: two of them fit into the memory of a page several times over.
-pub const LIMITS: TraceLimits = TraceLimits { time: Nanos::from_secs(60), packets: 200_000, samples: 6_000 };
+pub const LIMITS: TraceLimits = TraceLimits {
+    time: Nanos::from_secs(60),
+    packets: 200_000,
+    samples: 6_000,
+};
 /// Unit of times in columns, ns.
 const TICK_NS: u64 = 100;
 /// In the column of paths: no path under test.
@@ -35,38 +39,93 @@ impl Columns {
         let start = self.bytes.len();
         values.for_each(|value| self.bytes.extend(value));
         let length = (self.bytes.len() - start) / N;
-        self.described.push(json!({ "name": name.as_ref(), "type": kind, "length": length }));
+        self.described
+            .push(json!({ "name": name.as_ref(), "type": kind, "length": length }));
     }
 }
 
 /// The reply about a trace of `scenario`, whose columns become the attachment.
 pub(crate) fn described(scenario: &Scenario, trace: &Trace) -> Value {
     let mut columns = Columns::default();
-    columns.add("energy", "f64", trace.energy_j.iter().map(|joules| joules.to_le_bytes()));
+    columns.add(
+        "energy",
+        "f64",
+        trace.energy_j.iter().map(|joules| joules.to_le_bytes()),
+    );
     for (p, path) in trace.paths.iter().enumerate() {
-        columns.add(format!("energy {p}"), "f64", path.energy_j.iter().map(|joules| joules.to_le_bytes()));
+        columns.add(
+            format!("energy {p}"),
+            "f64",
+            path.energy_j.iter().map(|joules| joules.to_le_bytes()),
+        );
     }
-    columns.add("time", "u32", trace.times.iter().map(|&time| ticks(time).to_le_bytes()));
+    columns.add(
+        "time",
+        "u32",
+        trace.times.iter().map(|&time| ticks(time).to_le_bytes()),
+    );
     let mut times = |name: &str, time: fn(&TracedPacket) -> Nanos| {
-        columns.add(name, "u32", trace.packets.iter().map(|packet| ticks(time(packet)).to_le_bytes()));
+        columns.add(
+            name,
+            "u32",
+            trace
+                .packets
+                .iter()
+                .map(|packet| ticks(time(packet)).to_le_bytes()),
+        );
     };
     times("offered", |packet| packet.offered);
     times("left", |packet| packet.left);
     times("arrives", |packet| packet.arrives);
     for (p, path) in trace.paths.iter().enumerate() {
         for (name, values) in [("window", &path.cwnd), ("in flight", &path.in_flight)] {
-            columns.add(format!("{name} {p}"), "u32", values.iter().map(|value| value.to_le_bytes()));
+            columns.add(
+                format!("{name} {p}"),
+                "u32",
+                values.iter().map(|value| value.to_le_bytes()),
+            );
         }
-        let kilobytes = |bytes: &u64| u32::try_from(bytes / 1000).unwrap_or(u32::MAX).to_le_bytes();
-        columns.add(format!("delivered {p}"), "u32", path.delivered_bytes.iter().map(kilobytes));
+        let kilobytes = |bytes: &u64| {
+            u32::try_from(bytes / 1000)
+                .unwrap_or(u32::MAX)
+                .to_le_bytes()
+        };
+        columns.add(
+            format!("delivered {p}"),
+            "u32",
+            path.delivered_bytes.iter().map(kilobytes),
+        );
     }
     for (p, path) in trace.paths.iter().enumerate() {
-        columns.add(format!("radio {p}"), "u8", path.radio.iter().map(|&phase| [phase as u8]));
+        columns.add(
+            format!("radio {p}"),
+            "u8",
+            path.radio.iter().map(|&phase| [phase as u8]),
+        );
     }
-    columns.add("link", "u8", trace.packets.iter().map(|packet| [small(packet.link)]));
-    columns.add("path", "u8", trace.packets.iter().map(|packet| [packet.path.map_or(NO_PATH, small)]));
-    columns.add("class", "u8", trace.packets.iter().map(|packet| [packet.class as u8]));
-    columns.add("fate", "u8", trace.packets.iter().map(|packet| [packet.fate as u8]));
+    columns.add(
+        "link",
+        "u8",
+        trace.packets.iter().map(|packet| [small(packet.link)]),
+    );
+    columns.add(
+        "path",
+        "u8",
+        trace
+            .packets
+            .iter()
+            .map(|packet| [packet.path.map_or(NO_PATH, small)]),
+    );
+    columns.add(
+        "class",
+        "u8",
+        trace.packets.iter().map(|packet| [packet.class as u8]),
+    );
+    columns.add(
+        "fate",
+        "u8",
+        trace.packets.iter().map(|packet| [packet.fate as u8]),
+    );
     attach(columns.bytes);
 
     let link = |link: &LinkSpec| {
@@ -141,7 +200,11 @@ mod tests {
         }
         assert_eq!(at, bytes.len());
         // The second policy uses only the first path.
-        assert!(packets.len() > 1000 && packets.iter().all(|&path| path == 0), "{}", packets.len());
+        assert!(
+            packets.len() > 1000 && packets.iter().all(|&path| path == 0),
+            "{}",
+            packets.len()
+        );
         assert_eq!(reply["ok"]["cut"], Value::Null);
         assert_eq!(reply["ok"]["links"][0]["rate_bps"], 8_000_000);
         assert!(detach().is_empty());
@@ -149,7 +212,9 @@ mod tests {
 
     #[test]
     fn several_connections_are_refused() {
-        let (reply, bytes) = traced(&format!("{SCENARIO}[[connection]]\nname = \"users\"\ncount = 2\n"));
+        let (reply, bytes) = traced(&format!(
+            "{SCENARIO}[[connection]]\nname = \"users\"\ncount = 2\n"
+        ));
         let message = reply["error"]["message"].as_str().unwrap_or_default();
         assert!(message.contains("one connection"), "{reply}");
         assert!(bytes.is_empty());

@@ -1,6 +1,7 @@
 //! Maps of two keys, as `joulepath map` draws them.
 //!
-//! Workers run some points each. A worker loads only its own points, because loading all takes seconds.
+//! Workers run some points each. A worker loads only its own points, because loading all takes
+//! seconds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,7 +61,11 @@ fn with_plan<T>(
 ) -> Result<T> {
     let policies = of.policies.as_deref().map(policies::parse).transpose()?;
     let named = policies.as_deref().unwrap_or_default();
-    rules::refuse(named, "cannot be on a map, which is computed by formulas", "take it out of the policies")?;
+    rules::refuse(
+        named,
+        "cannot be on a map, which is computed by formulas",
+        "take it out of the policies",
+    )?;
     let request = Request {
         axes: [parse_axis("x", &of.axes[0])?, parse_axis("y", &of.axes[1])?],
         variant: None,
@@ -73,8 +78,10 @@ fn with_plan<T>(
     };
     let size: usize = request.axes.iter().map(|axis| axis.numbers.len()).product();
     if size > MAX_POINTS {
-        return Err(Error::usage(format!("{size} points are more than the {MAX_POINTS} of this page"))
-            .with_help("use fewer points, or the command line"));
+        return Err(Error::usage(format!(
+            "{size} points are more than the {MAX_POINTS} of this page"
+        ))
+        .with_help("use fewer points, or the command line"));
     }
     if points.last().is_some_and(|last| *last >= size) {
         return Err(Error::usage(format!("the map has {size} points")));
@@ -83,7 +90,9 @@ fn with_plan<T>(
     let (fluid, packet): (Box<dyn Engine>, Box<dyn Engine>) =
         (open(EngineName::Fluid)?, open(EngineName::Packet)?);
     let source = source(&of.name, &of.toml, &of.traces, of.original.as_deref())?;
-    work(&Plan::of_points(points, &source, &request, &*fluid, &*packet)?)
+    work(&Plan::of_points(
+        points, &source, &request, &*fluid, &*packet,
+    )?)
 }
 
 pub(crate) fn check(of: &Question) -> Result<Value> {
@@ -101,7 +110,9 @@ pub(crate) fn check(of: &Question) -> Result<Value> {
 pub(crate) fn part(of: &Question, points: &[usize], is_check: bool) -> Result<Value> {
     with_plan(of, &points.iter().copied().collect(), |plan| {
         let (values, failure) = plan.part(points, is_check);
-        Ok(serde_json::to_string(&Part { values, failure }).expect("numbers are JSON").into())
+        Ok(serde_json::to_string(&Part { values, failure })
+            .expect("numbers are JSON")
+            .into())
     })
 }
 
@@ -112,7 +123,9 @@ pub(crate) fn gather(of: &Question, parts: &[String], checked: &[String]) -> Res
             let mut all = vec![vec![]; plan.policies()];
             for part in parts {
                 let part: Part = serde_json::from_str(part).map_err(Error::usage)?;
-                all.iter_mut().zip(part.values).for_each(|(all, values)| all.extend(values));
+                all.iter_mut()
+                    .zip(part.values)
+                    .for_each(|(all, values)| all.extend(values));
                 failure = failure.take().or(part.failure);
             }
             Ok(all)
@@ -129,14 +142,19 @@ mod tests {
     use super::*;
 
     fn question(spot_check: u32) -> Question {
-        let toml = joulepath_study::shipped::find("quick").expect("it is shipped").1;
+        let toml = joulepath_study::shipped::find("quick")
+            .expect("it is shipped")
+            .1;
         Question {
             name: "quick".into(),
             original: None,
             toml: toml.to_owned(),
             traces: BTreeMap::new(),
             policies: Some("mptcp,uncoupled".into()),
-            axes: ["path.wifi.delay=10ms..20ms:2".into(), "path.lte.loss=0.1 %..1 %:2log".into()],
+            axes: [
+                "path.wifi.delay=10ms..20ms:2".into(),
+                "path.lte.loss=0.1 %..1 %:2log".into(),
+            ],
             metric: "energy_j".into(),
             spot_check,
             seeds: 1,
@@ -148,14 +166,30 @@ mod tests {
     fn parts_make_a_map_with_its_page() {
         let of = question(1);
         let checked = check(&of).unwrap();
-        assert_eq!((&checked["points"], &checked["columns"]), (&json!(4), &json!(2)));
+        assert_eq!(
+            (&checked["points"], &checked["columns"]),
+            (&json!(4), &json!(2))
+        );
         let point: Vec<usize> = serde_json::from_value(checked["checked"].clone()).unwrap();
-        let text =
-            |points: &[usize], is_check| part(&of, points, is_check).unwrap().as_str().unwrap().to_owned();
+        let text = |points: &[usize], is_check| {
+            part(&of, points, is_check)
+                .unwrap()
+                .as_str()
+                .unwrap()
+                .to_owned()
+        };
         let parts = [text(&[0, 1], false), text(&[2, 3], false)];
         let map = gather(&of, &parts, &[text(&point, true)]).unwrap();
-        assert!(map["json"].as_str().unwrap().contains("\"spot_check\""), "{map}");
-        assert!(map["html"].as_str().unwrap().contains("joulepath map quick"));
+        assert!(
+            map["json"].as_str().unwrap().contains("\"spot_check\""),
+            "{map}"
+        );
+        assert!(
+            map["html"]
+                .as_str()
+                .unwrap()
+                .contains("joulepath map quick")
+        );
         assert_eq!(map["failure"], Value::Null);
         assert!(gather(&of, &parts[..1], &[]).is_err());
     }
@@ -163,8 +197,16 @@ mod tests {
     #[test]
     fn too_many_points_and_foreign_points_are_refused() {
         let mut of = question(0);
-        of.axes = ["path.wifi.delay=1..200 ms:200".into(), "path.lte.delay=1..200 ms:200".into()];
+        of.axes = [
+            "path.wifi.delay=1..200 ms:200".into(),
+            "path.lte.delay=1..200 ms:200".into(),
+        ];
         assert!(check(&of).unwrap_err().to_string().contains("40000 points"));
-        assert!(part(&question(0), &[4], false).unwrap_err().to_string().contains("4 points"));
+        assert!(
+            part(&question(0), &[4], false)
+                .unwrap_err()
+                .to_string()
+                .contains("4 points")
+        );
     }
 }

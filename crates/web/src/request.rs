@@ -1,7 +1,7 @@
 //! Requests and replies.
 //!
-//! A reply is `{"ok": …}` or `{"error": {"message", "help", "problems": [{"line", "column", "message",
-//! "help"}]}}`.
+//! A reply is `{"ok": …}` or `{"error": {"message", "help", "problems": [{"line", "column",
+//! "message", "help"}]}}`.
 
 use std::collections::BTreeMap;
 
@@ -94,7 +94,8 @@ pub enum Request {
     Gather {
         /// The comparison.
         of: Question,
-        /// Lengths of the results from [`Request::Run`], which are attached in order; `null` is missing.
+        /// Lengths of the results from [`Request::Run`], which are attached in order; `null` is
+        /// missing.
         runs: Vec<Option<usize>>,
     },
     /// Checks a map. The reply has the number of points, the points to check, and notes.
@@ -120,8 +121,8 @@ pub enum Request {
         /// The replies for the points to check.
         checked: Vec<String>,
     },
-    /// Which interfaces to use for a transfer: as the command line's JSON, as the report's page, and as a
-    /// scenario.
+    /// Which interfaces to use for a transfer: as the command line's JSON, as the report's page,
+    /// and as a scenario.
     Advise {
         /// The question.
         of: advice::Question,
@@ -140,8 +141,8 @@ pub struct Question {
     pub toml: String,
     /// The user's own traces by name.
     pub traces: BTreeMap<String, String>,
-    /// The policies, separated by commas; default: those that the scenario names, and [`rules::NAME`] with
-    /// rules.
+    /// The policies, separated by commas; default: those that the scenario names, and
+    /// [`rules::NAME`] with rules.
     pub policies: Option<String>,
     /// The rules of an own controller.
     #[serde(default)]
@@ -175,12 +176,20 @@ pub fn reply(request: Request) -> Value {
         Request::Form { toml } => Ok(json!(form::read(&toml))),
         Request::Edit { toml, place, value } => match form::edit(&toml, &place, &value) {
             Some(text) => Ok(json!(text)),
-            None => Err(Error::usage("the text has no place for this key").with_help("edit the TOML")),
+            None => {
+                Err(Error::usage("the text has no place for this key").with_help("edit the TOML"))
+            }
         },
-        Request::Changed { scenario, variant, set } => changed(&scenario, variant.as_deref(), &set),
+        Request::Changed {
+            scenario,
+            variant,
+            set,
+        } => changed(&scenario, variant.as_deref(), &set),
         Request::Remove { toml, table, index } => match form::remove(&toml, &table, index) {
             Some(text) => Ok(json!(text)),
-            None => Err(Error::usage("the table cannot be removed here").with_help("edit the TOML")),
+            None => {
+                Err(Error::usage("the table cannot be removed here").with_help("edit the TOML"))
+            }
         },
         Request::Run { of, index } => run(&of, index),
         Request::Packets { of, index } => trace(&of, index),
@@ -205,7 +214,12 @@ fn described(error: &Error) -> Value {
     let problems: Vec<Mistake<'_>> = error.scenario().map_or(vec![], |errors| {
         let mistake = |problem| {
             let (line, column) = errors.place(problem);
-            Mistake { line, column, message: &problem.message, help: problem.help.as_deref() }
+            Mistake {
+                line,
+                column,
+                message: &problem.message,
+                help: problem.help.as_deref(),
+            }
         };
         errors.problems().iter().map(mistake).collect()
     });
@@ -226,7 +240,11 @@ fn plan(of: &Question) -> Result<Plan> {
         Some(text) => vec![rules::register(text)?],
         None => {
             let named = policies.as_deref().unwrap_or_default();
-            rules::refuse(named, "has no rules", "write them under *Your own controller*")?;
+            rules::refuse(
+                named,
+                "has no rules",
+                "write them under *Your own controller*",
+            )?;
             vec![]
         }
     };
@@ -243,14 +261,18 @@ fn plan(of: &Question) -> Result<Plan> {
     let plan = Plan::of(&source, &asked, engine, &provenance(&of.command))?;
     let runs = case(&plan).runs().len();
     if runs > MAX_RUNS {
-        return Err(Error::usage(format!("{runs} runs are more than the {MAX_RUNS} of this page"))
-            .with_help("use fewer seeds or policies, or the command line"));
+        return Err(Error::usage(format!(
+            "{runs} runs are more than the {MAX_RUNS} of this page"
+        ))
+        .with_help("use fewer seeds or policies, or the command line"));
     }
     Ok(plan)
 }
 
 fn case(plan: &Plan) -> &Case {
-    plan.cases().first().expect("a plan without variants has one case")
+    plan.cases()
+        .first()
+        .expect("a plan without variants has one case")
 }
 
 fn changed(name: &str, variant: Option<&str>, set: &[(String, String)]) -> Result<Value> {
@@ -308,7 +330,11 @@ fn gather(of: &Question, runs: Vec<Option<usize>>) -> Result<Value> {
         let text = run.map(|length| rest.split_off(..length).unwrap_or_default());
         text.map(serde_json::from_slice::<RunResult>).transpose()
     };
-    let runs = runs.into_iter().map(parsed).collect::<Result<Vec<_>, _>>().map_err(Error::usage)?;
+    let runs = runs
+        .into_iter()
+        .map(parsed)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(Error::usage)?;
     let comparison = plan.gathered(case(&plan), runs)?;
     let best = most_efficient(&comparison.rows).map(|index| &comparison.rows[index]);
     Ok(json!({
@@ -334,7 +360,10 @@ mod tests {
             "seeds": 1, "first_seed": 1, "series": false, "command": "",
         });
         let run = |index| {
-            assert_eq!(asked(&json!({ "do": "run", "of": of, "index": index })), json!({ "ok": null }));
+            assert_eq!(
+                asked(&json!({ "do": "run", "of": of, "index": index })),
+                json!({ "ok": null })
+            );
             detach()
         };
         let runs = [run(0), run(1)];
@@ -344,7 +373,8 @@ mod tests {
         };
         let lengths = [Some(runs[0].len()), Some(runs[1].len())];
         let whole = gathered(lengths, runs.concat());
-        let comparison: Value = serde_json::from_str(whole["ok"]["json"].as_str().unwrap()).unwrap();
+        let comparison: Value =
+            serde_json::from_str(whole["ok"]["json"].as_str().unwrap()).unwrap();
         assert_eq!(comparison["partial"], false, "{whole}");
         let rows = comparison["rows"].as_array().unwrap();
         let most = |row: &&Value| row["bits_per_joule"]["mean"].as_f64().unwrap();
@@ -370,11 +400,17 @@ mod tests {
         };
         let message = |of: Value| {
             let reply = asked(&json!({ "do": "check", "of": of }));
-            reply["error"]["message"].as_str().unwrap_or_default().to_owned()
+            reply["error"]["message"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
         };
         // No other test registers rules: the name has one text in a process.
         let wrong = message(of(Some("on_ack: cwnd += 1 / cwdn"), None));
-        assert!(wrong.contains("line 1, column 21: `cwdn` is not known"), "{wrong}");
+        assert!(
+            wrong.contains("line 1, column 21: `cwdn` is not known"),
+            "{wrong}"
+        );
         let reno = Some("on_ack: cwnd += 1 / cwnd");
         let checked = asked(&json!({ "do": "check", "of": of(reno, None) }));
         assert_eq!(
@@ -384,18 +420,33 @@ mod tests {
         );
         let both = of(reno, Some("mptcp[cc=reno],own"));
         let run = |index: usize| {
-            assert_eq!(asked(&json!({ "do": "run", "of": both, "index": index })), json!({ "ok": null }));
+            assert_eq!(
+                asked(&json!({ "do": "run", "of": both, "index": index })),
+                json!({ "ok": null })
+            );
             let run: Value = serde_json::from_slice(&detach()).unwrap();
-            (run["goodput_bps"].clone(), run["energy_j"].clone(), run["paths"].clone())
+            (
+                run["goodput_bps"].clone(),
+                run["energy_j"].clone(),
+                run["paths"].clone(),
+            )
         };
         assert_eq!(run(0), run(1));
         assert!(message(of(None, Some("mptcp,own"))).contains("`own` has no rules"));
         assert!(message(of(None, Some("mptcp[cc=own]"))).contains("`mptcp[cc=own]` has no rules"));
 
-        let reply = asked(&json!({ "do": "rules", "text": "on_loss: cwnd /= 2\non_ack: cwnd += (1" }));
+        let reply =
+            asked(&json!({ "do": "rules", "text": "on_loss: cwnd /= 2\non_ack: cwnd += (1" }));
         let mistake = &reply["error"]["problems"][0];
-        assert_eq!((&mistake["line"], &mistake["column"]), (&json!(2), &json!(19)), "{reply}");
-        assert_eq!(asked(&json!({ "do": "rules", "text": "on_ack: cwnd += 1" })), json!({ "ok": null }));
+        assert_eq!(
+            (&mistake["line"], &mistake["column"]),
+            (&json!(2), &json!(19)),
+            "{reply}"
+        );
+        assert_eq!(
+            asked(&json!({ "do": "rules", "text": "on_ack: cwnd += 1" })),
+            json!({ "ok": null })
+        );
     }
 
     #[test]

@@ -13,18 +13,25 @@ pub const NAME: &str = "own";
 /// The text that is registered under the name.
 static REGISTERED: Mutex<Option<String>> = Mutex::new(None);
 
-/// Registers `text` under [`NAME`] and returns its policy. A registration is never freed, so a text that is
-/// registered already is not registered again.
+/// Registers `text` under [`NAME`] and returns its policy. A registration is never freed, so a text
+/// that is registered already is not registered again.
 ///
 /// # Errors
 /// If the text has a mistake.
 pub(crate) fn register(text: &str) -> Result<Policy> {
     let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
     if registered.as_deref() != Some(text) {
-        let rules = Rules::parse(text).map_err(|RuleError { line, column, message, help }| {
-            let message = format!("your controller, line {line}, column {column}: {message}");
-            Error::usage(message).with_help(help)
-        })?;
+        let rules = Rules::parse(text).map_err(
+            |RuleError {
+                 line,
+                 column,
+                 message,
+                 help,
+             }| {
+                let message = format!("your controller, line {line}, column {column}: {message}");
+                Error::usage(message).with_help(help)
+            },
+        )?;
         rules.host(NAME).map_err(Error::usage)?;
         *registered = Some(text.to_owned());
     }
@@ -37,7 +44,11 @@ pub(crate) fn register(text: &str) -> Result<Policy> {
 /// Names the first such policy.
 pub(crate) fn refuse(policies: &[Policy], why: &str, help: &str) -> Result<()> {
     let needs = |policy: &&Policy| {
-        policy.name == NAME || policy.overrides.iter().any(|(key, value)| key == "cc" && value == NAME)
+        policy.name == NAME
+            || policy
+                .overrides
+                .iter()
+                .any(|(key, value)| key == "cc" && value == NAME)
     };
     match policies.iter().find(needs) {
         Some(policy) => Err(Error::usage(format!("`{policy}` {why}")).with_help(help)),
@@ -49,7 +60,12 @@ pub(crate) fn refuse(policies: &[Policy], why: &str, help: &str) -> Result<()> {
 pub(crate) fn check(text: &str) -> Value {
     match Rules::parse(text) {
         Ok(_) => json!({ "ok": null }),
-        Err(RuleError { line, column, message, help }) => json!({ "error": {
+        Err(RuleError {
+            line,
+            column,
+            message,
+            help,
+        }) => json!({ "error": {
             "message": "the rules have a mistake",
             "help": null,
             "problems": [{ "line": line, "column": column, "message": message, "help": help }],
@@ -59,5 +75,8 @@ pub(crate) fn check(text: &str) -> Value {
 
 /// Rules to start from.
 pub(crate) fn presets() -> Vec<Value> {
-    RULE_PRESETS.iter().map(|(name, text)| json!({ "name": name, "text": text })).collect()
+    RULE_PRESETS
+        .iter()
+        .map(|(name, text)| json!({ "name": name, "text": text }))
+        .collect()
 }

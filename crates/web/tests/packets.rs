@@ -1,5 +1,5 @@
-//! Tests the packet view of the playground (`make web`) and the pictures of charts in headless Chromium,
-//! through the page's own controls.
+//! Tests the packet view of the playground (`make web`) and the pictures of charts in headless
+//! Chromium, through the page's own controls.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,9 +22,18 @@ fn main() -> ExitCode {
     run(
         || (!page().is_file()).then(|| "the page: run `scripts/web.py`".to_owned()),
         &[
-            ("the_packets_end_with_the_joules_of_the_answer", the_packets_end_with_the_joules_of_the_answer),
-            ("keys_and_controls_move_the_time", keys_and_controls_move_the_time),
-            ("reduced_motion_plays_nothing_by_itself", reduced_motion_plays_nothing_by_itself),
+            (
+                "the_packets_end_with_the_joules_of_the_answer",
+                the_packets_end_with_the_joules_of_the_answer,
+            ),
+            (
+                "keys_and_controls_move_the_time",
+                keys_and_controls_move_the_time,
+            ),
+            (
+                "reduced_motion_plays_nothing_by_itself",
+                reduced_motion_plays_nothing_by_itself,
+            ),
             (
                 "packets_fit_every_width_and_axe_has_no_findings",
                 packets_fit_every_width_and_axe_has_no_findings,
@@ -33,8 +42,14 @@ fn main() -> ExitCode {
                 "several_connections_are_refused_with_the_reason",
                 several_connections_are_refused_with_the_reason,
             ),
-            ("charts_are_copied_as_pictures", charts_are_copied_as_pictures),
-            ("thousands_of_packets_are_drawn", thousands_of_packets_are_drawn),
+            (
+                "charts_are_copied_as_pictures",
+                charts_are_copied_as_pictures,
+            ),
+            (
+                "thousands_of_packets_are_drawn",
+                thousands_of_packets_are_drawn,
+            ),
         ],
     )
 }
@@ -43,11 +58,20 @@ fn the_packets_end_with_the_joules_of_the_answer() -> Result<(), Failed> {
     let seen = &seen()?["moves"];
     let rows = seen["answer"]["rows"].as_array().ok_or("no rows")?;
     for (pane, policy) in ["mptcp", "joule"].into_iter().enumerate() {
-        let row = rows.iter().find(|row| row["policy"] == policy).ok_or("no row")?;
+        let row = rows
+            .iter()
+            .find(|row| row["policy"] == policy)
+            .ok_or("no row")?;
         let expected = row["energy_j"]["mean"].as_f64().ok_or("no energy")?;
         let shown = seen["joules"][pane].as_f64().ok_or("no joules")?;
-        ensure((shown - expected).abs() < ROUNDING_J, (policy, shown, expected))?;
-        ensure(seen["idle"][pane] == "idle" && seen["waiting"][pane] == 0, &seen["idle"])?;
+        ensure(
+            (shown - expected).abs() < ROUNDING_J,
+            (policy, shown, expected),
+        )?;
+        ensure(
+            seen["idle"][pane] == "idle" && seen["waiting"][pane] == 0,
+            &seen["idle"],
+        )?;
     }
     Ok(())
 }
@@ -56,17 +80,33 @@ fn keys_and_controls_move_the_time() -> Result<(), Failed> {
     let seen = &seen()?["moves"];
     ensure(seen["playing"] == true && seen["paused"] == true, seen)?;
     // A step is a tenth of a second of the picture's time.
-    ensure(seen["step"].as_f64().is_some_and(|step| (step - 0.01).abs() < 0.0015), &seen["step"])?;
-    ensure(seen["scrubbed"] == 2.0 && seen["window"].as_u64() > Some(0), &seen["scrubbed"])?;
+    ensure(
+        seen["step"]
+            .as_f64()
+            .is_some_and(|step| (step - 0.01).abs() < 0.0015),
+        &seen["step"],
+    )?;
+    ensure(
+        seen["scrubbed"] == 2.0 && seen["window"].as_u64() > Some(0),
+        &seen["scrubbed"],
+    )?;
     let drawn = seen["drawn"].as_array().ok_or("no drawings")?;
-    ensure(drawn.len() == 6 && drawn.iter().all(|one| one == true), drawn)
+    ensure(
+        drawn.len() == 6 && drawn.iter().all(|one| one == true),
+        drawn,
+    )
 }
 
 fn reduced_motion_plays_nothing_by_itself() -> Result<(), Failed> {
     let seen = &seen()?["still"];
     ensure(seen["playing"] == false && seen["seconds"] == 0.0, seen)?;
     // 2.5 s at one change per second.
-    ensure(seen["instants"].as_u64().is_some_and(|count| (2..=4).contains(&count)), seen)
+    ensure(
+        seen["instants"]
+            .as_u64()
+            .is_some_and(|count| (2..=4).contains(&count)),
+        seen,
+    )
 }
 
 fn packets_fit_every_width_and_axe_has_no_findings() -> Result<(), Failed> {
@@ -75,7 +115,8 @@ fn packets_fit_every_width_and_axe_has_no_findings() -> Result<(), Failed> {
     ensure(views.len() == 8, views.len())?;
     for view in views {
         let is_within = view["scroll_width"].as_u64() <= view["width"].as_u64();
-        let is_whole = view["cut"] == Value::Array(vec![]) && view["findings"] == Value::Array(vec![]);
+        let is_whole =
+            view["cut"] == Value::Array(vec![]) && view["findings"] == Value::Array(vec![]);
         ensure(is_within && is_whole, view)?;
     }
     ensure(seen["failures"] == Value::Array(vec![]), &seen["failures"])
@@ -83,7 +124,12 @@ fn packets_fit_every_width_and_axe_has_no_findings() -> Result<(), Failed> {
 
 fn several_connections_are_refused_with_the_reason() -> Result<(), Failed> {
     let refusal = &seen()?["moves"]["refusal"];
-    ensure(refusal.as_str().is_some_and(|text| text.contains("one connection")), refusal)
+    ensure(
+        refusal
+            .as_str()
+            .is_some_and(|text| text.contains("one connection")),
+        refusal,
+    )
 }
 
 fn charts_are_copied_as_pictures() -> Result<(), Failed> {
@@ -92,22 +138,36 @@ fn charts_are_copied_as_pictures() -> Result<(), Failed> {
     let is_alone = !svg.contains("foreignObject") && !svg.contains("var(--");
     ensure(svg.starts_with("<svg") && is_alone, svg)?;
     for row in seen["answer"]["rows"].as_array().ok_or("no rows")? {
-        ensure(row["label"].as_str().is_some_and(|label| svg.contains(label)), (&row["label"], svg))?;
+        ensure(
+            row["label"]
+                .as_str()
+                .is_some_and(|label| svg.contains(label)),
+            (&row["label"], svg),
+        )?;
     }
     let png = &seen["png"];
-    ensure(png["magic"] == serde_json::json!([0x89, 0x50, 0x4e, 0x47]), png)?;
+    ensure(
+        png["magic"] == serde_json::json!([0x89, 0x50, 0x4e, 0x47]),
+        png,
+    )?;
     ensure(png["bytes"].as_u64() > Some(2_000), png)
 }
 
-/// Prints the time of a drawing with its numbers; a frame of 60 in a second has 16.7 ms. It is no condition,
-/// because other programs delay it.
+/// Prints the time of a drawing with its numbers; a frame of 60 in a second has 16.7 ms. It is no
+/// condition, because other programs delay it.
 fn thousands_of_packets_are_drawn() -> Result<(), Failed> {
     let seen = &seen()?["crowded"];
     let times = seen["ms"].as_array().ok_or("no times")?;
     let mut times: Vec<f64> = times.iter().filter_map(Value::as_f64).collect();
     times.sort_by(f64::total_cmp);
-    ensure(times.len() == 40 && seen["packets"].as_u64() >= Some(5_000), seen)?;
-    eprintln!("{} packets: least {:.1}, median {:.1} ms for a drawing", seen["packets"], times[0], times[20]);
+    ensure(
+        times.len() == 40 && seen["packets"].as_u64() >= Some(5_000),
+        seen,
+    )?;
+    eprintln!(
+        "{} packets: least {:.1}, median {:.1} ms for a drawing",
+        seen["packets"], times[0], times[20]
+    );
     Ok(())
 }
 
@@ -120,12 +180,21 @@ fn seen() -> Result<&'static Value, Failed> {
     static SEEN: OnceLock<Result<Value, String>> = OnceLock::new();
     once(&SEEN, || {
         let page = std::fs::read_to_string(page())?;
-        let (before, rest) = page.split_once("<meta http-equiv").ok_or("the page has no policy")?;
+        let (before, rest) = page
+            .split_once("<meta http-equiv")
+            .ok_or("the page has no policy")?;
         let (_, after) = rest.split_once('>').ok_or("the page has no policy")?;
         // Its own policy forbids other scripts.
         let checked = format!("{before}<script>{WATCH}</script><script>{AXE}</script>{after}");
         let still = format!("{before}<script>{STILL}</script>{after}");
-        let posted = open(&[("/harness", HARNESS), ("/checked", &checked), ("/still", &still)], LIMIT)?;
+        let posted = open(
+            &[
+                ("/harness", HARNESS),
+                ("/checked", &checked),
+                ("/still", &still),
+            ],
+            LIMIT,
+        )?;
         let seen: Value = serde_json::from_str(&posted)?;
         ensure(seen["failure"].is_null(), &seen["failure"])?;
         Ok(seen)

@@ -1,4 +1,5 @@
-//! Examines many connections, half of them MPTCP with two subflows, half TCP, and prints their number.
+//! Examines many connections, half of them MPTCP with two subflows, half TCP, and prints their
+//! number.
 //!
 //! `many N`. `scripts/instructions.py` counts the instructions of this program.
 
@@ -58,7 +59,9 @@ fn connection(number: u64, sample: u64) -> Value {
 
 fn listing(number: u64, sample: u64) -> serde_json::Result<Listing> {
     let mptcp: Vec<Value> = (0..number / 2).map(|one| connection(one, sample)).collect();
-    let plain: Vec<Value> = (number / 2..number).map(|one| socket(one, 0, None, sample)).collect();
+    let plain: Vec<Value> = (number / 2..number)
+        .map(|one| socket(one, 0, None, sample))
+        .collect();
     serde_json::from_value(json!({ "connections": mptcp, "plain": plain, "orphans": [] }))
 }
 
@@ -70,7 +73,11 @@ fn main() -> ExitCode {
     };
     let sample = |at: u64| {
         let listing = Cow::Owned(listing(number, at)?);
-        Ok(Sample { at_s: at as f64 * 0.25, listing, counters: Cow::default() })
+        Ok(Sample {
+            at_s: at as f64 * 0.25,
+            listing,
+            counters: Cow::default(),
+        })
     };
     let samples = match (0..SAMPLES).map(sample).collect::<serde_json::Result<_>>() {
         Ok(samples) => samples,
@@ -79,7 +86,11 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let seen = Observation { schema: SCHEMA, samples, host: Host::default() };
+    let seen = Observation {
+        schema: SCHEMA,
+        samples,
+        host: Host::default(),
+    };
     let report = examine(&seen, |_| true, &mut |_, _| None);
     println!("{}", report.connections.len());
     ExitCode::SUCCESS

@@ -25,8 +25,8 @@ pub struct Finding {
 /// What a cause costs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cost {
-    /// Part of the possible rate that is lost, or of the RTT or of the bytes that are avoidable, 0 to 1.
-    /// Findings are sorted by it. 0: nothing that can be fixed.
+    /// Part of the possible rate that is lost, or of the RTT or of the bytes that are avoidable, 0
+    /// to 1. Findings are sorted by it. 0: nothing that can be fixed.
     pub share: f64,
     /// How it was computed.
     pub how: String,
@@ -56,15 +56,16 @@ pub enum Remedy {
     Add(Vec<u32>),
 }
 
-/// Predicted effect of a fix: what was seen, and what the packet engine yields with the fix on the scenario
-/// that is fitted from the connection.
+/// Predicted effect of a fix: what was seen, and what the packet engine yields with the fix on the
+/// scenario that is fitted from the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Gain {
     /// Payload that was seen, bit/s.
     pub before_bps: f64,
     /// Goodput with the fix, bit/s.
     pub after_bps: f64,
-    /// True if a path was never full, so that its capacity is unknown: `after_bps` is then a lower bound.
+    /// True if a path was never full, so that its capacity is unknown: `after_bps` is then a lower
+    /// bound.
     pub at_least: bool,
     /// Mean RTT that was seen, s.
     pub before_rtt_s: f64,
@@ -82,12 +83,18 @@ impl Finding {
 impl Fix {
     /// Commands only.
     pub fn commands<T: Into<String>>(commands: impl IntoIterator<Item = T>) -> Self {
-        Fix { commands: commands.into_iter().map(Into::into).collect(), advice: None }
+        Fix {
+            commands: commands.into_iter().map(Into::into).collect(),
+            advice: None,
+        }
     }
 
     /// Advice only.
     pub fn advice(advice: impl Into<String>) -> Self {
-        Fix { commands: vec![], advice: Some(advice.into()) }
+        Fix {
+            commands: vec![],
+            advice: Some(advice.into()),
+        }
     }
 
     /// With advice.
@@ -101,6 +108,13 @@ impl Fix {
 impl Cost {
     /// A part of what would be possible, clamped to 0 … 1.
     pub fn new(share: f64, how: impl Into<String>) -> Self {
-        Cost { share: if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }, how: how.into() }
+        Cost {
+            share: if share.is_finite() {
+                share.clamp(0.0, 1.0)
+            } else {
+                0.0
+            },
+            how: how.into(),
+        }
     }
 }

@@ -44,22 +44,46 @@ pub fn watch(length: Duration) -> Result<Observation<'static>> {
     let begin = Instant::now();
     let mut samples: Vec<Sample<'_>> = vec![];
     loop {
-        let (at, is_last) = (begin.elapsed(), begin.elapsed() >= length && samples.len() > 1);
+        let (at, is_last) = (
+            begin.elapsed(),
+            begin.elapsed() >= length && samples.len() > 1,
+        );
         let listing = diag.list()?;
         let took = begin.elapsed().saturating_sub(at);
-        let counters = if samples.is_empty() || is_last { counters::read()? } else { BTreeMap::new() };
+        let counters = if samples.is_empty() || is_last {
+            counters::read()?
+        } else {
+            BTreeMap::new()
+        };
         let (listing, counters) = (Cow::Owned(listing), Cow::Owned(counters));
-        samples.push(Sample { at_s: at.as_secs_f64(), listing, counters });
+        samples.push(Sample {
+            at_s: at.as_secs_f64(),
+            listing,
+            counters,
+        });
         if is_last {
             break;
         }
         let left = length.saturating_sub(begin.elapsed());
-        thread::sleep(INTERVAL.max(took * LISTING).min(left.max(Duration::from_millis(1))));
+        thread::sleep(
+            INTERVAL
+                .max(took * LISTING)
+                .min(left.max(Duration::from_millis(1))),
+        );
     }
     let last = samples.last().map(|sample| &*sample.listing);
-    let programs = last.map(|listing| programs(&inodes(listing))).unwrap_or_default();
-    let host = Host { programs, ..host(last, MOST_PEERS)? };
-    Ok(Observation { schema: SCHEMA, samples, host })
+    let programs = last
+        .map(|listing| programs(&inodes(listing)))
+        .unwrap_or_default();
+    let host = Host {
+        programs,
+        ..host(last, MOST_PEERS)?
+    };
+    Ok(Observation {
+        schema: SCHEMA,
+        samples,
+        host,
+    })
 }
 
 /// Configuration of the host, with routes to at most `most_peers` of the peers, without programs.
@@ -71,10 +95,14 @@ pub fn host(listing: Option<&Listing>, most_peers: usize) -> Result<Host> {
     let (links, addresses, routes) = (routing.links()?, routing.addresses()?, routing.routes()?);
     // A kernel without MPTCP has no path manager.
     let mut manager = PathManager::open().ok();
-    let endpoints = manager.as_mut().and_then(|manager| manager.endpoints().ok());
+    let endpoints = manager
+        .as_mut()
+        .and_then(|manager| manager.endpoints().ok());
     let limits = manager.as_mut().and_then(|manager| manager.limits().ok());
     let mut sysctls: BTreeMap<String, String> = BTreeMap::new();
-    let filters = links.iter().map(|link| format!("net.ipv4.conf.{}.rp_filter", link.name));
+    let filters = links
+        .iter()
+        .map(|link| format!("net.ipv4.conf.{}.rp_filter", link.name));
     for name in SYSCTLS.into_iter().map(str::to_owned).chain(filters) {
         if let Some(value) = sysctl(&name) {
             sysctls.insert(name, value);
@@ -85,9 +113,17 @@ pub fn host(listing: Option<&Listing>, most_peers: usize) -> Result<Host> {
     for &destination in remotes.iter().take(most_peers) {
         for one in addresses.iter().filter(|one| reaches(one, destination)) {
             for bound in [None, Some(one.device)] {
-                let through =
-                    routing.lookup(&Flow { source: Some(one.address), bound, ..Flow::to(destination) })?;
-                lookups.push(Lookup { source: one.address, bound, destination, through });
+                let through = routing.lookup(&Flow {
+                    source: Some(one.address),
+                    bound,
+                    ..Flow::to(destination)
+                })?;
+                lookups.push(Lookup {
+                    source: one.address,
+                    bound,
+                    destination,
+                    through,
+                });
             }
         }
     }
@@ -112,22 +148,33 @@ fn reaches(one: &Address, destination: IpAddr) -> bool {
 
 /// The name's dots are separators, except in a device's name, as in `eth0.7`.
 fn sysctl(name: &str) -> Option<String> {
-    let path = match name.strip_prefix("net.ipv4.conf.").and_then(|rest| rest.strip_suffix(".rp_filter")) {
+    let path = match name
+        .strip_prefix("net.ipv4.conf.")
+        .and_then(|rest| rest.strip_suffix(".rp_filter"))
+    {
         Some(device) => format!("/proc/sys/net/ipv4/conf/{device}/rp_filter"),
         None => format!("/proc/sys/{}", name.replace('.', "/")),
     };
-    fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+    fs::read_to_string(path)
+        .ok()
+        .map(|text| text.trim().to_owned())
 }
 
 fn remotes(listing: &Listing) -> BTreeSet<IpAddr> {
     let connections = listing.connections.iter().map(|one| one.remote.ip());
     let plain = listing.plain.iter().map(|one| one.remote.ip());
-    connections.chain(plain).filter(|ip| !ip.is_loopback()).collect()
+    connections
+        .chain(plain)
+        .filter(|ip| !ip.is_loopback())
+        .collect()
 }
 
 fn inodes(listing: &Listing) -> BTreeSet<u32> {
     let connections = listing.connections.iter().map(|one| one.inode);
-    connections.chain(listing.plain.iter().map(|one| one.inode)).filter(|&inode| inode != 0).collect()
+    connections
+        .chain(listing.plain.iter().map(|one| one.inode))
+        .filter(|&inode| inode != 0)
+        .collect()
 }
 
 /// The processes that hold these sockets and that this user may see.
@@ -135,12 +182,18 @@ fn programs(inodes: &BTreeSet<u32>) -> BTreeMap<u32, Program> {
     let mut found = BTreeMap::new();
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     for pid in processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()) {
-        let held: Vec<u32> = sockets(pid).into_iter().filter(|inode| inodes.contains(inode)).collect();
+        let held: Vec<u32> = sockets(pid)
+            .into_iter()
+            .filter(|inode| inodes.contains(inode))
+            .collect();
         if held.is_empty() {
             continue;
         }
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        let program = Program { pid, name: name.trim_end().to_owned() };
+        let program = Program {
+            pid,
+            name: name.trim_end().to_owned(),
+        };
         for inode in held {
             found.entry(inode).or_insert_with(|| program.clone());
         }
@@ -150,10 +203,18 @@ fn programs(inodes: &BTreeSet<u32>) -> BTreeMap<u32, Program> {
 
 /// Inodes of the sockets that a process holds; none if it is gone or belongs to another user.
 pub fn sockets(pid: u32) -> Vec<u32> {
-    let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let files = fs::read_dir(format!("/proc/{pid}/fd"))
+        .into_iter()
+        .flatten()
+        .flatten();
     let targets = files.filter_map(|file| fs::read_link(file.path()).ok());
     let inode = |target: std::path::PathBuf| {
-        target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+        target
+            .to_str()?
+            .strip_prefix("socket:[")?
+            .strip_suffix(']')?
+            .parse()
+            .ok()
     };
     targets.filter_map(inode).collect()
 }

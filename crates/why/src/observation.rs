@@ -13,10 +13,30 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA: u32 = 1;
 
 /// Kinds of devices whose packets leave through another device.
-const TUNNELS: [&str; 8] = ["wireguard", "ipip", "sit", "gre", "gretap", "vti", "xfrm", "ip6tnl"];
-/// First letters of the names that VPN programs give to TUN devices. Other programs build links of them.
-const VPNS: [&str; 10] =
-    ["cscotun", "mullvad", "nord", "ovpn", "proton", "tailscale", "tap", "tun", "utun", "vpn"];
+const TUNNELS: [&str; 8] = [
+    "wireguard",
+    "ipip",
+    "sit",
+    "gre",
+    "gretap",
+    "vti",
+    "xfrm",
+    "ip6tnl",
+];
+/// First letters of the names that VPN programs give to TUN devices. Other programs build links of
+/// them.
+const VPNS: [&str; 10] = [
+    "cscotun",
+    "mullvad",
+    "nord",
+    "ovpn",
+    "proton",
+    "tailscale",
+    "tap",
+    "tun",
+    "utun",
+    "vpn",
+];
 
 /// A machine, watched for some seconds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -63,7 +83,8 @@ pub struct Host {
     /// The daemon of this network namespace.
     #[serde(default)]
     pub daemon: Option<Daemon>,
-    /// Processes by the inode of their socket; empty for sockets of other users without root's rights.
+    /// Processes by the inode of their socket; empty for sockets of other users without root's
+    /// rights.
     pub programs: BTreeMap<u32, Program>,
 }
 
@@ -74,8 +95,8 @@ pub struct Daemon {
     pub intent: String,
     /// The interfaces that it manages.
     pub interfaces: Vec<Managed>,
-    /// Devices that take connections and that its configuration does not name; true if these connections may
-    /// have subflows on other devices.
+    /// Devices that take connections and that its configuration does not name; true if these
+    /// connections may have subflows on other devices.
     #[serde(default)]
     pub tunnels: BTreeMap<String, bool>,
 }
@@ -101,7 +122,8 @@ impl Daemon {
         self.interfaces.iter().find(|one| one.name == name)
     }
 
-    /// True if the daemon leaves an interface unused. An interface that it does not know is not its user's.
+    /// True if the daemon leaves an interface unused. An interface that it does not know is not its
+    /// user's.
     pub fn spares(&self, name: &str) -> bool {
         self.of(name).is_none_or(|one| !one.is_wanted)
     }
@@ -134,7 +156,12 @@ impl From<Vec<Lookup>> for Lookups {
 
 impl From<Lookups> for Vec<Lookup> {
     fn from(all: Lookups) -> Self {
-        let lookup = |((source, bound, destination), through)| Lookup { source, bound, destination, through };
+        let lookup = |((source, bound, destination), through)| Lookup {
+            source,
+            bound,
+            destination,
+            through,
+        };
         all.0.into_iter().map(lookup).collect()
     }
 }
@@ -155,9 +182,12 @@ impl Host {
         link.map_or_else(|| format!("device {index}"), |link| link.name.clone())
     }
 
-    /// True for a device whose packets leave through another one: as the daemon says, else by its kind.
+    /// True for a device whose packets leave through another one: as the daemon says, else by its
+    /// kind.
     pub fn is_tunnel(&self, index: u32) -> bool {
-        let Some(link) = self.links.iter().find(|link| link.index == index) else { return false };
+        let Some(link) = self.links.iter().find(|link| link.index == index) else {
+            return false;
+        };
         let daemon = self.daemon.as_ref();
         if daemon.is_some_and(|daemon| daemon.of(&link.name).is_some()) {
             return false;
@@ -173,17 +203,29 @@ impl Host {
     /// True for a tunnel whose connections have no subflow on another device.
     pub fn keeps(&self, index: u32) -> bool {
         let name = self.device_name(index);
-        let may = self.daemon.as_ref().and_then(|daemon| daemon.tunnels.get(&name)).copied();
+        let may = self
+            .daemon
+            .as_ref()
+            .and_then(|daemon| daemon.tunnels.get(&name))
+            .copied();
         self.is_tunnel(index) && may != Some(true)
     }
 
     /// The device that has this address.
     pub fn device_of(&self, address: IpAddr) -> Option<u32> {
-        self.addresses.iter().find(|one| one.address == address).map(|one| one.device)
+        self.addresses
+            .iter()
+            .find(|one| one.address == address)
+            .map(|one| one.device)
     }
 
     /// The answer for packets from `source` to `destination`; `None` if it was not asked.
-    pub fn route(&self, source: IpAddr, bound: Option<u32>, destination: IpAddr) -> Option<Option<u32>> {
+    pub fn route(
+        &self,
+        source: IpAddr,
+        bound: Option<u32>,
+        destination: IpAddr,
+    ) -> Option<Option<u32>> {
         self.lookups.0.get(&(source, bound, destination)).copied()
     }
 
@@ -210,8 +252,15 @@ mod tests {
             kind: Some(kind.into()),
             ..Link::default()
         };
-        let links = vec![link(1, "office", "tun"), link(2, "wg0", "wireguard"), link(3, "wg1", "wireguard")];
-        let mut host = Host { links, ..Host::default() };
+        let links = vec![
+            link(1, "office", "tun"),
+            link(2, "wg0", "wireguard"),
+            link(3, "wg1", "wireguard"),
+        ];
+        let mut host = Host {
+            links,
+            ..Host::default()
+        };
         let all = |host: &Host| [1, 2, 3].map(|index| (host.is_tunnel(index), host.keeps(index)));
         assert_eq!(all(&host), [(false, false), (true, true), (true, true)]);
         let named = Managed {
@@ -222,7 +271,11 @@ mod tests {
             rate_bps: None,
         };
         let tunnels = [("office".into(), false), ("wg1".into(), true)].into();
-        host.daemon = Some(Daemon { interfaces: vec![named], tunnels, ..Daemon::default() });
+        host.daemon = Some(Daemon {
+            interfaces: vec![named],
+            tunnels,
+            ..Daemon::default()
+        });
         assert_eq!(all(&host), [(true, true), (false, false), (true, false)]);
     }
 }

@@ -94,17 +94,31 @@ struct Known<'a> {
 
 impl<'a> Known<'a> {
     fn of(observation: &'a Observation<'a>) -> Self {
-        let mut known =
-            Known { connections: BTreeMap::new(), subflows: BTreeMap::new(), plain: BTreeMap::new() };
+        let mut known = Known {
+            connections: BTreeMap::new(),
+            subflows: BTreeMap::new(),
+            plain: BTreeMap::new(),
+        };
         for Sample { at_s, listing, .. } in &observation.samples {
             let add = |all: &mut Statistics<'a>, socket: &'a TcpSocket| {
-                all.entry(ends(socket)).or_default().extend(socket.info.iter().map(|info| (*at_s, info)));
+                all.entry(ends(socket))
+                    .or_default()
+                    .extend(socket.info.iter().map(|info| (*at_s, info)));
             };
             for one in &listing.connections {
-                known.connections.entry((one.info.token, one.local)).or_default().push(one);
-                one.subflows.iter().for_each(|socket| add(&mut known.subflows, socket));
+                known
+                    .connections
+                    .entry((one.info.token, one.local))
+                    .or_default()
+                    .push(one);
+                one.subflows
+                    .iter()
+                    .for_each(|socket| add(&mut known.subflows, socket));
             }
-            listing.plain.iter().for_each(|socket| add(&mut known.plain, socket));
+            listing
+                .plain
+                .iter()
+                .for_each(|socket| add(&mut known.plain, socket));
         }
         known
     }
@@ -129,11 +143,21 @@ struct Moment {
 impl<'a> Subject<'a> {
     /// All connections of the observation that are open at its end.
     pub fn all(observation: &'a Observation<'a>) -> Vec<Subject<'a>> {
-        let Some(last) = observation.samples.last() else { return vec![] };
+        let Some(last) = observation.samples.last() else {
+            return vec![];
+        };
         let known = Known::of(observation);
-        let firsts: BTreeSet<Ends> =
-            last.listing.connections.iter().map(|one| (one.local, one.remote)).collect();
-        let connections = last.listing.connections.iter().map(|one| Self::of_mptcp(observation, &known, one));
+        let firsts: BTreeSet<Ends> = last
+            .listing
+            .connections
+            .iter()
+            .map(|one| (one.local, one.remote))
+            .collect();
+        let connections = last
+            .listing
+            .connections
+            .iter()
+            .map(|one| Self::of_mptcp(observation, &known, one));
         let is_own = |socket: &&TcpSocket| {
             // Without CAP_NET_ADMIN a subflow looks like plain TCP, but no process holds it.
             socket.inode != 0 && !firsts.contains(&ends(socket)) && socket.info.is_some()
@@ -145,9 +169,24 @@ impl<'a> Subject<'a> {
     }
 
     fn of_mptcp(observation: &'a Observation<'a>, known: &Known<'a>, last: &'a Connection) -> Self {
-        let mptcp = known.connections.get(&(last.info.token, last.local)).cloned().unwrap_or_default();
-        let flows = last.subflows.iter().map(|socket| Flow::new(observation, socket, &known.subflows));
-        Subject { mptcp, ..Self::new(observation, (last.local, last.remote), last.inode, flows.collect()) }
+        let mptcp = known
+            .connections
+            .get(&(last.info.token, last.local))
+            .cloned()
+            .unwrap_or_default();
+        let flows = last
+            .subflows
+            .iter()
+            .map(|socket| Flow::new(observation, socket, &known.subflows));
+        Subject {
+            mptcp,
+            ..Self::new(
+                observation,
+                (last.local, last.remote),
+                last.inode,
+                flows.collect(),
+            )
+        }
     }
 
     fn of_plain(observation: &'a Observation<'a>, known: &Known<'a>, last: &'a TcpSocket) -> Self {
@@ -164,7 +203,17 @@ impl<'a> Subject<'a> {
         let host = &observation.host;
         let program = host.programs.get(&inode);
         let seconds = length_s(observation);
-        Subject { host, local, remote, program, inode, mptcp: vec![], flows, seconds, observation }
+        Subject {
+            host,
+            local,
+            remote,
+            program,
+            inode,
+            mptcp: vec![],
+            flows,
+            seconds,
+            observation,
+        }
     }
 
     fn is_open(&self) -> bool {
@@ -177,7 +226,8 @@ impl<'a> Subject<'a> {
         matches!(state, CloseWait | Established | FinWait1 | SynSent)
     }
 
-    /// True if both ends are on this host: its packets pass the loopback device, whatever its addresses are.
+    /// True if both ends are on this host: its packets pass the loopback device, whatever its
+    /// addresses are.
     fn stays_here(&self) -> bool {
         let ip = self.remote.ip();
         ip.is_loopback() || self.host.device_of(ip).is_some()
@@ -190,13 +240,16 @@ impl<'a> Subject<'a> {
 
     /// The MPTCP connection at the end; `None` for plain TCP and after a fallback.
     pub fn multipath(&self) -> Option<&'a Connection> {
-        self.connection().filter(|connection| !connection.info.fallback)
+        self.connection()
+            .filter(|connection| !connection.info.fallback)
     }
 
     /// User id of the owner.
     pub fn uid(&self) -> Option<u32> {
         let plain = || self.flows.first().map(|flow| flow.socket.uid);
-        self.connection().map(|connection| connection.uid).or_else(plain)
+        self.connection()
+            .map(|connection| connection.uid)
+            .or_else(plain)
     }
 
     /// True if it carries data or waits for an answer.
@@ -206,14 +259,20 @@ impl<'a> Subject<'a> {
 
     /// True if this host opened it.
     pub fn is_client(&self) -> bool {
-        let first = self.flows.iter().find_map(|flow| flow.socket.membership.filter(|one| !one.joined));
+        let first = self
+            .flows
+            .iter()
+            .find_map(|flow| flow.socket.membership.filter(|one| !one.joined));
         first.is_none_or(|first| first.opened_locally)
     }
 
     /// Payload sent and received, bit/s. Retransmissions do not count.
     pub fn rates_bps(&self) -> (f64, f64) {
         let flows = || self.flows.iter();
-        (flows().map(|flow| flow.sent_bps()).sum(), flows().map(|flow| flow.received_bps()).sum())
+        (
+            flows().map(|flow| flow.sent_bps()).sum(),
+            flows().map(|flow| flow.received_bps()).sum(),
+        )
     }
 
     /// Rate of the busier direction, bit/s.
@@ -236,50 +295,91 @@ impl<'a> Subject<'a> {
     /// How much a counter has grown since the host started, and during the observation.
     pub fn counter(&self, name: &str) -> (u64, u64) {
         let value = |sample: Option<&crate::observation::Sample<'_>>| {
-            sample.and_then(|sample| sample.counters.get(name)).copied().unwrap_or(0)
+            sample
+                .and_then(|sample| sample.counters.get(name))
+                .copied()
+                .unwrap_or(0)
         };
         let samples = &self.observation.samples;
         let (first, last) = (value(samples.first()), value(samples.last()));
         (last, last.saturating_sub(first))
     }
 
-    /// Bytes that were sent again on another subflow, and first transmissions, during the observation.
+    /// Bytes that were sent again on another subflow, and first transmissions, during the
+    /// observation.
     pub fn reinjected(&self) -> Option<(u64, u64)> {
-        let (first, last) = (self.mptcp.first()?.info.counters?, self.mptcp.last()?.info.counters?);
-        Some((last.reinjected.saturating_sub(first.reinjected), last.sent.saturating_sub(first.sent)))
+        let (first, last) = (
+            self.mptcp.first()?.info.counters?,
+            self.mptcp.last()?.info.counters?,
+        );
+        Some((
+            last.reinjected.saturating_sub(first.reinjected),
+            last.sent.saturating_sub(first.sent),
+        ))
     }
 
     /// Subflows that carry at least this part of the sent or received payload.
     pub fn active(&self, part: f64) -> Vec<&Flow<'a>> {
         let of = |flow: &Flow<'_>| flow.sent_bps() + flow.received_bps();
         let sum: f64 = self.flows.iter().map(of).sum();
-        self.flows.iter().filter(|flow| sum > 0.0 && of(flow) >= part * sum).collect()
+        self.flows
+            .iter()
+            .filter(|flow| sum > 0.0 && of(flow) >= part * sum)
+            .collect()
     }
 
-    /// Usable interfaces that have a route to the peer and no subflow, except those that the daemon spares.
+    /// Usable interfaces that have a route to the peer and no subflow, except those that the daemon
+    /// spares.
     pub fn alternatives(&self) -> Vec<Alternative> {
-        let is_spared =
-            |one: &Alternative| self.host.daemon.as_ref().is_some_and(|daemon| daemon.spares(&one.name));
-        self.others().into_iter().filter(|one| self.is_routed(one.device) && !is_spared(one)).collect()
+        let is_spared = |one: &Alternative| {
+            self.host
+                .daemon
+                .as_ref()
+                .is_some_and(|daemon| daemon.spares(&one.name))
+        };
+        self.others()
+            .into_iter()
+            .filter(|one| self.is_routed(one.device) && !is_spared(one))
+            .collect()
     }
 
-    /// Usable interfaces without a subflow, with an address of the peer's family. None if the connection
-    /// uses a tunnel and stays in it. A join without an answer is no subflow yet.
+    /// Usable interfaces without a subflow, with an address of the peer's family. None if the
+    /// connection uses a tunnel and stays in it. A join without an answer is no subflow yet.
     pub fn others(&self) -> Vec<Alternative> {
         let flows = self.flows.iter().filter(|flow| !flow.is_joining());
         let used: Vec<u32> = flows.filter_map(|flow| flow.device).collect();
-        let route = self.host.route(self.local.ip(), None, self.remote.ip()).flatten();
-        if used.iter().copied().chain(route).any(|device| self.host.keeps(device)) {
+        let route = self
+            .host
+            .route(self.local.ip(), None, self.remote.ip())
+            .flatten();
+        if used
+            .iter()
+            .copied()
+            .chain(route)
+            .any(|device| self.host.keeps(device))
+        {
             return vec![];
         }
         let mut found: Vec<Alternative> = vec![];
-        for Address { device, address, scope, .. } in &self.host.addresses {
-            let Some(link) = self.host.links.iter().find(|link| link.index == *device) else { continue };
+        for Address {
+            device,
+            address,
+            scope,
+            ..
+        } in &self.host.addresses
+        {
+            let Some(link) = self.host.links.iter().find(|link| link.index == *device) else {
+                continue;
+            };
             let fits = address.is_ipv4() == self.remote.is_ipv4() && *scope == Scope::Universe;
             let is_new = !used.contains(device) && found.iter().all(|one| one.device != *device);
             let can = link.is_usable() && !link.loopback && link.master.is_none();
             if fits && is_new && can && !self.host.is_tunnel(*device) {
-                found.push(Alternative { device: *device, name: link.name.clone(), address: *address });
+                found.push(Alternative {
+                    device: *device,
+                    name: link.name.clone(),
+                    address: *address,
+                });
             }
         }
         found
@@ -287,15 +387,24 @@ impl<'a> Subject<'a> {
 
     /// The join that waits for its first answer on a device.
     pub fn joining(&self, device: u32) -> Option<&Flow<'a>> {
-        self.flows.iter().find(|flow| flow.is_joining() && flow.device == Some(device))
+        self.flows
+            .iter()
+            .find(|flow| flow.is_joining() && flow.device == Some(device))
     }
 
     /// Devices over which other connections to the same server use MPTCP now.
     pub fn multipath_to_peer(&self) -> Vec<u32> {
-        let last = self.observation.samples.last().into_iter().flat_map(|sample| &sample.listing.connections);
+        let last = self
+            .observation
+            .samples
+            .last()
+            .into_iter()
+            .flat_map(|sample| &sample.listing.connections);
         let others = last.filter(|one| one.remote == self.remote && !one.info.fallback);
         let known = others.filter(|one| one.info.remote_key_received);
-        known.filter_map(|one| self.host.device_of(one.local.ip())).collect()
+        known
+            .filter_map(|one| self.host.device_of(one.local.ip()))
+            .collect()
     }
 
     /// True if some table has a route to the peer through the device.
@@ -333,9 +442,17 @@ impl<'a> Subject<'a> {
     }
 
     fn moments(&self) -> Vec<Moment> {
-        let length = self.flows.iter().map(|flow| flow.series.len()).min().unwrap_or(0);
+        let length = self
+            .flows
+            .iter()
+            .map(|flow| flow.series.len())
+            .min()
+            .unwrap_or(0);
         // Counted from the end: a subflow may have joined during the observation.
-        (1..=length).rev().filter_map(|back| self.moment(back)).collect()
+        (1..=length)
+            .rev()
+            .filter_map(|back| self.moment(back))
+            .collect()
     }
 
     fn moment(&self, back: usize) -> Option<Moment> {
@@ -351,11 +468,19 @@ impl<'a> Subject<'a> {
             moment.mss_bytes = moment.mss_bytes.max(mss_bytes);
             moment.memory = flow.socket.memory;
         }
-        let Some(last) = self.mptcp.len().checked_sub(back).filter(|_| !self.mptcp.is_empty()) else {
+        let Some(last) = self
+            .mptcp
+            .len()
+            .checked_sub(back)
+            .filter(|_| !self.mptcp.is_empty())
+        else {
             return self.mptcp.is_empty().then_some(moment);
         };
         let connection = self.mptcp[last];
-        let written = connection.info.write_dsn.saturating_sub(connection.info.unacked_dsn);
+        let written = connection
+            .info
+            .write_dsn
+            .saturating_sub(connection.info.unacked_dsn);
         // Data that a subflow holds back counts as sent: a local queue makes it wait.
         let held_bytes = moment.unsent_bytes;
         if let Some(counters) = connection.info.counters {
@@ -382,15 +507,30 @@ impl Moment {
         let is_full = |memory: SocketMemory| {
             f64::from(memory.send_used_bytes) >= WRITTEN * f64::from(memory.send_limit_bytes)
         };
-        self.memory.is_some_and(is_full) && self.unsent_bytes <= self.in_flight_bytes / 4 + 2 * self.mss_bytes
+        self.memory.is_some_and(is_full)
+            && self.unsent_bytes <= self.in_flight_bytes / 4 + 2 * self.mss_bytes
     }
 }
 
 impl<'a> Flow<'a> {
     fn new(observation: &'a Observation<'a>, socket: &'a TcpSocket, all: &Statistics<'a>) -> Self {
-        let (times_s, series) = all.get(&ends(socket)).into_iter().flatten().copied().unzip();
-        let device = observation.host.device_of(socket.local.ip()).or(socket.interface);
-        Flow { socket, series, times_s, device, seconds: length_s(observation) }
+        let (times_s, series) = all
+            .get(&ends(socket))
+            .into_iter()
+            .flatten()
+            .copied()
+            .unzip();
+        let device = observation
+            .host
+            .device_of(socket.local.ip())
+            .or(socket.interface);
+        Flow {
+            socket,
+            series,
+            times_s,
+            device,
+            seconds: length_s(observation),
+        }
     }
 
     /// Statistics at the end.
@@ -438,8 +578,19 @@ impl<'a> Flow<'a> {
 
     /// Smoothed RTT in each sample, s. `sending`: of sent data, else as a receiver estimates it.
     pub fn rtts_s(&self, sending: bool) -> Vec<f64> {
-        let of = |info: &&TcpInfo| if sending { info.srtt_us } else { info.receive_rtt_us };
-        self.series.iter().map(of).filter(|&us| us > 0).map(|us| f64::from(us) / 1e6).collect()
+        let of = |info: &&TcpInfo| {
+            if sending {
+                info.srtt_us
+            } else {
+                info.receive_rtt_us
+            }
+        };
+        self.series
+            .iter()
+            .map(of)
+            .filter(|&us| us > 0)
+            .map(|us| f64::from(us) / 1e6)
+            .collect()
     }
 
     /// Quantile of the queueing delay, s: smoothed RTT less the minimum RTT.
@@ -455,36 +606,47 @@ impl<'a> Flow<'a> {
 
     /// Median congestion window, packets.
     pub fn cwnd_packets(&self) -> f64 {
-        let all: Vec<f64> = self.series.iter().map(|info| f64::from(info.cwnd_packets)).collect();
+        let all: Vec<f64> = self
+            .series
+            .iter()
+            .map(|info| f64::from(info.cwnd_packets))
+            .collect();
         at(&all, 0.5).unwrap_or(0.0)
     }
 
     /// Part of the samples in which its congestion window was full.
     pub fn full_share(&self) -> f64 {
-        let is_full =
-            |info: &&&TcpInfo| f64::from(info.unacked_packets) >= ROOM * f64::from(info.cwnd_packets);
+        let is_full = |info: &&&TcpInfo| {
+            f64::from(info.unacked_packets) >= ROOM * f64::from(info.cwnd_packets)
+        };
         self.series.iter().filter(is_full).count() as f64 / self.series.len().max(1) as f64
     }
 
     /// The highest delivery rate, bit/s: no more than the path's capacity.
     pub fn delivery_bps(&self) -> f64 {
-        let rates = self.series.iter().map(|info| info.delivery_rate_bytes_per_s as f64 * 8.0);
+        let rates = self
+            .series
+            .iter()
+            .map(|info| info.delivery_rate_bytes_per_s as f64 * 8.0);
         rates.fold(self.sent_bps().max(self.received_bps()), f64::max)
     }
 
     /// True if this host has declared it a backup, or the peer has.
     pub fn is_backup(&self) -> bool {
-        self.socket.membership.is_some_and(|one| one.backup_locally || one.backup_remotely)
+        self.socket
+            .membership
+            .is_some_and(|one| one.backup_locally || one.backup_remotely)
     }
 
     /// True for a join whose SYN has no answer yet.
     pub fn is_joining(&self) -> bool {
-        self.socket.state == TcpState::SynSent && self.socket.membership.is_some_and(|one| one.joined)
+        self.socket.state == TcpState::SynSent
+            && self.socket.membership.is_some_and(|one| one.joined)
     }
 
-    /// How long sent data has been without an answer, s; `None`: nothing is overdue. TCP doubles its timeout
-    /// with each retransmission (RFC 6298, section 5.5), so a timeout now at T after k retransmissions was
-    /// T/2^k at first, and T (1 - 1/2^k) have passed at least.
+    /// How long sent data has been without an answer, s; `None`: nothing is overdue. TCP doubles
+    /// its timeout with each retransmission (RFC 6298, section 5.5), so a timeout now at T after k
+    /// retransmissions was T/2^k at first, and T (1 - 1/2^k) have passed at least.
     pub fn unanswered_s(&self) -> Option<f64> {
         let info = self.info()?;
         let waited_s = f64::from(info.rto_us) / 1e6 * (1.0 - 0.5f64.powi(info.backoff.into()));
@@ -498,19 +660,24 @@ impl<'a> Flow<'a> {
 
     /// True if data or an acknowledgement arrived at most this long ago, s.
     pub fn has_heard(&self, within_s: f64) -> bool {
-        self.info().is_some_and(|info| f64::from(info.heard_ms) / 1e3 <= within_s)
+        self.info()
+            .is_some_and(|info| f64::from(info.heard_ms) / 1e3 <= within_s)
     }
 
     /// `192.0.2.7 (wlan0)`.
     pub fn name(&self, host: &Host) -> String {
         let ip = self.socket.local.ip();
-        self.device.map_or_else(|| ip.to_string(), |device| format!("{ip} ({})", host.device_name(device)))
+        self.device.map_or_else(
+            || ip.to_string(),
+            |device| format!("{ip} ({})", host.device_name(device)),
+        )
     }
 }
 
 /// Time between the first and the last sample, s.
 pub(crate) fn length_s(observation: &Observation<'_>) -> f64 {
-    let at = |sample: Option<&crate::observation::Sample<'_>>| sample.map_or(0.0, |sample| sample.at_s);
+    let at =
+        |sample: Option<&crate::observation::Sample<'_>>| sample.map_or(0.0, |sample| sample.at_s);
     (at(observation.samples.last()) - at(observation.samples.first())).max(1e-3)
 }
 

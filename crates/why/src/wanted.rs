@@ -71,14 +71,19 @@ mod tests {
 
     #[test]
     fn a_process_and_an_address_select_connections() {
-        assert_eq!(Wanted::of("192.0.2.7"), Ok(Wanted::Host([192, 0, 2, 7].into())));
+        assert_eq!(
+            Wanted::of("192.0.2.7"),
+            Ok(Wanted::Host([192, 0, 2, 7].into()))
+        );
         let peer = "[2001:db8::1]:443";
         assert_eq!(Wanted::of(peer), Ok(Wanted::Peer(peer.parse().unwrap())));
         assert_eq!(Wanted::of("firefox"), Err(NotWanted::Malformed));
         // Above the largest process id of Linux, 2^22.
         assert_eq!(Wanted::of("4194305"), Err(NotWanted::NoProcess));
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let Ok(Wanted::Sockets(inodes)) = Wanted::of(&std::process::id().to_string()) else { panic!() };
+        let Ok(Wanted::Sockets(inodes)) = Wanted::of(&std::process::id().to_string()) else {
+            panic!()
+        };
         assert!(!inodes.is_empty());
         drop(listener);
     }

@@ -37,7 +37,13 @@ mod tests {
 
     #[test]
     fn numbers_have_three_digits() {
-        assert_eq!([mbit(12.34e6), mbit(123.4e6), mbit(10e6)], ["12.3 Mbit/s", "123 Mbit/s", "10 Mbit/s"]);
-        assert_eq!([ms(0.001_234), percent(0.000_05), kb(0.0)], ["1.23 ms", "0.0050 %", "0 kB"]);
+        assert_eq!(
+            [mbit(12.34e6), mbit(123.4e6), mbit(10e6)],
+            ["12.3 Mbit/s", "123 Mbit/s", "10 Mbit/s"]
+        );
+        assert_eq!(
+            [ms(0.001_234), percent(0.000_05), kb(0.0)],
+            ["1.23 ms", "0.0050 %", "0 kB"]
+        );
     }
 }

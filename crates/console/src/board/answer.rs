@@ -8,7 +8,8 @@ use joulepath_report::COLOURS;
 const STYLE: &str = include_str!("../../assets/board.css");
 const SCRIPT: &str = include_str!("../../assets/board.js");
 
-/// The page loads nothing but its own style and script, is in no frame, sends no form, and is kept nowhere.
+/// The page loads nothing but its own style and script, is in no frame, sends no form, and is kept
+/// nowhere.
 const HEADERS: [(&str, &str); 6] = [
     (
         "Content-Security-Policy",
@@ -44,9 +45,16 @@ pub(super) struct Answer {
 pub(super) fn answer(asked: &Asked, token: Option<&str>, page: impl FnOnce() -> String) -> Answer {
     let (path, query) = asked.target.split_once('?').unwrap_or((asked.target, ""));
     if !asked.host.is_some_and(is_own_host) {
-        return Answer::refusal(421, "Open this page by its numeric address or as localhost.");
+        return Answer::refusal(
+            421,
+            "Open this page by its numeric address or as localhost.",
+        );
     }
-    if asked.site.is_some_and(|site| !matches!(site, "same-origin" | "none")) && path != "/" {
+    if asked
+        .site
+        .is_some_and(|site| !matches!(site, "same-origin" | "none"))
+        && path != "/"
+    {
         return Answer::refusal(403, "Other pages cannot ask for this.");
     }
     if !matches!(asked.method, "GET" | "HEAD") {
@@ -68,8 +76,15 @@ pub(super) fn answer(asked: &Asked, token: Option<&str>, page: impl FnOnce() -> 
 
 impl Answer {
     fn new(code: u16, kind: &'static str, body: String) -> Self {
-        let headers = [("Content-Type", kind)].into_iter().chain(HEADERS).collect();
-        Answer { code, headers, body }
+        let headers = [("Content-Type", kind)]
+            .into_iter()
+            .chain(HEADERS)
+            .collect();
+        Answer {
+            code,
+            headers,
+            body,
+        }
     }
 
     /// An answer that says in a line why there is no page.
@@ -81,7 +96,10 @@ impl Answer {
 /// True for a number or `localhost`. A name could be another site's that resolves to this host (DNS
 /// rebinding), whose scripts would then read the page.
 fn is_own_host(host: &str) -> bool {
-    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+        .unwrap_or(host);
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     host.parse::<SocketAddr>().is_ok()
         || bare.parse::<IpAddr>().is_ok()
@@ -91,7 +109,13 @@ fn is_own_host(host: &str) -> bool {
 /// Compares all bytes, whichever differ, so that the time tells nothing.
 fn has_token(query: &str, token: Option<&str>) -> bool {
     let Some(token) = token else { return true };
-    let given = query.split('&').find_map(|pair| pair.strip_prefix("token=")).unwrap_or("");
-    let differ = given.bytes().zip(token.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
+    let given = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("token="))
+        .unwrap_or("");
+    let differ = given
+        .bytes()
+        .zip(token.bytes())
+        .fold(0, |all, (a, b)| all | (a ^ b));
     given.len() == token.len() && differ == 0
 }

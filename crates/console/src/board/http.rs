@@ -1,5 +1,5 @@
-//! HTTP/1.1 (RFC 9112) for the page: one request for each connection, a bounded number of connections, and
-//! none of them delays another.
+//! HTTP/1.1 (RFC 9112) for the page: one request for each connection, a bounded number of
+//! connections, and none of them delays another.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -10,8 +10,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::answer::{Answer, Asked};
 
-/// Connections at the same time. One more takes the place of the oldest, which is hardly one that sends a
-/// request.
+/// Connections at the same time. One more takes the place of the oldest, which is hardly one that
+/// sends a request.
 const MOST: usize = 64;
 /// Bytes of a request's head, and its header fields.
 const LONGEST: usize = 16 * 1024;
@@ -32,19 +32,28 @@ enum Stage {
     Asks(Vec<u8>),
     /// What of the reply is to be sent.
     IsTold { reply: Vec<u8>, sent: usize },
-    /// All is sent. A socket that is closed with unread bytes resets the connection, which may discard the
-    /// reply.
+    /// All is sent. A socket that is closed with unread bytes resets the connection, which may
+    /// discard the reply.
     Leaves,
 }
 
 /// Answers requests until the listener fails.
-pub(super) fn serve(listener: &TcpListener, mut answer: impl FnMut(&Asked) -> Answer) -> io::Result<()> {
+pub(super) fn serve(
+    listener: &TcpListener,
+    mut answer: impl FnMut(&Asked) -> Answer,
+) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let mut clients: Vec<Client> = vec![];
     loop {
         let mut ready: Vec<PollFd> = vec![PollFd::new(listener, PollFlags::IN)];
-        ready.extend(clients.iter().map(|one| PollFd::new(&one.stream, one.waits_for())));
-        let until_oldest = clients.first().map(|one| PATIENCE.saturating_sub(one.since.elapsed()));
+        ready.extend(
+            clients
+                .iter()
+                .map(|one| PollFd::new(&one.stream, one.waits_for())),
+        );
+        let until_oldest = clients
+            .first()
+            .map(|one| PATIENCE.saturating_sub(one.since.elapsed()));
         let timeout = until_oldest.and_then(|left| Timespec::try_from(left).ok());
         match poll(&mut ready, timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
@@ -70,11 +79,19 @@ fn accept(listener: &TcpListener, clients: &mut Vec<Client>) {
                 if clients.len() == MOST {
                     clients.remove(0);
                 }
-                clients.push(Client { stream, since: Instant::now(), stage: Stage::Asks(vec![]) });
+                clients.push(Client {
+                    stream,
+                    since: Instant::now(),
+                    stage: Stage::Asks(vec![]),
+                });
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => return,
             Ok(_) => {}
-            Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::ConnectionAborted) => {}
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::Interrupted | ErrorKind::ConnectionAborted
+                ) => {}
             // Out of descriptors or memory: a place becomes free.
             Err(_) => {
                 clients.drain(..clients.len().min(1));
@@ -113,7 +130,9 @@ impl Client {
                     self.stage = Stage::Leaves;
                     self.stream.shutdown(Shutdown::Write)
                 }
-                Stage::IsTold { reply, sent } => self.stream.write(&reply[*sent..]).map(|more| *sent += more),
+                Stage::IsTold { reply, sent } => {
+                    self.stream.write(&reply[*sent..]).map(|more| *sent += more)
+                }
                 Stage::Leaves => match self.stream.read(&mut bytes) {
                     Ok(0) => return false,
                     read => read.map(drop),
@@ -136,7 +155,10 @@ fn reply(head: &[u8], answer: &mut impl FnMut(&Asked) -> Answer) -> Option<Vec<u
     let answer = match parsed {
         Ok(httparse::Status::Complete(_)) => {
             let field = |name: &str| {
-                let found = request.headers.iter().find(|field| field.name.eq_ignore_ascii_case(name));
+                let found = request
+                    .headers
+                    .iter()
+                    .find(|field| field.name.eq_ignore_ascii_case(name));
                 found.and_then(|field| str::from_utf8(field.value).ok())
             };
             answer(&Asked {
@@ -156,7 +178,11 @@ fn reply(head: &[u8], answer: &mut impl FnMut(&Asked) -> Answer) -> Option<Vec<u
 }
 
 fn written(answer: &Answer, without_body: bool) -> Vec<u8> {
-    let Answer { code, headers, body } = answer;
+    let Answer {
+        code,
+        headers,
+        body,
+    } = answer;
     let reason = match code {
         200 => "OK",
         400 => "Bad Request",
@@ -166,8 +192,10 @@ fn written(answer: &Answer, without_body: bool) -> Vec<u8> {
         421 => "Misdirected Request",
         _ => "Request Header Fields Too Large",
     };
-    let mut text =
-        format!("HTTP/1.1 {code} {reason}\r\nContent-Length: {}\r\nConnection: close\r\n", body.len());
+    let mut text = format!(
+        "HTTP/1.1 {code} {reason}\r\nContent-Length: {}\r\nConnection: close\r\n",
+        body.len()
+    );
     for (name, value) in headers {
         text += &format!("{name}: {value}\r\n");
     }

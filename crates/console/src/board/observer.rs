@@ -53,7 +53,10 @@ impl Observer {
                             trouble: None,
                         }
                     }
-                    Err(error) => Observed { report: None, trouble: Some(error.to_string()) },
+                    Err(error) => Observed {
+                        report: None,
+                        trouble: Some(error.to_string()),
+                    },
                 };
                 lock(&shared).observed = observed;
                 thread::sleep(PAUSE);

@@ -72,12 +72,22 @@ struct Connection {
 /// The page as HTML.
 pub(super) fn page(seen: &Seen) -> String {
     let status = seen.status.as_ref().ok();
-    let interfaces = || status.iter().flat_map(|status| &status.interfaces).filter(|one| one.allowed);
+    let interfaces = || {
+        status
+            .iter()
+            .flat_map(|status| &status.interfaces)
+            .filter(|one| one.allowed)
+    };
     let report = seen.observed.report.as_deref();
-    let mut all: Vec<&Examined> = report.iter().flat_map(|report| &report.connections).collect();
+    let mut all: Vec<&Examined> = report
+        .iter()
+        .flat_map(|report| &report.connections)
+        .collect();
     let rate = |one: &Examined| one.sent_bps + one.received_bps;
     all.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
-    let hindrances = status.and_then(|status| status.why.clone()).or_else(|| report.map(why::hindrances));
+    let hindrances = status
+        .and_then(|status| status.why.clone())
+        .or_else(|| report.map(why::hindrances));
     let page = Page {
         host: host(),
         version: env!("CARGO_PKG_VERSION"),
@@ -87,9 +97,15 @@ pub(super) fn page(seen: &Seen) -> String {
                 "{error}. Without the daemon this page shows connections only: `sudo joulepath on`."
             ))
         }),
-        warnings: status.iter().flat_map(|status| &status.warnings).map(|text| sentence(text)).collect(),
+        warnings: status
+            .iter()
+            .flat_map(|status| &status.warnings)
+            .map(|text| sentence(text))
+            .collect(),
         rows: interfaces().map(row).collect(),
-        sources: status.and_then(|status| terminal::sources(&status.interfaces)).unwrap_or_default(),
+        sources: status
+            .and_then(|status| terminal::sources(&status.interfaces))
+            .unwrap_or_default(),
         remarks: status
             .iter()
             .flat_map(|status| terminal::remarks(status))
@@ -98,7 +114,8 @@ pub(super) fn page(seen: &Seen) -> String {
         why: hindrances.map(|all| all.iter().map(why::parts).collect()),
         connections: all.iter().take(MOST).map(|one| connection(one)).collect(),
         unlisted: seen.observed.trouble.as_deref(),
-        hidden: (all.len() > MOST).then(|| format!("{} slower ones are not shown.", all.len() - MOST)),
+        hidden: (all.len() > MOST)
+            .then(|| format!("{} slower ones are not shown.", all.len() - MOST)),
         events: status
             .iter()
             .flat_map(|status| &status.events)
@@ -106,22 +123,32 @@ pub(super) fn page(seen: &Seen) -> String {
             .collect(),
     };
     // Its values are texts and numbers, which can always be rendered.
-    page.render().unwrap_or_else(|error| format!("<!doctype html><title>Joulepath</title><p>{error}"))
+    page.render()
+        .unwrap_or_else(|error| format!("<!doctype html><title>Joulepath</title><p>{error}"))
 }
 
 /// What the machine does, and what that saves.
 fn head(status: &Status) -> impl Iterator<Item = String> {
-    [figures::head(status).join(" · ")].into_iter().chain(figures::all_paths(status))
+    [figures::head(status).join(" · ")]
+        .into_iter()
+        .chain(figures::all_paths(status))
 }
 
 /// Splits at backticks.
 fn sentence(text: &str) -> Sentence {
-    text.split('`').enumerate().map(|(number, part)| (number % 2 == 1, part.to_owned())).collect()
+    text.split('`')
+        .enumerate()
+        .map(|(number, part)| (number % 2 == 1, part.to_owned()))
+        .collect()
 }
 
 fn host() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    if name.trim().is_empty() { "this host".into() } else { name.trim().to_owned() }
+    if name.trim().is_empty() {
+        "this host".into()
+    } else {
+        name.trim().to_owned()
+    }
 }
 
 fn row(one: &InterfaceStatus) -> Row {
@@ -132,27 +159,54 @@ fn row(one: &InterfaceStatus) -> Row {
             Role::Backup => "backup",
             Role::Unused => "unused",
         },
-        used_as: if one.role == Role::Unused { "unused" } else { figures::role(one.role) },
+        used_as: if one.role == Role::Unused {
+            "unused"
+        } else {
+            figures::role(one.role)
+        },
         cells: terminal::cells(one),
         reason: terminal::reason(one),
-        conflicts: one.conflicts.iter().map(|(address, why)| format!("{address}: {why}")).collect(),
+        conflicts: one
+            .conflicts
+            .iter()
+            .map(|(address, why)| format!("{address}: {why}"))
+            .collect(),
         quota: one.quota.as_ref().and_then(quota),
     }
 }
 
 fn quota(quota: &QuotaStatus) -> Option<Quota> {
     let bound = quota.hard_bytes.or(quota.soft_bytes)?;
-    let share = if bound == 0 { 1.0 } else { (quota.used_bytes as f64 / bound as f64).min(1.0) };
-    Some(Quota { share, percent: format!("{:.0}", share * 100.0), words: figures::quota(quota) })
+    let share = if bound == 0 {
+        1.0
+    } else {
+        (quota.used_bytes as f64 / bound as f64).min(1.0)
+    };
+    Some(Quota {
+        share,
+        percent: format!("{:.0}", share * 100.0),
+        words: figures::quota(quota),
+    })
 }
 
 fn connection(one: &Examined) -> Connection {
-    let program = one.program.as_ref().map(|program| format!("{} ({})", program.name, program.pid));
-    let over = if one.over.is_empty() { UNKNOWN.into() } else { one.over.join(", ") };
+    let program = one
+        .program
+        .as_ref()
+        .map(|program| format!("{} ({})", program.name, program.pid));
+    let over = if one.over.is_empty() {
+        UNKNOWN.into()
+    } else {
+        one.over.join(", ")
+    };
     Connection {
         peer: one.remote.clone(),
         program: program.unwrap_or(UNKNOWN.into()),
-        protocol: if one.protocol == "mptcp" { "MPTCP" } else { "TCP" },
+        protocol: if one.protocol == "mptcp" {
+            "MPTCP"
+        } else {
+            "TCP"
+        },
         over,
         down: short(one.received_bps / 1e6),
         up: short(one.sent_bps / 1e6),

@@ -18,7 +18,11 @@ fn ask(address: SocketAddr, request: &str) -> (u16, String, String) {
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
-    (head[9..12].parse().unwrap(), head.to_ascii_lowercase(), body.to_owned())
+    (
+        head[9..12].parse().unwrap(),
+        head.to_ascii_lowercase(),
+        body.to_owned(),
+    )
 }
 
 fn request(method: &str, target: &str, host: &str, more: &str) -> String {
@@ -28,14 +32,22 @@ fn request(method: &str, target: &str, host: &str, more: &str) -> String {
 /// A board without a daemon, which is served until the test binary ends.
 fn board(token: Option<&str>) -> SocketAddr {
     let no_daemon = Path::new("/nonexistent/live.sock");
-    let board = Board::open("127.0.0.1:0".parse().unwrap(), no_daemon, token.map(str::to_owned)).unwrap();
+    let board = Board::open(
+        "127.0.0.1:0".parse().unwrap(),
+        no_daemon,
+        token.map(str::to_owned),
+    )
+    .unwrap();
     let address = board.listener.local_addr().unwrap();
     thread::spawn(move || board.serve());
     address
 }
 
 fn seen(status: Result<Status, String>) -> Seen {
-    Seen { status, observed: Observed::default() }
+    Seen {
+        status,
+        observed: Observed::default(),
+    }
 }
 
 #[test]
@@ -43,9 +55,18 @@ fn without_a_daemon_the_page_says_so() {
     let address = board(None);
     let (code, head, body) = ask(address, &request("GET", "/", &address.to_string(), ""));
     assert_eq!(code, 200);
-    assert!(body.contains("no daemon listens at /nonexistent/live.sock"), "{body}");
-    assert!(head.contains("content-security-policy: default-src 'none'; style-src 'self'"), "{head}");
-    assert!(head.contains("cache-control: no-store") && head.contains("x-frame-options: deny"), "{head}");
+    assert!(
+        body.contains("no daemon listens at /nonexistent/live.sock"),
+        "{body}"
+    );
+    assert!(
+        head.contains("content-security-policy: default-src 'none'; style-src 'self'"),
+        "{head}"
+    );
+    assert!(
+        head.contains("cache-control: no-store") && head.contains("x-frame-options: deny"),
+        "{head}"
+    );
     for (path, part) in [("/board.css", "color-scheme"), ("/board.js", "DOMParser")] {
         let (code, _, body) = ask(address, &request("GET", path, "localhost", ""));
         assert!(code == 200 && body.contains(part), "{path}");
@@ -68,7 +89,11 @@ fn a_name_that_resolves_to_this_host_gets_nothing() {
     ] {
         let (code, _, body) = ask(address, &request("GET", "/", &host, ""));
         assert_eq!(code, expected, "{host}");
-        assert_eq!(body.contains("What holds connections back"), expected == 200, "{host}");
+        assert_eq!(
+            body.contains("What holds connections back"),
+            expected == 200,
+            "{host}"
+        );
     }
     let (code, _, _) = ask(address, "GET / HTTP/1.0\r\n\r\n");
     assert_eq!(code, 421);
@@ -79,11 +104,21 @@ fn nothing_can_be_changed_and_there_is_one_page() {
     let address = board(None);
     let host = address.to_string();
     for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
-        let (code, head, _) = ask(address, &request(method, "/", &host, "Content-Length: 0\r\n"));
-        assert!(code == 405 && head.contains("allow: get, head"), "{method}: {head}");
+        let (code, head, _) = ask(
+            address,
+            &request(method, "/", &host, "Content-Length: 0\r\n"),
+        );
+        assert!(
+            code == 405 && head.contains("allow: get, head"),
+            "{method}: {head}"
+        );
     }
     for path in ["/../etc/passwd", "/status", "/%2e%2e/"] {
-        assert_eq!(ask(address, &request("GET", path, &host, "")).0, 404, "{path}");
+        assert_eq!(
+            ask(address, &request("GET", path, &host, "")).0,
+            404,
+            "{path}"
+        );
     }
     let cross = request("GET", "/board.js", &host, "Sec-Fetch-Site: cross-site\r\n");
     assert_eq!(ask(address, &cross).0, 403);
@@ -97,7 +132,9 @@ fn clients_that_send_no_whole_request_delay_nobody() {
     let half: Vec<TcpStream> = (0..200)
         .map(|_| {
             let mut stream = TcpStream::connect(address).unwrap();
-            stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n").unwrap();
+            stream
+                .write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
+                .unwrap();
             stream
         })
         .collect();
@@ -121,14 +158,32 @@ fn clients_that_send_no_whole_request_delay_nobody() {
 fn what_is_no_request_or_too_long_is_refused() {
     let address = board(None);
     assert_eq!(ask(address, "hello\r\n\r\n").0, 400);
-    assert_eq!(ask(address, &request("GET", "/", "localhost", &"X: y\r\n".repeat(200))).0, 431);
     assert_eq!(
-        ask(address, &request("GET", "/", "localhost", &format!("X: {}\r\n", "y".repeat(20_000)))).0,
+        ask(
+            address,
+            &request("GET", "/", "localhost", &"X: y\r\n".repeat(200))
+        )
+        .0,
+        431
+    );
+    assert_eq!(
+        ask(
+            address,
+            &request(
+                "GET",
+                "/",
+                "localhost",
+                &format!("X: {}\r\n", "y".repeat(20_000))
+            )
+        )
+        .0,
         431
     );
     // Bytes after the head do not cut off the reply.
-    let (code, _, body) =
-        ask(address, &(request("GET", "/board.js", "localhost", "") + &"z".repeat(100_000)));
+    let (code, _, body) = ask(
+        address,
+        &(request("GET", "/board.js", "localhost", "") + &"z".repeat(100_000)),
+    );
     assert!(code == 200 && body.len() > 500);
 }
 
@@ -145,9 +200,15 @@ fn with_a_token_only_its_holder_gets_the_page() {
     assert_eq!(code(&format!("/?token={}", &token[1..])), 403);
     assert_eq!(code(&format!("/?token={token}0")), 403);
     assert_eq!(code("/board.css"), 200);
-    let board = Board::open("127.0.0.1:0".parse().unwrap(), Path::new("/x"), Some(token.clone())).unwrap();
+    let board = Board::open(
+        "127.0.0.1:0".parse().unwrap(),
+        Path::new("/x"),
+        Some(token.clone()),
+    )
+    .unwrap();
     assert!(
-        board.url().starts_with("http://127.0.0.1:") && board.url().ends_with(&format!("/?token={token}"))
+        board.url().starts_with("http://127.0.0.1:")
+            && board.url().ends_with(&format!("/?token={token}"))
     );
 }
 
@@ -174,7 +235,10 @@ fn the_page_has_interfaces_quotas_reasons_and_what_holds_back() {
     }
     // It is not allowed to be used.
     assert!(!html.contains("docker0"));
-    let none = page(&seen(Ok(Status { why: Some(vec![]), ..samples::status() })));
+    let none = page(&seen(Ok(Status {
+        why: Some(vec![]),
+        ..samples::status()
+    })));
     assert!(none.contains("Nothing was found that can be fixed."));
     assert!(page(&seen(Ok(samples::status()))).contains("Not examined yet"));
 }
@@ -197,12 +261,31 @@ fn connections_are_listed_fastest_first() {
     };
     let mut connections = vec![one("192.0.2.8:80", 1e3); 40];
     connections.push(one("192.0.2.9:443", 5e6));
-    let report = Arc::new(Report { schema: 1, seconds: 6.0, connections });
-    let observed = Observed { report: Some(report), trouble: None };
-    let html = page(&Seen { status: Err("no daemon".into()), observed });
-    assert!(html.contains("wlan0, wwan0") && html.contains("1 slower ones are not shown"), "{html}");
-    let observed = Observed { report: None, trouble: Some("no mptcp_diag".into()) };
-    let unlisted = page(&Seen { status: Err("no daemon".into()), observed });
+    let report = Arc::new(Report {
+        schema: 1,
+        seconds: 6.0,
+        connections,
+    });
+    let observed = Observed {
+        report: Some(report),
+        trouble: None,
+    };
+    let html = page(&Seen {
+        status: Err("no daemon".into()),
+        observed,
+    });
+    assert!(
+        html.contains("wlan0, wwan0") && html.contains("1 slower ones are not shown"),
+        "{html}"
+    );
+    let observed = Observed {
+        report: None,
+        trouble: Some("no mptcp_diag".into()),
+    };
+    let unlisted = page(&Seen {
+        status: Err("no daemon".into()),
+        observed,
+    });
     assert!(unlisted.contains("Connections cannot be listed: no mptcp_diag"));
     assert!(html.find("192.0.2.9:443").unwrap() < html.find("192.0.2.8:80").unwrap());
 }
@@ -215,10 +298,19 @@ fn text_of_others_is_escaped() {
     hostile.warnings = vec![script.into()];
     hostile.events[0].text = script.into();
     let verdict = script.to_owned();
-    let hindrance =
-        joulepath_live::status::Hindrance { verdict, fix: vec![script.into()], ..samples::hindrance() };
-    let html = page(&seen(Ok(Status { why: Some(vec![hindrance]), ..hostile })));
-    assert!(!html.contains("<script>alert") && html.matches("alert(1)").count() >= 5, "{html}");
+    let hindrance = joulepath_live::status::Hindrance {
+        verdict,
+        fix: vec![script.into()],
+        ..samples::hindrance()
+    };
+    let html = page(&seen(Ok(Status {
+        why: Some(vec![hindrance]),
+        ..hostile
+    })));
+    assert!(
+        !html.contains("<script>alert") && html.matches("alert(1)").count() >= 5,
+        "{html}"
+    );
 }
 
 /// `JOULEPATH_WRITE_DOCS=1` writes the file.
@@ -230,5 +322,9 @@ fn the_daemon_of_the_browser_test_answers_with_the_sample() {
     if std::env::var_os("JOULEPATH_WRITE_DOCS").is_some() {
         std::fs::write(&file, &json).unwrap();
     }
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), json, "JOULEPATH_WRITE_DOCS=1 writes it");
+    assert_eq!(
+        std::fs::read_to_string(&file).unwrap(),
+        json,
+        "JOULEPATH_WRITE_DOCS=1 writes it"
+    );
 }

@@ -34,7 +34,11 @@ pub(super) fn start(socket: PathBuf) -> (Sender<Request>, Receiver<Answer>) {
         let mut request = Request::Status;
         loop {
             let result = client::ask(&socket, &request).map_err(problem);
-            let pause = if request == Request::Status { PERIOD } else { AFTER_COMMAND };
+            let pause = if request == Request::Status {
+                PERIOD
+            } else {
+                AFTER_COMMAND
+            };
             if answers.send(Answer { request, result }).is_err() {
                 return;
             }
@@ -51,6 +55,9 @@ pub(super) fn start(socket: PathBuf) -> (Sender<Request>, Receiver<Answer>) {
 fn problem(error: Error) -> Problem {
     match error {
         Error::Refused { what, remedy } => Problem { what, remedy },
-        error => Problem { what: error.to_string(), remedy: String::new() },
+        error => Problem {
+            what: error.to_string(),
+            remedy: String::new(),
+        },
     }
 }

@@ -61,7 +61,12 @@ const COLUMNS: [Column; 13] = [
         left: false,
         rank: 6,
         cell: |one, _| one.subflows.to_string(),
-        sum: Some(|all| all.iter().map(|one| one.subflows).sum::<usize>().to_string()),
+        sum: Some(|all| {
+            all.iter()
+                .map(|one| one.subflows)
+                .sum::<usize>()
+                .to_string()
+        }),
     },
     Column {
         head: ["back-", "ups"],
@@ -69,7 +74,12 @@ const COLUMNS: [Column; 13] = [
         left: false,
         rank: 10,
         cell: |one, _| one.backup_subflows.to_string(),
-        sum: Some(|all| all.iter().map(|one| one.backup_subflows).sum::<usize>().to_string()),
+        sum: Some(|all| {
+            all.iter()
+                .map(|one| one.backup_subflows)
+                .sum::<usize>()
+                .to_string()
+        }),
     },
     Column {
         head: ["power", "W"],
@@ -138,7 +148,11 @@ const SIGNAL: Column = Column {
     width: 6,
     left: false,
     rank: 5,
-    cell: |one, _| one.signal_strength.as_ref().map_or(UNKNOWN.into(), |one| format!("{:.0}", one.dbm)),
+    cell: |one, _| {
+        one.signal_strength
+            .as_ref()
+            .map_or(UNKNOWN.into(), |one| format!("{:.0}", one.dbm))
+    },
     sum: None,
 };
 const AFTER_RTT: usize = 4;
@@ -148,10 +162,19 @@ pub(super) fn columns(state: &State, width: usize) -> (usize, Vec<&'static Colum
     static ALL: [Column; 13] = COLUMNS;
     static OF_SIGNAL: Column = SIGNAL;
     let mut all: Vec<&'static Column> = ALL.iter().collect();
-    if state.interfaces().iter().any(|one| one.signal_strength.is_some()) {
+    if state
+        .interfaces()
+        .iter()
+        .any(|one| one.signal_strength.is_some())
+    {
         all.insert(AFTER_RTT, &OF_SIGNAL);
     }
-    let longest = state.interfaces().iter().map(|one| one.name.chars().count()).max().unwrap_or(0);
+    let longest = state
+        .interfaces()
+        .iter()
+        .map(|one| one.name.chars().count())
+        .max()
+        .unwrap_or(0);
     let names = longest.clamp(NAMES.0, NAMES.1);
     let mut by_rank = all.clone();
     by_rank.sort_by_key(|column| column.rank);
@@ -159,7 +182,9 @@ pub(super) fn columns(state: &State, width: usize) -> (usize, Vec<&'static Colum
     let mut ranks = vec![];
     for column in by_rank {
         // Stop at the first column that does not fit: a gap in the ranks would be odd.
-        let Some(rest) = left.checked_sub(column.width + 1) else { break };
+        let Some(rest) = left.checked_sub(column.width + 1) else {
+            break;
+        };
         left = rest;
         ranks.push(column.rank);
     }
@@ -177,7 +202,9 @@ fn watts(power_w: Option<f64>) -> String {
 
 /// The latest rates, relative to the highest of the last minute.
 fn bars(one: &InterfaceStatus, state: &State) -> String {
-    let Some(rates) = state.rates(&one.name) else { return String::new() };
+    let Some(rates) = state.rates(&one.name) else {
+        return String::new();
+    };
     let highest = rates.iter().copied().fold(0.0, f64::max);
     let bar = |&rate: &f64| {
         let share = if highest > 0.0 { rate / highest } else { 0.0 };

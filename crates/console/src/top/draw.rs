@@ -63,7 +63,11 @@ impl Ink {
     }
 
     fn of(self, color: Color) -> Style {
-        if self.color { Style::new().fg(color) } else { Style::new() }
+        if self.color {
+            Style::new().fg(color)
+        } else {
+            Style::new()
+        }
     }
 
     fn bad(self) -> Style {
@@ -84,10 +88,18 @@ pub(super) fn draw(frame: &mut Frame, state: &State, now: Duration) {
     if area.width < LEAST.0 || area.height < LEAST.1 {
         let (columns, lines) = LEAST;
         let text = format!("Too small: {columns} columns and {lines} lines are needed. q quits.");
-        frame.render_widget(Paragraph::new(wrap(&text, area.width.into(), "").join("\n")), area);
+        frame.render_widget(
+            Paragraph::new(wrap(&text, area.width.into(), "").join("\n")),
+            area,
+        );
         return;
     }
-    let page = Page { state, now, width: area.width.into(), ink: Ink { color: state.color } };
+    let page = Page {
+        state,
+        now,
+        width: area.width.into(),
+        ink: Ink { color: state.color },
+    };
     let lines = page.lines(area.height.into());
     frame.render_widget(Paragraph::new(lines), area);
 }
@@ -140,7 +152,11 @@ impl Page<'_> {
     fn trouble(&self) -> Vec<Line<'static>> {
         let Some(trouble) = &self.state.trouble else {
             let waits = self.state.status.is_none();
-            return if waits { vec![Line::raw("Asking the daemon …")] } else { vec![] };
+            return if waits {
+                vec![Line::raw("Asking the daemon …")]
+            } else {
+                vec![]
+            };
         };
         let mut said = trouble.problem.what.clone();
         if !trouble.problem.remedy.is_empty() {
@@ -174,8 +190,10 @@ impl Page<'_> {
             text.trim_end().to_owned()
         };
         let heads = [0, 1].map(|k| row(["inter-", "face"][k], &|column| column.head[k].to_owned()));
-        let mut lines: Vec<Line> =
-            heads.into_iter().map(|head| Line::styled(head, self.ink.faint())).collect();
+        let mut lines: Vec<Line> = heads
+            .into_iter()
+            .map(|head| Line::styled(head, self.ink.faint()))
+            .collect();
         if interfaces.is_empty() {
             let said = "No usable interface: none that is hardware or configured has an address and a \
                         default route.";
@@ -185,13 +203,17 @@ impl Page<'_> {
         // At most half of the screen, around the marked row.
         let room = (height / 2).saturating_sub(4).max(2);
         let marked = self.state.marked();
-        let first = marked.saturating_sub(room - 1).min(interfaces.len().saturating_sub(room));
+        let first = marked
+            .saturating_sub(room - 1)
+            .min(interfaces.len().saturating_sub(room));
         for (place, one) in interfaces.iter().enumerate().skip(first).take(room) {
             let text = row(&one.name, &|column| (column.cell)(one, self.state));
             lines.push(self.row_of(one, text, names, place == marked));
         }
         if interfaces.len() > 1 {
-            let sum = row("all", &|column| column.sum.map(|sum| sum(&interfaces)).unwrap_or_default());
+            let sum = row("all", &|column| {
+                column.sum.map(|sum| sum(&interfaces)).unwrap_or_default()
+            });
             lines.push(Line::styled(sum, self.ink.strong()));
         }
         let hidden = interfaces.len().saturating_sub(room);
@@ -202,22 +224,42 @@ impl Page<'_> {
         lines
     }
 
-    fn row_of(&self, one: &InterfaceStatus, text: String, names: usize, marked: bool) -> Line<'static> {
+    fn row_of(
+        &self,
+        one: &InterfaceStatus,
+        text: String,
+        names: usize,
+        marked: bool,
+    ) -> Line<'static> {
         if self.state.trouble.is_some() {
             return Line::styled(text, self.ink.faint());
         }
-        let cut = text.char_indices().nth(names).map_or(text.len(), |(at, _)| at);
+        let cut = text
+            .char_indices()
+            .nth(names)
+            .map_or(text.len(), |(at, _)| at);
         let (name, rest) = text.split_at(cut);
         let style = self.ink.role(one.role);
-        let name_style = if marked { self.ink.marked() } else { self.ink.strong() };
-        Line::from(vec![Span::styled(name.to_owned(), name_style), Span::styled(rest.to_owned(), style)])
+        let name_style = if marked {
+            self.ink.marked()
+        } else {
+            self.ink.strong()
+        };
+        Line::from(vec![
+            Span::styled(name.to_owned(), name_style),
+            Span::styled(rest.to_owned(), style),
+        ])
     }
 
     /// Warnings, reasons and events, in at most `room` lines.
     fn overview(&self, status: &Status, room: usize) -> Vec<Line<'static>> {
         let mut lines = vec![];
         for warning in &status.warnings {
-            lines.extend(self.wrapped(&format!("warning: {warning}"), "  ", self.ink.of(Color::Yellow)));
+            lines.extend(self.wrapped(
+                &format!("warning: {warning}"),
+                "  ",
+                self.ink.of(Color::Yellow),
+            ));
         }
         if let Some(said) = figures::machine(status) {
             lines.extend(self.wrapped(&said, "  ", Style::new()));
@@ -236,7 +278,10 @@ impl Page<'_> {
         let most = room.saturating_sub(events);
         if lines.len() > most {
             lines.truncate(most.saturating_sub(1));
-            lines.push(Line::styled("… a taller window shows more", self.ink.faint()));
+            lines.push(Line::styled(
+                "… a taller window shows more",
+                self.ink.faint(),
+            ));
         }
         if events > 0 {
             if lines.len() + EVENTS < room {
@@ -250,7 +295,13 @@ impl Page<'_> {
 
     fn reason(&self, one: &InterfaceStatus) -> Vec<Line<'static>> {
         let mut reason = format!("{}: {}", one.name, one.reason.with(&one.notes));
-        if one.wanted != one.role && self.state.status.as_ref().is_some_and(|(status, _)| !status.paused) {
+        if one.wanted != one.role
+            && self
+                .state
+                .status
+                .as_ref()
+                .is_some_and(|(status, _)| !status.paused)
+        {
             reason += &format!("; will be {}", word(one.wanted));
         }
         if let Some(signal) = &one.signal_strength {
@@ -258,7 +309,11 @@ impl Page<'_> {
         }
         let mut lines = self.wrapped(&reason, "  ", Style::new());
         for (address, why) in &one.conflicts {
-            lines.extend(self.wrapped(&format!("  {address}: {why}"), "    ", self.ink.of(Color::Yellow)));
+            lines.extend(self.wrapped(
+                &format!("  {address}: {why}"),
+                "    ",
+                self.ink.of(Color::Yellow),
+            ));
         }
         if let Some(quota) = &one.quota {
             lines.push(self.quota(quota));
@@ -269,17 +324,28 @@ impl Page<'_> {
     /// A bar up to the hard limit, or to the soft limit if there is no hard one.
     fn quota(&self, quota: &QuotaStatus) -> Line<'static> {
         let said = format!(" {}", figures::quota(quota));
-        let Some(bound) = quota.hard_bytes.or(quota.soft_bytes) else { return Line::raw(said) };
-        let share = if bound == 0 { 1.0 } else { (quota.used_bytes as f64 / bound as f64).min(1.0) };
+        let Some(bound) = quota.hard_bytes.or(quota.soft_bytes) else {
+            return Line::raw(said);
+        };
+        let share = if bound == 0 {
+            1.0
+        } else {
+            (quota.used_bytes as f64 / bound as f64).min(1.0)
+        };
         let full = (share * BAR as f64).round() as usize;
-        let is_soft = quota.soft_bytes.is_some_and(|soft| quota.used_bytes >= soft);
+        let is_soft = quota
+            .soft_bytes
+            .is_some_and(|soft| quota.used_bytes >= soft);
         let style = match share {
             1.0 => self.ink.bad(),
             _ if is_soft => self.ink.of(Color::Yellow),
             _ => self.ink.of(Color::Green),
         };
         let bar = format!("  {}{}", "█".repeat(full), "░".repeat(BAR - full));
-        let rest: String = said.chars().take(self.width.saturating_sub(bar.chars().count())).collect();
+        let rest: String = said
+            .chars()
+            .take(self.width.saturating_sub(bar.chars().count()))
+            .collect();
         Line::from(vec![Span::styled(bar, style), Span::raw(rest)])
     }
 
@@ -290,7 +356,10 @@ impl Page<'_> {
             let ago = format!("{:>7}", duration(event.ago_s + since));
             let text = self.cut(&format!("{ago}  {}", event.text));
             let (ago, text) = text.split_at(ago.len().min(text.len()));
-            Line::from(vec![Span::styled(ago.to_owned(), self.ink.faint()), Span::raw(text.to_owned())])
+            Line::from(vec![
+                Span::styled(ago.to_owned(), self.ink.faint()),
+                Span::raw(text.to_owned()),
+            ])
         })
     }
 
@@ -299,15 +368,26 @@ impl Page<'_> {
             None => ("Intent of this machine".to_owned(), status.intent),
             Some(name) => {
                 let one = status.interfaces.iter().find(|one| one.name == name);
-                (format!("Intent of {name}"), one.map_or(status.intent, |one| one.intent))
+                (
+                    format!("Intent of {name}"),
+                    one.map_or(status.intent, |one| one.intent),
+                )
             }
         };
         let mut lines = vec![Line::styled(title, self.ink.strong())];
         for (place, (intent, what)) in CHOICES.iter().enumerate() {
             let word = intent.map_or("configured", |intent| intent.word());
-            let now = if *intent == Some(in_force) { "•" } else { " " };
+            let now = if *intent == Some(in_force) {
+                "•"
+            } else {
+                " "
+            };
             let text = self.cut(&format!("{now} {word:<12} {what}"));
-            let style = if place == at { self.ink.marked() } else { Style::new() };
+            let style = if place == at {
+                self.ink.marked()
+            } else {
+                Style::new()
+            };
             lines.push(Line::styled(text, style));
         }
         lines.push(Line::styled(
@@ -319,7 +399,10 @@ impl Page<'_> {
 
     /// What holds connections back, in at most `room` lines.
     fn why(&self, status: &Status, room: usize) -> Vec<Line<'static>> {
-        let mut lines = vec![Line::styled("What holds connections back", self.ink.strong())];
+        let mut lines = vec![Line::styled(
+            "What holds connections back",
+            self.ink.strong(),
+        )];
         let said = match status.why.as_deref() {
             None => {
                 "Not examined: the daemon needs some seconds of listings, and lists hosts with many sockets \
@@ -333,19 +416,27 @@ impl Page<'_> {
             lines.extend(self.wrapped(&title, "  ", self.ink.of(Color::Yellow)));
             for (label, sentence) in sentences {
                 let indent = " ".repeat(12);
-                lines.extend(self.wrapped(&format!("  {label:<10}{sentence}"), &indent, Style::new()));
+                lines.extend(self.wrapped(
+                    &format!("  {label:<10}{sentence}"),
+                    &indent,
+                    Style::new(),
+                ));
             }
         }
         if lines.len() > room {
             lines.truncate(room.saturating_sub(1));
-            lines.push(Line::styled("… a taller window shows more", self.ink.faint()));
+            lines.push(Line::styled(
+                "… a taller window shows more",
+                self.ink.faint(),
+            ));
         }
         lines
     }
 
     fn help(&self) -> Vec<Line<'static>> {
-        let key =
-            |(key, what): &(&str, &str)| self.wrapped(&format!("{key:<8}{what}"), "        ", Style::new());
+        let key = |(key, what): &(&str, &str)| {
+            self.wrapped(&format!("{key:<8}{what}"), "        ", Style::new())
+        };
         let mut lines: Vec<Line> = KEYS.iter().flat_map(key).collect();
         let said = "Power and joules are attributed to a path from its traffic by its energy model. \
                     See `joulepath live --help`.";
@@ -370,14 +461,26 @@ impl Page<'_> {
     /// Sources of joules.
     fn sources(&self) -> String {
         let of = |one: &&InterfaceStatus| {
-            Some(format!("{} {} by {}", one.name, one.energy_quality.as_deref()?, figures::profile(one)?))
+            Some(format!(
+                "{} {} by {}",
+                one.name,
+                one.energy_quality.as_deref()?,
+                figures::profile(one)?
+            ))
         };
         let known: Vec<String> = self.state.interfaces().iter().filter_map(of).collect();
-        if known.is_empty() { String::new() } else { format!("Joules: {}", known.join(", ")) }
+        if known.is_empty() {
+            String::new()
+        } else {
+            format!("Joules: {}", known.join(", "))
+        }
     }
 
     fn wrapped(&self, text: &str, indent: &str, style: Style) -> Vec<Line<'static>> {
-        wrap(text, self.width, indent).into_iter().map(|line| Line::styled(line, style)).collect()
+        wrap(text, self.width, indent)
+            .into_iter()
+            .map(|line| Line::styled(line, style))
+            .collect()
     }
 
     /// Cuts a text to the width.
@@ -400,7 +503,10 @@ fn word(role: Role) -> &'static str {
 fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
     let options = textwrap::Options::new(width).subsequent_indent(indent);
     let options = options.word_splitter(textwrap::WordSplitter::NoHyphenation);
-    textwrap::wrap(text, options).into_iter().map(|line| line.into_owned()).collect()
+    textwrap::wrap(text, options)
+        .into_iter()
+        .map(|line| line.into_owned())
+        .collect()
 }
 
 #[cfg(test)]
@@ -440,9 +546,22 @@ mod tests {
     #[test]
     fn a_measured_machine_shows_the_unexplained_power() {
         let mut state = state();
-        answer(&mut state, Ok(Status { machine: Some(samples::machine()), ..status() }), 60);
-        let words = text(&state, 132, 43).split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains("machine: 8.00 W measured by hwmon:powerz: 1.25 W attributed"), "{words}");
+        answer(
+            &mut state,
+            Ok(Status {
+                machine: Some(samples::machine()),
+                ..status()
+            }),
+            60,
+        );
+        let words = text(&state, 132, 43)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert!(
+            words.contains("machine: 8.00 W measured by hwmon:powerz: 1.25 W attributed"),
+            "{words}"
+        );
     }
 
     #[test]
@@ -450,13 +569,19 @@ mod tests {
         let mut state = state();
         assert!(!text(&state, 132, 43).contains("signal"));
         let mut status = status();
-        status.interfaces[0].signal_strength =
-            Some(SignalStatus { dbm: -67.4, age_s: 0.5, source: "nl80211".into() });
+        status.interfaces[0].signal_strength = Some(SignalStatus {
+            dbm: -67.4,
+            age_s: 0.5,
+            source: "nl80211".into(),
+        });
         answer(&mut state, Ok(status), 60);
         let text = text(&state, 132, 43);
         assert!(text.contains("signal") && text.contains(" -67 "), "{text}");
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains("; signal -67 dBm, 0.5 s old, by nl80211"), "{text}");
+        assert!(
+            words.contains("; signal -67 dBm, 0.5 s old, by nl80211"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -483,14 +608,33 @@ mod tests {
         assert!(!said(&state).contains("In the way"));
         press(&mut state, &[KeyCode::Char('w')]);
         assert!(said(&state).contains("Not examined"), "{}", said(&state));
-        answer(&mut state, Ok(Status { why: Some(vec![]), ..status() }), 60);
-        assert!(said(&state).contains("Nothing was found"), "{}", said(&state));
-        answer(&mut state, Ok(Status { why: Some(vec![samples::hindrance()]), ..status() }), 60);
+        answer(
+            &mut state,
+            Ok(Status {
+                why: Some(vec![]),
+                ..status()
+            }),
+            60,
+        );
+        assert!(
+            said(&state).contains("Nothing was found"),
+            "{}",
+            said(&state)
+        );
+        answer(
+            &mut state,
+            Ok(Status {
+                why: Some(vec![samples::hindrance()]),
+                ..status()
+            }),
+            60,
+        );
         insta::assert_snapshot!(said(&state));
         press(&mut state, &[KeyCode::Esc]);
         let said = said(&state);
         assert!(
-            said.contains("In the way: 192.0.2.9:443: the program uses plain TCP") && said.contains("(w)")
+            said.contains("In the way: 192.0.2.9:443: the program uses plain TCP")
+                && said.contains("(w)")
         );
     }
 
@@ -506,7 +650,10 @@ mod tests {
         let mut state = state();
         answer(&mut state, Err(gone()), 61);
         let text = text(&state, 80, 24);
-        assert!(text.contains("no daemon listens at /run/joulepath/live.sock"), "{text}");
+        assert!(
+            text.contains("no daemon listens at /run/joulepath/live.sock"),
+            "{text}"
+        );
         assert!(text.contains("This status is 1 s old"), "{text}");
         assert!(text.contains("wlp0s20f3"), "{text}");
         answer(&mut state, Ok(status()), 62);
@@ -514,13 +661,24 @@ mod tests {
         let mut state = State::new("/x".into(), false);
         assert!(self::text(&state, 80, 24).contains("Asking the daemon"));
         answer(&mut state, Err(gone()), 1);
-        assert!(self::text(&state, 80, 24).contains("for 60 s so far"), "{}", self::text(&state, 80, 24));
+        assert!(
+            self::text(&state, 80, 24).contains("for 60 s so far"),
+            "{}",
+            self::text(&state, 80, 24)
+        );
     }
 
     #[test]
     fn a_user_without_rights_sees_read_only() {
         let mut state = state();
-        answer(&mut state, Ok(Status { may_command: Some(false), ..status() }), 60);
+        answer(
+            &mut state,
+            Ok(Status {
+                may_command: Some(false),
+                ..status()
+            }),
+            60,
+        );
         assert!(text(&state, 80, 24).contains("read-only"));
         press(&mut state, &[KeyCode::Char('i')]);
         assert!(text(&state, 80, 24).contains("you may not send commands"));
@@ -529,7 +687,14 @@ mod tests {
     #[test]
     fn a_paused_daemon_is_shown_as_paused() {
         let mut state = state();
-        answer(&mut state, Ok(Status { paused: true, ..status() }), 60);
+        answer(
+            &mut state,
+            Ok(Status {
+                paused: true,
+                ..status()
+            }),
+            60,
+        );
         assert!(text(&state, 80, 24).contains("Paused: all changes are undone"));
     }
 
@@ -539,12 +704,17 @@ mod tests {
         let colors = |state: &State| {
             let backend = drawn(state, 80, 24);
             let cells = backend.buffer().content().iter();
-            cells.filter(|cell| cell.fg != Color::Reset || cell.bg != Color::Reset).count()
+            cells
+                .filter(|cell| cell.fg != Color::Reset || cell.bg != Color::Reset)
+                .count()
         };
         assert_eq!(colors(&state), 0);
         state.color = true;
         assert!(colors(&state) > 100);
-        let (plain, colored) = (text(&super::super::samples::state(), 80, 24), text(&state, 80, 24));
+        let (plain, colored) = (
+            text(&super::super::samples::state(), 80, 24),
+            text(&state, 80, 24),
+        );
         assert_eq!(plain, colored);
     }
 
@@ -553,7 +723,10 @@ mod tests {
     fn every_size_can_be_drawn() {
         let mut many = status();
         many.interfaces = (0..40)
-            .map(|k| InterfaceStatus { name: format!("ppp{k}"), ..many.interfaces[1].clone() })
+            .map(|k| InterfaceStatus {
+                name: format!("ppp{k}"),
+                ..many.interfaces[1].clone()
+            })
             .collect();
         let mut crowded = state();
         answer(&mut crowded, Ok(many), 60);
@@ -562,12 +735,23 @@ mod tests {
         answer(&mut gone_again, Err(gone()), 61);
         let mut choosing = state();
         press(&mut choosing, &[KeyCode::Char('i')]);
-        for state in [state(), crowded, gone_again, choosing, State::new("/x".into(), true)] {
-            for (width, height) in (1..150).flat_map(|width| [1, 5, 12, 15, 24, 60].map(|h| (width, h))) {
+        for state in [
+            state(),
+            crowded,
+            gone_again,
+            choosing,
+            State::new("/x".into(), true),
+        ] {
+            for (width, height) in
+                (1..150).flat_map(|width| [1, 5, 12, 15, 24, 60].map(|h| (width, h)))
+            {
                 let text = text(&state, width, height);
                 if width >= 60 && height >= 12 {
                     let last = text.lines().last().unwrap();
-                    assert!(last.contains("quit") || last.contains("leave"), "{width}×{height}\n{text}");
+                    assert!(
+                        last.contains("quit") || last.contains("leave"),
+                        "{width}×{height}\n{text}"
+                    );
                 }
             }
         }
@@ -577,12 +761,18 @@ mod tests {
     fn the_marked_row_is_visible() {
         let mut many = status();
         many.interfaces = (0..40)
-            .map(|k| InterfaceStatus { name: format!("ppp{k}"), ..many.interfaces[1].clone() })
+            .map(|k| InterfaceStatus {
+                name: format!("ppp{k}"),
+                ..many.interfaces[1].clone()
+            })
             .collect();
         let mut state = state();
         answer(&mut state, Ok(many), 60);
         press(&mut state, &[KeyCode::Down; 30]);
         let text = text(&state, 80, 24);
-        assert!(text.contains("ppp30 ") && text.contains("32 not shown"), "{text}");
+        assert!(
+            text.contains("ppp30 ") && text.contains("32 not shown"),
+            "{text}"
+        );
     }
 }

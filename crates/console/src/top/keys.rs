@@ -16,7 +16,8 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Starts to read the terminal that crossterm reads: stdin, or `/dev/tty` if stdin is no terminal.
+    /// Starts to read the terminal that crossterm reads: stdin, or `/dev/tty` if stdin is no
+    /// terminal.
     pub(super) fn read() -> io::Result<Self> {
         let terminal = match stdin().is_terminal() {
             true => stdin().as_fd().try_clone_to_owned()?,
@@ -38,7 +39,10 @@ impl Keys {
     /// True if the terminal is closed.
     pub(super) fn have_ended(&self) -> bool {
         let mut terminal = [PollFd::new(&self.terminal, PollFlags::empty())];
-        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let at_once = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
         let ended = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
         poll(&mut terminal, Some(&at_once)).is_ok() && terminal[0].revents().intersects(ended)
     }

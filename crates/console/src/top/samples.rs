@@ -6,8 +6,9 @@ use joulepath_live::Request;
 use joulepath_live::decide::Role;
 use joulepath_live::reason::Reason;
 use joulepath_live::status::{
-    AllPaths, Event, FirstStatus, Hindrance, InterfaceStatus, MachineStatus, Measure, NetworkStatus,
-    ProgramsStatus, QuotaStatus, RuleStatus, SCHEMA, SignalStatus, Spared, Spent, Status, SteeringStatus,
+    AllPaths, Event, FirstStatus, Hindrance, InterfaceStatus, MachineStatus, Measure,
+    NetworkStatus, ProgramsStatus, QuotaStatus, RuleStatus, SCHEMA, SignalStatus, Spared, Spent,
+    Status, SteeringStatus,
 };
 use joulepath_model::history::Estimate;
 use joulepath_model::live::Intent;
@@ -30,7 +31,8 @@ pub(crate) fn status() -> Status {
             delay_price_w: 0.0,
             next_paths: vec!["wwan0".into()],
             next_energy_j: Some(22.3),
-            advice: "Use wlp0s20f3 alone: 7.11 J; the next best, wwan0 alone, would cost 22.3 J".into(),
+            advice: "Use wlp0s20f3 alone: 7.11 J; the next best, wwan0 alone, would cost 22.3 J"
+                .into(),
         },
         notes: vec![],
         allowed: true,
@@ -45,8 +47,16 @@ pub(crate) fn status() -> Status {
         retransmitted_bytes: 1_000,
         quota: None,
         total: Spent::default(),
-        today: Spent { received_bytes: 1_234_567_890, sent_bytes: 0, energy_j: Some(1234.5) },
-        month: Spent { received_bytes: 23_456_789_000, sent_bytes: 0, energy_j: Some(23_456.0) },
+        today: Spent {
+            received_bytes: 1_234_567_890,
+            sent_bytes: 0,
+            energy_j: Some(1234.5),
+        },
+        month: Spent {
+            received_bytes: 23_456_789_000,
+            sent_bytes: 0,
+            energy_j: Some(23_456.0),
+        },
         energy_profile: Some("wifi-huang2012".into()),
         energy_quality: Some("modelled".into()),
         power_w: Some(1.234),
@@ -58,7 +68,10 @@ pub(crate) fn status() -> Status {
         name: "wwan0".into(),
         role: Role::Backup,
         wanted: Role::Unused,
-        reason: Reason::SoftQuota { used_bytes: 8_100_000_000, quota_bytes: 8_000_000_000 },
+        reason: Reason::SoftQuota {
+            used_bytes: 8_100_000_000,
+            quota_bytes: 8_000_000_000,
+        },
         received_bps: 0.0,
         sent_bps: 1_000.0,
         rtt_s: Some(0.0481),
@@ -70,8 +83,16 @@ pub(crate) fn status() -> Status {
             hard_bytes: Some(10_000_000_000),
             since: "2026-11-01".into(),
         }),
-        today: Spent { received_bytes: 55_000_000, sent_bytes: 0, energy_j: Some(88.0) },
-        month: Spent { received_bytes: 8_100_000_000, sent_bytes: 0, energy_j: Some(9_100.0) },
+        today: Spent {
+            received_bytes: 55_000_000,
+            sent_bytes: 0,
+            energy_j: Some(88.0),
+        },
+        month: Spent {
+            received_bytes: 8_100_000_000,
+            sent_bytes: 0,
+            energy_j: Some(9_100.0),
+        },
         energy_profile: Some("file:lte.toml, calibrated 2026-11-20 with hwmon:powerz".into()),
         energy_quality: Some("calibrated".into()),
         power_w: Some(0.031),
@@ -99,8 +120,15 @@ pub(crate) fn status() -> Status {
         month: Spent::default(),
         ..wifi.clone()
     };
-    let docker = InterfaceStatus { name: "docker0".into(), allowed: false, ..cable.clone() };
-    let event = |ago_s, text: &str| Event { ago_s, text: text.into() };
+    let docker = InterfaceStatus {
+        name: "docker0".into(),
+        allowed: false,
+        ..cable.clone()
+    };
+    let event = |ago_s, text: &str| Event {
+        ago_s,
+        text: text.into(),
+    };
     Status {
         schema: SCHEMA,
         version: "0.1.0".into(),
@@ -120,7 +148,10 @@ pub(crate) fn status() -> Status {
         events: vec![
             event(3.0, "wwan0: backup: its soft quota of 8.00 GB is used up"),
             event(70.0, "the intent is set to frugal"),
-            event(4990.0, "wlp0s20f3: regular: least energy for 10 MB: 7.11 J; next best 22.3 J over wwan0"),
+            event(
+                4990.0,
+                "wlp0s20f3: regular: least energy for 10 MB: 7.11 J; next best 22.3 J over wwan0",
+            ),
         ],
         machine: None,
         all_paths: None,
@@ -139,9 +170,16 @@ pub(crate) fn everything() -> Status {
     let mut all = status();
     let estimate = |median, spread| Some(Estimate { median, spread });
     let modem = &mut all.interfaces[1];
-    modem.conflicts =
-        [("192.0.2.2".to_owned(), "another program has set an endpoint for it".to_owned())].into();
-    modem.signal_strength = Some(SignalStatus { dbm: -97.0, age_s: 1.25, source: "command".into() });
+    modem.conflicts = [(
+        "192.0.2.2".to_owned(),
+        "another program has set an endpoint for it".to_owned(),
+    )]
+    .into();
+    modem.signal_strength = Some(SignalStatus {
+        dbm: -97.0,
+        age_s: 1.25,
+        source: "command".into(),
+    });
     modem.energy_at_dbm = Some(-97.0);
     modem.network = Some(NetworkStatus {
         id: "3f2a9c1e".into(),
@@ -154,7 +192,10 @@ pub(crate) fn everything() -> Status {
     });
     Status {
         all_paths: Some(AllPaths {
-            today: Spared { mptcp_bytes: 8_600_000, spared_j: 25_200.0 },
+            today: Spared {
+                mptcp_bytes: 8_600_000,
+                spared_j: 25_200.0,
+            },
             ..AllPaths::default()
         }),
         controller: Some("jp_joule".into()),
@@ -203,7 +244,10 @@ pub(crate) fn hindrance() -> Hindrance {
         remote: "192.0.2.9:443".into(),
         cause: "plain-tcp".into(),
         verdict: "the program uses plain TCP, which has one path".into(),
-        evidence: vec!["protocol TCP, no MPTCP in its socket".into(), "wwan0 could carry it, too".into()],
+        evidence: vec![
+            "protocol TCP, no MPTCP in its socket".into(),
+            "wwan0 could carry it, too".into(),
+        ],
         cost: 0.5,
         how: "1 of 2 interfaces carry nothing, counted as equally fast".into(),
         fix: vec!["joulepath run -- curl".into()],
@@ -221,7 +265,10 @@ pub(crate) fn machine() -> MachineStatus {
         power_w: Some(8.0),
         attributed_w: 1.25,
         unexplained_w: Some(6.75),
-        total: Measure { measured_j: 32.0, attributed_j: 5.0 },
+        total: Measure {
+            measured_j: 32.0,
+            attributed_j: 5.0,
+        },
         unexplained_j: Some(27.0),
         today_j: Some(12_345.0),
         month_j: Some(12_345.0),
@@ -242,7 +289,13 @@ pub(super) fn state() -> State {
 
 /// Takes in an answer or an error.
 pub(super) fn answer(state: &mut State, result: Result<Status, Problem>, second: u64) {
-    state.on_answer(Answer { request: Request::Status, result }, Duration::from_secs(second));
+    state.on_answer(
+        Answer {
+            request: Request::Status,
+            result,
+        },
+        Duration::from_secs(second),
+    );
 }
 
 /// The error of an absent daemon.

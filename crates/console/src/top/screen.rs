@@ -17,8 +17,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use super::draw;
 use super::state::State;
 
-/// The terminal while it is ours. Ratatui's destructor is not run: it writes to stderr if it cannot show the
-/// cursor, and panics if stderr is closed. [`leave`] shows the cursor.
+/// The terminal while it is ours. Ratatui's destructor is not run: it writes to stderr if it cannot
+/// show the cursor, and panics if stderr is closed. [`leave`] shows the cursor.
 pub(super) struct Screen {
     terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
 }
@@ -41,8 +41,8 @@ impl Screen {
         Ok(())
     }
 
-    /// Clears the screen before the next drawing. `Terminal::clear` would query the cursor and fail on a
-    /// terminal that does not answer.
+    /// Clears the screen before the next drawing. `Terminal::clear` would query the cursor and fail
+    /// on a terminal that does not answer.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         execute!(stdout(), Clear(ClearType::All))?;
         self.terminal = new()?;
@@ -65,7 +65,9 @@ impl Drop for Screen {
 }
 
 fn new() -> io::Result<ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>> {
-    Ok(ManuallyDrop::new(Terminal::new(CrosstermBackend::new(stdout()))?))
+    Ok(ManuallyDrop::new(Terminal::new(CrosstermBackend::new(
+        stdout(),
+    ))?))
 }
 
 fn take() -> io::Result<()> {
@@ -90,7 +92,11 @@ impl Signals {
     /// Starts to catch them.
     pub(super) fn caught() -> io::Result<Self> {
         let caught = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM, SIGTSTP])?;
-        Ok(Signals { caught, ends: None, suspends: false })
+        Ok(Signals {
+            caught,
+            ends: None,
+            suspends: false,
+        })
     }
 
     fn look(&mut self) {
@@ -135,17 +141,32 @@ mod tests {
             let state = State::new("/x".into(), false);
             screen.draw(&state, Duration::ZERO).unwrap();
             let stdin = std::io::stdin();
-            assert!(!tcgetattr(&stdin).unwrap().local_modes.contains(LocalModes::ICANON));
+            assert!(
+                !tcgetattr(&stdin)
+                    .unwrap()
+                    .local_modes
+                    .contains(LocalModes::ICANON)
+            );
             panic!("for a test");
         }
         let pty = Pty::open();
         let before = tcgetattr(&pty.line).unwrap();
         let this = "top::screen::tests::a_panic_restores_the_terminal_before_its_message";
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", this, "--nocapture"]).env(PANICS, "1").env("TERM", "xterm");
-        let mut child =
-            command.stdin(pty.stream()).stdout(pty.stream()).stderr(pty.stream()).spawn().unwrap();
-        let Pty { keyboard: mut from, line } = pty;
+        command
+            .args(["--exact", this, "--nocapture"])
+            .env(PANICS, "1")
+            .env("TERM", "xterm");
+        let mut child = command
+            .stdin(pty.stream())
+            .stdout(pty.stream())
+            .stderr(pty.stream())
+            .spawn()
+            .unwrap();
+        let Pty {
+            keyboard: mut from,
+            line,
+        } = pty;
         let reader = std::thread::spawn(move || {
             let (mut output, mut buffer) = (vec![], [0; 4096]);
             // Reading fails when the other end is closed.
@@ -156,11 +177,21 @@ mod tests {
         });
         assert!(!child.wait().unwrap().success());
         let after = tcgetattr(&line).unwrap();
-        assert_eq!((after.local_modes, after.input_modes), (before.local_modes, before.input_modes));
+        assert_eq!(
+            (after.local_modes, after.input_modes),
+            (before.local_modes, before.input_modes)
+        );
         drop((line, command));
         let output = reader.join().unwrap();
-        let place = |text: &str| output.find(text).unwrap_or_else(|| panic!("{text:?} in {output:?}"));
+        let place = |text: &str| {
+            output
+                .find(text)
+                .unwrap_or_else(|| panic!("{text:?} in {output:?}"))
+        };
         let (entered, left) = (place("\u{1b}[?1049h"), place("\u{1b}[?1049l"));
-        assert!(entered < left && left < place("for a test") && left < place("\u{1b}[?25h"), "{output:?}");
+        assert!(
+            entered < left && left < place("for a test") && left < place("\u{1b}[?25h"),
+            "{output:?}"
+        );
     }
 }

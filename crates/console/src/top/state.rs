@@ -86,7 +86,10 @@ impl State {
 
     /// Interfaces that may be used, in the daemon's order.
     pub(super) fn interfaces(&self) -> Vec<&InterfaceStatus> {
-        let all = self.status.iter().flat_map(|(status, _)| &status.interfaces);
+        let all = self
+            .status
+            .iter()
+            .flat_map(|(status, _)| &status.interfaces);
         all.filter(|one| one.allowed).collect()
     }
 
@@ -102,7 +105,9 @@ impl State {
 
     /// True if this user is known to have no right to command.
     pub(super) fn is_read_only(&self) -> bool {
-        self.status.as_ref().is_some_and(|(status, _)| status.may_command == Some(false))
+        self.status
+            .as_ref()
+            .is_some_and(|(status, _)| status.may_command == Some(false))
     }
 
     /// The message to show now.
@@ -131,7 +136,8 @@ impl State {
     }
 
     fn remember_rates(&mut self, status: &Status) {
-        self.history.retain(|name, _| status.interfaces.iter().any(|one| one.name == *name));
+        self.history
+            .retain(|name, _| status.interfaces.iter().any(|one| one.name == *name));
         for one in &status.interfaces {
             let rates = self.history.entry(one.name.clone()).or_default();
             if rates.len() == HISTORY {
@@ -172,13 +178,19 @@ impl State {
             KeyCode::Down | KeyCode::Char('j') => self.marked = self.marked() + 1,
             KeyCode::Char('i') if self.may_command(now) => self.choose_intent(None),
             KeyCode::Enter if self.may_command(now) => {
-                let marked = self.interfaces().get(self.marked()).map(|one| one.name.clone());
+                let marked = self
+                    .interfaces()
+                    .get(self.marked())
+                    .map(|one| one.name.clone());
                 if marked.is_some() {
                     self.choose_intent(marked);
                 }
             }
             KeyCode::Char('p') if self.may_command(now) => {
-                let is_paused = self.status.as_ref().is_some_and(|(status, _)| status.paused);
+                let is_paused = self
+                    .status
+                    .as_ref()
+                    .is_some_and(|(status, _)| status.paused);
                 let (request, said) = match is_paused {
                     true => (Request::Resume, "asked to resume"),
                     false => (Request::Pause, "asked to pause"),
@@ -206,10 +218,17 @@ impl State {
 
     fn choose_intent(&mut self, of: Option<String>) {
         let in_force = match &of {
-            Some(name) => self.interfaces().iter().find(|one| one.name == *name).map(|one| one.intent),
+            Some(name) => self
+                .interfaces()
+                .iter()
+                .find(|one| one.name == *name)
+                .map(|one| one.intent),
             None => self.status.as_ref().map(|(status, _)| status.intent),
         };
-        let at = CHOICES.iter().position(|(intent, _)| *intent == in_force).unwrap_or(0);
+        let at = CHOICES
+            .iter()
+            .position(|(intent, _)| *intent == in_force)
+            .unwrap_or(0);
         self.mode = Mode::Intents { of, at };
     }
 
@@ -222,10 +241,16 @@ impl State {
     ) -> Option<Wish> {
         match key {
             KeyCode::Up | KeyCode::Char('k') => {
-                self.mode = Mode::Intents { of, at: at.saturating_sub(1) };
+                self.mode = Mode::Intents {
+                    of,
+                    at: at.saturating_sub(1),
+                };
             }
             KeyCode::Down | KeyCode::Char('j') => {
-                self.mode = Mode::Intents { of, at: (at + 1).min(CHOICES.len() - 1) };
+                self.mode = Mode::Intents {
+                    of,
+                    at: (at + 1).min(CHOICES.len() - 1),
+                };
             }
             KeyCode::Enter => {
                 self.mode = Mode::Overview;
@@ -233,7 +258,10 @@ impl State {
                 let word = intent.map_or("the configured intent", Intent::word);
                 let what = of.as_deref().unwrap_or("this machine");
                 self.message = Some((format!("asked for {word} on {what}"), now));
-                return Some(Wish::Ask(Request::SetIntent { interface: of, intent }));
+                return Some(Wish::Ask(Request::SetIntent {
+                    interface: of,
+                    intent,
+                }));
             }
             KeyCode::Esc | KeyCode::Char('i' | 'q') => self.mode = Mode::Overview,
             _ => {}
@@ -259,10 +287,16 @@ mod tests {
         assert_eq!(press(&mut state, KeyCode::Char('i')), None);
         // `frugal` is in force and marked; the next entry is `balanced`.
         assert_eq!(press(&mut state, KeyCode::Down), None);
-        let set = Request::SetIntent { interface: None, intent: Some(Intent::Balanced) };
+        let set = Request::SetIntent {
+            interface: None,
+            intent: Some(Intent::Balanced),
+        };
         assert_eq!(press(&mut state, KeyCode::Enter), Some(Wish::Ask(set)));
         assert_eq!(state.mode, Mode::Overview);
-        assert_eq!(state.message(NOW), Some("asked for balanced on this machine"));
+        assert_eq!(
+            state.message(NOW),
+            Some("asked for balanced on this machine")
+        );
         assert_eq!(state.message(NOW + MESSAGE_STAYS), None);
         for key in [KeyCode::Down, KeyCode::Enter] {
             assert_eq!(press(&mut state, key), None);
@@ -271,7 +305,10 @@ mod tests {
         for _ in 0..20 {
             press(&mut state, KeyCode::Char('j'));
         }
-        let set = Request::SetIntent { interface: Some("wwan0".into()), intent: None };
+        let set = Request::SetIntent {
+            interface: Some("wwan0".into()),
+            intent: None,
+        };
         assert_eq!(press(&mut state, KeyCode::Enter), Some(Wish::Ask(set)));
         press(&mut state, KeyCode::Char('i'));
         assert_eq!(press(&mut state, KeyCode::Esc), None);
@@ -281,15 +318,35 @@ mod tests {
     #[test]
     fn one_key_starts_and_ends_a_pause() {
         let mut state = state();
-        assert_eq!(press(&mut state, KeyCode::Char('p')), Some(Wish::Ask(Request::Pause)));
-        answer(&mut state, Ok(Status { paused: true, ..status() }), 61);
-        assert_eq!(press(&mut state, KeyCode::Char('p')), Some(Wish::Ask(Request::Resume)));
+        assert_eq!(
+            press(&mut state, KeyCode::Char('p')),
+            Some(Wish::Ask(Request::Pause))
+        );
+        answer(
+            &mut state,
+            Ok(Status {
+                paused: true,
+                ..status()
+            }),
+            61,
+        );
+        assert_eq!(
+            press(&mut state, KeyCode::Char('p')),
+            Some(Wish::Ask(Request::Resume))
+        );
     }
 
     #[test]
     fn no_command_is_sent_to_an_absent_or_refusing_daemon() {
         let mut read_only = state();
-        answer(&mut read_only, Ok(Status { may_command: Some(false), ..status() }), 61);
+        answer(
+            &mut read_only,
+            Ok(Status {
+                may_command: Some(false),
+                ..status()
+            }),
+            61,
+        );
         let mut gone_again = state();
         answer(&mut gone_again, Err(gone()), 61);
         for (mut state, why) in [
@@ -300,7 +357,11 @@ mod tests {
             for key in [KeyCode::Char('i'), KeyCode::Char('p'), KeyCode::Enter] {
                 assert_eq!(press(&mut state, key), None);
                 assert_eq!(state.mode, Mode::Overview);
-                assert!(state.message(NOW).unwrap().starts_with(why), "{:?}", state.message(NOW));
+                assert!(
+                    state.message(NOW).unwrap().starts_with(why),
+                    "{:?}",
+                    state.message(NOW)
+                );
             }
             assert_eq!(press(&mut state, KeyCode::Char('q')), Some(Wish::Quit));
         }
@@ -309,21 +370,37 @@ mod tests {
     #[test]
     fn a_refused_command_is_reported_and_the_status_stays() {
         let mut state = state();
-        let problem = Problem { what: "you have no right".into(), remedy: String::new() };
-        state.on_answer(Answer { request: Request::Pause, result: Err(problem) }, NOW);
+        let problem = Problem {
+            what: "you have no right".into(),
+            remedy: String::new(),
+        };
+        state.on_answer(
+            Answer {
+                request: Request::Pause,
+                result: Err(problem),
+            },
+            NOW,
+        );
         assert!(state.trouble.is_none() && state.status.is_some());
         assert_eq!(state.message(NOW), Some("you have no right"));
     }
 
     #[test]
     fn control_keys_work_in_every_mode_and_key_releases_do_nothing() {
-        for mode in [Mode::Overview, Mode::Help, Mode::Intents { of: None, at: 0 }] {
+        for mode in [
+            Mode::Overview,
+            Mode::Help,
+            Mode::Intents { of: None, at: 0 },
+        ] {
             let mut state = State { mode, ..state() };
             let control = |key| KeyEvent::new(KeyCode::Char(key), KeyModifiers::CONTROL);
             assert_eq!(state.on_key(control('c'), NOW), Some(Wish::Quit));
             assert_eq!(state.on_key(control('z'), NOW), Some(Wish::Suspend));
             assert_eq!(state.on_key(control('l'), NOW), Some(Wish::Redraw));
-            let released = KeyEvent { kind: KeyEventKind::Release, ..control('c') };
+            let released = KeyEvent {
+                kind: KeyEventKind::Release,
+                ..control('c')
+            };
             assert_eq!(state.on_key(released, NOW), None);
         }
     }
@@ -333,7 +410,10 @@ mod tests {
         let mut state = state();
         assert_eq!(state.rates("wlp0s20f3").unwrap().len(), HISTORY);
         // 12.345678 Mbit/s received and 0.345678 Mbit/s sent.
-        assert_eq!(state.rates("wlp0s20f3").unwrap().back(), Some(&12_691_356.0));
+        assert_eq!(
+            state.rates("wlp0s20f3").unwrap().back(),
+            Some(&12_691_356.0)
+        );
         let mut fewer = status();
         fewer.interfaces.remove(0);
         answer(&mut state, Ok(fewer), 61);

@@ -43,11 +43,13 @@ pub struct Advice {
     pub best: Plan,
     /// Corners of the time–energy Pareto front, the fastest first; the deadline does not cut it.
     pub front: Vec<Plan>,
-    /// The front as a line through its corners, as [seconds, joules]. Vertical where further interfaces join.
+    /// The front as a line through its corners, as [seconds, joules]. Vertical where further
+    /// interfaces join.
     pub line: Vec<[f64; 2]>,
     /// In ascending order.
     pub break_even: Vec<BreakEven>,
-    /// The plan with the least energy in time on another set of paths; `None` if no other set can do it.
+    /// The plan with the least energy in time on another set of paths; `None` if no other set can
+    /// do it.
     pub next_best: Option<Plan>,
     /// One sentence of explanation.
     pub reason: String,

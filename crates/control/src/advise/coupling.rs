@@ -56,11 +56,15 @@ impl FromStr for Coupling {
     type Err = ();
 
     fn from_str(word: &str) -> Result<Self, ()> {
-        Coupling::ALL.into_iter().find(|coupling| coupling.word() == word).ok_or(())
+        Coupling::ALL
+            .into_iter()
+            .find(|coupling| coupling.word() == word)
+            .ok_or(())
     }
 }
 
-/// The closed form has the window √(2/p) of the mean field; the flows have Mathis' √(3/(2p)), and stalls.
+/// The closed form has the window √(2/p) of the mean field; the flows have Mathis' √(3/(2p)), and
+/// stalls.
 fn lia(flows: &mut [Flow]) {
     let path = |flow: &Flow| LossyPath {
         loss: flow.events,
@@ -82,10 +86,14 @@ const LEAST_WINDOW: f64 = 2.0;
 /// Mathis' window over that of the mean field, √(3/4).
 const MATHIS: f64 = 0.866_025_403_784_438_6;
 
-/// In equilibrium all used paths are equally good, √(3/(2p))/τ = X, and together carry X; a path that could
-/// be better is full, one that is worse is unused. Stalls and links do not count for how good a path is.
+/// In equilibrium all used paths are equally good, √(3/(2p))/τ = X, and together carry X; a path
+/// that could be better is full, one that is worse is unused. Stalls and links do not count for how
+/// good a path is.
 fn olia(flows: &mut [Flow]) {
-    let good_pps: Vec<f64> = flows.iter().map(|flow| (1.5 / flow.events).sqrt() / flow.rtt_s).collect();
+    let good_pps: Vec<f64> = flows
+        .iter()
+        .map(|flow| (1.5 / flow.events).sqrt() / flow.rtt_s)
+        .collect();
     let mut best_first: Vec<usize> = (0..flows.len()).collect();
     best_first.sort_by(|&a, &b| good_pps[b].total_cmp(&good_pps[a]));
     let mut total_pps = 0.0;
@@ -106,7 +114,12 @@ mod tests {
     fn rates(coupling: Coupling, alone_pps: &[f64], link_pps: f64) -> Vec<f64> {
         let flow = |&steady_pps: &f64| {
             let window: f64 = 0.1 * steady_pps;
-            Flow { rtt_s: 0.1, link_pps, steady_pps, events: 1.5 / (window * window) }
+            Flow {
+                rtt_s: 0.1,
+                link_pps,
+                steady_pps,
+                events: 1.5 / (window * window),
+            }
         };
         let mut flows: Vec<Flow> = alone_pps.iter().map(flow).collect();
         coupling.couple(&mut flows);
@@ -115,29 +128,45 @@ mod tests {
 
     fn assert_close(actual: &[f64], expected: &[f64]) {
         let is_close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-3 * b;
-        assert!(actual.iter().zip(expected).all(is_close), "{actual:?} ≠ {expected:?}");
+        assert!(
+            actual.iter().zip(expected).all(is_close),
+            "{actual:?} ≠ {expected:?}"
+        );
     }
 
-    /// RFC 6356: all together as fast as the best, shares by 1/p, that is by the square of the rates.
+    /// RFC 6356: all together as fast as the best, shares by 1/p, that is by the square of the
+    /// rates.
     #[test]
     fn lia_shares_the_rate_of_the_best_path() {
         assert_close(&rates(Coupling::Lia, &[100.0, 100.0], 1e6), &[50.0, 50.0]);
         assert_close(&rates(Coupling::Lia, &[100.0, 200.0], 1e6), &[40.0, 160.0]);
-        assert_close(&rates(Coupling::Uncoupled, &[100.0, 200.0], 1e6), &[100.0, 200.0]);
+        assert_close(
+            &rates(Coupling::Uncoupled, &[100.0, 200.0], 1e6),
+            &[100.0, 200.0],
+        );
         assert_close(&rates(Coupling::Lia, &[100.0], 1e6), &[100.0]);
     }
 
-    /// The worse path keeps two packets per round trip; if the better one is full, it adds what is left.
+    /// The worse path keeps two packets per round trip; if the better one is full, it adds what is
+    /// left.
     #[test]
     fn olia_uses_the_best_path_alone_unless_it_is_full() {
         assert_close(&rates(Coupling::Olia, &[100.0, 200.0], 1e6), &[20.0, 200.0]);
-        assert_close(&rates(Coupling::Olia, &[190.0, 200.0], 150.0), &[40.0, 150.0]);
+        assert_close(
+            &rates(Coupling::Olia, &[190.0, 200.0], 150.0),
+            &[40.0, 150.0],
+        );
     }
 
     /// The link, not its few losses, limits the better path.
     #[test]
     fn olia_prefers_the_path_with_fewer_losses_even_if_its_link_is_slower() {
-        let flow = |events: f64, steady_pps, link_pps| Flow { rtt_s: 0.1, link_pps, steady_pps, events };
+        let flow = |events: f64, steady_pps, link_pps| Flow {
+            rtt_s: 0.1,
+            link_pps,
+            steady_pps,
+            events,
+        };
         let mut flows = [flow(1.5e-4, 50.0, 50.0), flow(1.5e-2, 100.0, 1e6)];
         Coupling::Olia.couple(&mut flows);
         assert_close(&flows.map(|flow| flow.lasting_pps()), &[50.0, 50.0]);

@@ -1,14 +1,15 @@
 //! Progress of a transfer over one path: handshake, slow start, then a TCP's window under loss.
 //!
-//! The first window starts to arrive two round trips after the first packet (a SYN, then the server sends).
-//! Slow start lasts until the first loss, the path's or that of its queue: of d packets, it sends E n on
-//! average before that (Cardwell, Savage and Anderson, INFOCOM 2000, eq. 5), p the loss events per packet:
+//! The first window starts to arrive two round trips after the first packet (a SYN, then the server
+//! sends). Slow start lasts until the first loss, the path's or that of its queue: of d packets, it
+//! sends E n on average before that (Cardwell, Savage and Anderson, INFOCOM 2000, eq. 5), p the
+//! loss events per packet:
 //!
 //! ```text
 //!   E n = (1 − (1 − p)^d) (1 − p)/p + 1
 //! ```
-//! The loss halves the window. Then the window W falls, or grows, to its mean W∞ in the long run. Between two
-//! events W² grows by 2 per packet, and an event divides it by 4, so after s packets
+//! The loss halves the window. Then the window W falls, or grows, to its mean W∞ in the long run.
+//! Between two events W² grows by 2 per packet, and an event divides it by 4, so after s packets
 //!
 //! ```text
 //!   W² = W∞² + (W₀² − W∞²) e^(−p s)
@@ -60,8 +61,9 @@ pub(super) struct Course {
     last_pps: f64,
     /// Packets until the path's first loss; `None` if the transfer ends before.
     first_loss: Option<f64>,
-    /// The window that overflows the queue, packets, and the time that the repair of its losses adds, s: the
-    /// link is busy with what the queue holds until they are sent again, but for a round trip without queue.
+    /// The window that overflows the queue, packets, and the time that the repair of its losses
+    /// adds, s: the link is busy with what the queue holds until they are sent again, but for a
+    /// round trip without queue.
     overflow: (f64, f64),
 }
 
@@ -123,7 +125,8 @@ impl Course {
         self.last_pps = flow.lasting_pps();
     }
 
-    /// Packets that are sent until `seconds` after the first data arrives: those acknowledged, and a window.
+    /// Packets that are sent until `seconds` after the first data arrives: those acknowledged, and
+    /// a window.
     pub(super) fn sent(&self, flow: &Flow, seconds: f64) -> f64 {
         let half_s = 0.5 * flow.rtt_s;
         if half_s == 0.0 || seconds < -half_s {
@@ -142,8 +145,8 @@ impl Course {
         self.arrival_s(packets) + self.repair_s(packets)
     }
 
-    /// Time that losses by the queue add to a part that ends in the round trip in which slow start overflows
-    /// it: later data would hide their repair.
+    /// Time that losses by the queue add to a part that ends in the round trip in which slow start
+    /// overflows it: later data would hide their repair.
     fn repair_s(&self, packets: f64) -> f64 {
         let (most, repair_s) = self.overflow;
         let from = 2.0 * most - INITIAL_WINDOW;
@@ -157,7 +160,10 @@ impl Course {
 
     fn arrival_s(&self, packets: f64) -> f64 {
         let after = self.corners.partition_point(|corner| corner[1] < packets);
-        match (after.checked_sub(1).map(|before| self.corners[before]), self.corners.get(after)) {
+        match (
+            after.checked_sub(1).map(|before| self.corners[before]),
+            self.corners.get(after),
+        ) {
             (None, _) => 0.0,
             (Some([s, n]), Some([s1, n1])) => s + (packets - n) * (s1 - s) / (n1 - n),
             (Some([s, n]), None) => s + (packets - n) / self.last_pps,
@@ -167,7 +173,10 @@ impl Course {
     /// Packets that have arrived `seconds` after the first data.
     pub(super) fn packets(&self, seconds: f64) -> f64 {
         let after = self.corners.partition_point(|corner| corner[0] <= seconds);
-        match (after.checked_sub(1).map(|before| self.corners[before]), self.corners.get(after)) {
+        match (
+            after.checked_sub(1).map(|before| self.corners[before]),
+            self.corners.get(after),
+        ) {
             (None, _) => 0.0,
             (Some([s, n]), Some([s1, n1])) => n + (seconds - s) * (n1 - n) / (s1 - s),
             (Some([s, n]), None) => n + (seconds - s) * self.last_pps,
@@ -180,11 +189,19 @@ mod tests {
     use super::*;
 
     /// 1000 packets/s and 100 ms: 100 packets fill the link.
-    const FLOW: Flow = Flow { rtt_s: 0.1, link_pps: 1000.0, steady_pps: f64::INFINITY, events: 0.0 };
+    const FLOW: Flow = Flow {
+        rtt_s: 0.1,
+        link_pps: 1000.0,
+        steady_pps: f64::INFINITY,
+        events: 0.0,
+    };
 
     #[track_caller]
     fn assert_close(actual: f64, expected: f64) {
-        assert!((actual - expected).abs() <= 1e-9 * expected.abs(), "{actual} ≠ {expected}");
+        assert!(
+            (actual - expected).abs() <= 1e-9 * expected.abs(),
+            "{actual} ≠ {expected}"
+        );
     }
 
     /// 10, 20, 40 and 80 packets leave gaps; 150 packets arrive until 400 ms, then 1000 a second.
@@ -192,15 +209,20 @@ mod tests {
     fn windows_double_until_they_fill_the_link() {
         let course = Course::of(&FLOW, 1e4);
         assert_close(course.opening_s, 0.2);
-        for (packets, seconds) in [(10.0, 0.010), (30.0, 0.120), (70.0, 0.240), (150.0, 0.380), (850.0, 1.1)]
-        {
+        for (packets, seconds) in [
+            (10.0, 0.010),
+            (30.0, 0.120),
+            (70.0, 0.240),
+            (150.0, 0.380),
+            (850.0, 1.1),
+        ] {
             assert_close(course.time_s(packets), seconds);
             assert_close(course.packets(seconds), packets);
         }
     }
 
-    /// A window of 200 packets overflows path and queue when 390 are sent. The losses of a part that ends
-    /// within the next 200 are repaired a round trip of 100 ms later.
+    /// A window of 200 packets overflows path and queue when 390 are sent. The losses of a part
+    /// that ends within the next 200 are repaired a round trip of 100 ms later.
     #[test]
     fn a_part_that_ends_with_losses_by_the_queue_takes_a_round_trip_more() {
         let course = Course::of(&FLOW, 1e4);
@@ -212,12 +234,21 @@ mod tests {
     /// 1 % of loss: 100 packets until the first. From then on the rate falls to 200 packets/s.
     #[test]
     fn the_first_loss_ends_slow_start() {
-        let lossy = Flow { steady_pps: 200.0, events: 0.01, ..FLOW };
+        let lossy = Flow {
+            steady_pps: 200.0,
+            events: 0.01,
+            ..FLOW
+        };
         let course = Course::of(&lossy, 1e5);
         assert_close(course.time_s(70.0), 0.240);
         assert!((course.first_loss.unwrap() - 100.0).abs() < 1e-9);
         let second = |from: f64| course.packets(from + 1.0) - course.packets(from);
-        assert!(second(0.5) > 250.0 && second(0.5) > second(1.5), "{} {}", second(0.5), second(1.5));
+        assert!(
+            second(0.5) > 250.0 && second(0.5) > second(1.5),
+            "{} {}",
+            second(0.5),
+            second(1.5)
+        );
         assert_close(second(20.0), 200.0);
         // A small part meets no loss on average.
         assert_eq!(Course::of(&lossy, 1.0).first_loss, None);

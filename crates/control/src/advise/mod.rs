@@ -1,8 +1,9 @@
-//! Advice for a transfer before it starts: which interfaces, what split, how many joules and seconds.
+//! Advice for a transfer before it starts: which interfaces, what split, how many joules and
+//! seconds.
 //!
-//! It is the optimum of the energy model, including sunk power, promotion, tail and shared base: a linear
-//! programme for each set of interfaces. Handshakes, slow start and losses give each path its mean rate in
-//! the transfer. Downloads only. Model, scope and deviations: docs/advise.md.
+//! It is the optimum of the energy model, including sunk power, promotion, tail and shared base: a
+//! linear programme for each set of interfaces. Handshakes, slow start and losses give each path
+//! its mean rate in the transfer. Downloads only. Model, scope and deviations: docs/advise.md.
 
 mod answer;
 mod chain;
@@ -51,34 +52,52 @@ pub fn advise(question: &Question) -> Result<Advice, Impossible> {
         return Err(Impossible::Degenerate);
     }
     let bits = question.size.0 as f64 * 8.0;
-    Solver { question, bits, devices: Devices::of(question, bits) }.advice()
+    Solver {
+        question,
+        bits,
+        devices: Devices::of(question, bits),
+    }
+    .advice()
 }
 
 /// Time in which the fastest path alone carries the data, s; `None` if no path does.
 pub fn fastest_alone_s(question: &Question) -> Option<f64> {
     let bits = question.size.0 as f64 * 8.0;
-    let whenever = Question { within: Within::Whenever, ..question.clone() };
-    let alone_s = members(question.usable())
-        .map(|path| Device::of(&whenever, 1 << path, bits).fastest(1 << path, bits).seconds);
-    alone_s.filter(|seconds| seconds.is_finite()).reduce(f64::min)
+    let whenever = Question {
+        within: Within::Whenever,
+        ..question.clone()
+    };
+    let alone_s = members(question.usable()).map(|path| {
+        Device::of(&whenever, 1 << path, bits)
+            .fastest(1 << path, bits)
+            .seconds
+    });
+    alone_s
+        .filter(|seconds| seconds.is_finite())
+        .reduce(f64::min)
 }
 
 impl Question {
     /// The same question with the balance of a preset. Its longest time is a further deadline.
     #[must_use]
     pub fn with(self, preset: Preset) -> Self {
-        let priced = Question { delay_price: Watts(preset.delay_price_w()), ..self };
+        let priced = Question {
+            delay_price: Watts(preset.delay_price_w()),
+            ..self
+        };
         match preset.slowest_file() {
             Some(multiple) => priced.at_most(multiple),
             None => priced,
         }
     }
 
-    /// The same question, to be complete within `multiple` times the time of the fastest path alone. A stream
-    /// stays as it is.
+    /// The same question, to be complete within `multiple` times the time of the fastest path
+    /// alone. A stream stays as it is.
     #[must_use]
     pub fn at_most(self, multiple: f64) -> Self {
-        let Some(alone_s) = fastest_alone_s(&self) else { return self };
+        let Some(alone_s) = fastest_alone_s(&self) else {
+            return self;
+        };
         // Rounded up, so that a multiple of 1 is possible.
         let limit = Nanos::from_millis((1e3 * multiple * alone_s).ceil() as u64);
         let within = match self.within {
@@ -102,27 +121,49 @@ impl Solver<'_> {
         let (over_time, beaten) = self.all_over_time();
         let envelope = Envelope::of(&over_time);
         let front = envelope.descent(&self.devices);
-        let all = self.devices.sets().last().map(|&all| self.devices.using(all));
-        let most_bps = all.iter().flat_map(|all| &all.radios).map(|radio| radio.rate_bps).sum();
-        let (Some((_, fastest)), Some(cheapest)) = (front.corners.first(), front.corners.last()) else {
+        let all = self
+            .devices
+            .sets()
+            .last()
+            .map(|&all| self.devices.using(all));
+        let most_bps = all
+            .iter()
+            .flat_map(|all| &all.radios)
+            .map(|radio| radio.rate_bps)
+            .sum();
+        let (Some((_, fastest)), Some(cheapest)) = (front.corners.first(), front.corners.last())
+        else {
             return Err(Impossible::Rate { most_bps });
         };
         let best = match self.question.within {
             Within::Deadline(deadline) if cheapest.1.seconds > deadline.as_secs_f64() => {
                 let x = deadline.as_secs_f64() * (1.0 + TOLERANCE);
-                let late = Impossible::Deadline { fastest_s: fastest.seconds };
+                let late = Impossible::Deadline {
+                    fastest_s: fastest.seconds,
+                };
                 let chain = envelope.lowest(x).ok_or(late)?;
-                (chain.set, chain.point(x, self.devices.using(chain.set)).ok_or(late)?)
+                (
+                    chain.set,
+                    chain.point(x, self.devices.using(chain.set)).ok_or(late)?,
+                )
             }
             _ => cheapest.clone(),
         };
-        // A front falls in steps, so each corner in time may have the least sum of energy and price.
-        let in_time = front.corners.iter().filter(|(_, point)| point.seconds <= self.most_s());
+        // A front falls in steps, so each corner in time may have the least sum of energy and
+        // price.
+        let in_time = front
+            .corners
+            .iter()
+            .filter(|(_, point)| point.seconds <= self.most_s());
         let best = in_time.fold(best, |best, corner| {
             let is_better = self.cost_j(&corner.1) < self.cost_j(&best.1) * (1.0 - TOLERANCE);
             if is_better { corner.clone() } else { best }
         });
-        let (best, cheapest, fastest) = (self.plan(&best.1), self.plan(&cheapest.1), self.plan(fastest));
+        let (best, cheapest, fastest) = (
+            self.plan(&best.1),
+            self.plan(&cheapest.1),
+            self.plan(fastest),
+        );
         let reason = reason::Reason {
             paths: &self.question.paths,
             best: &best,
@@ -135,7 +176,11 @@ impl Solver<'_> {
         Ok(Advice {
             reason: reason.sentence(),
             next_best: reason.rival.map(|(plan, _)| plan),
-            front: front.corners.iter().map(|(_, point)| self.plan(point)).collect(),
+            front: front
+                .corners
+                .iter()
+                .map(|(_, point)| self.plan(point))
+                .collect(),
             line: front.line,
             break_even: self.break_even(),
             best,
@@ -151,20 +196,30 @@ impl Solver<'_> {
         self.question.cost_j(point.joules, point.seconds)
     }
 
-    /// The least energy of every set over its transfer time, and, with a lower bound in J, the sets that cost
-    /// more than a smaller set at any time.
+    /// The least energy of every set over its transfer time, and, with a lower bound in J, the sets
+    /// that cost more than a smaller set at any time.
     fn all_over_time(&self) -> (Vec<Chain>, Vec<(u32, f64)>) {
         let (mut chains, mut beaten): (Vec<Chain>, _) = (vec![], vec![]);
         for set in self.devices.sets() {
             let fastest_s = self.device(set).fastest(set, self.bits).seconds;
             let beaten_at = |least_j: f64| {
-                let beats = |chain: &Chain| chain.joules(fastest_s).is_some_and(|joules| joules <= least_j);
+                let beats = |chain: &Chain| {
+                    chain
+                        .joules(fastest_s)
+                        .is_some_and(|joules| joules <= least_j)
+                };
                 chains.iter().any(beats).then_some((set, least_j))
             };
             let is_free = !matches!(self.question.within, Within::Rate(_));
             // The cheap bound first, then the tight one.
-            let bounds = [|s: &Self, set| s.device(set).least_joules(set, s.bits), Self::cheapest_joules];
-            let found = bounds.iter().filter(|_| is_free).find_map(|bound| beaten_at(bound(self, set)));
+            let bounds = [
+                |s: &Self, set| s.device(set).least_joules(set, s.bits),
+                Self::cheapest_joules,
+            ];
+            let found = bounds
+                .iter()
+                .filter(|_| is_free)
+                .find_map(|bound| beaten_at(bound(self, set)));
             match found {
                 Some(found) => beaten.push(found),
                 None => chains.extend(self.over_time(set)),
@@ -178,28 +233,48 @@ impl Solver<'_> {
         if set.count_ones() == 1 {
             return self.device(set).fastest(set, self.bits).joules;
         }
-        let cheapest = self.device(set).solve(set, Weights { energy: 1.0, time: 0.0 }, self.all_bits());
+        let cheapest = self.device(set).solve(
+            set,
+            Weights {
+                energy: 1.0,
+                time: 0.0,
+            },
+            self.all_bits(),
+        );
         cheapest.map_or(f64::INFINITY, |point| point.joules)
     }
 
     /// All of the data, without a time limit.
     fn all_bits(&self) -> Bounds {
-        Bounds { bits: self.bits, most_s: f64::INFINITY, most_j: f64::INFINITY }
+        Bounds {
+            bits: self.bits,
+            most_s: f64::INFINITY,
+            most_j: f64::INFINITY,
+        }
     }
 
     /// The least energy of `set` over its transfer time.
     fn over_time(&self, set: u32) -> Option<Chain> {
         if let Within::Rate(rate) = self.question.within {
             let point = self.at_rate(set, rate, self.bits)?;
-            return Some(Chain { set, points: vec![(point.seconds, point)] });
+            return Some(Chain {
+                set,
+                points: vec![(point.seconds, point)],
+            });
         }
         let fastest = self.device(set).fastest(set, self.bits);
         if set.count_ones() == 1 {
             // A single path has no choice.
-            return Some(Chain { set, points: vec![(fastest.seconds, fastest)] });
+            return Some(Chain {
+                set,
+                points: vec![(fastest.seconds, fastest)],
+            });
         }
         let free = self.all_bits();
-        let solve = |energy, time, bounds| self.device(set).solve(set, Weights { energy, time }, bounds);
+        let solve = |energy, time, bounds| {
+            self.device(set)
+                .solve(set, Weights { energy, time }, bounds)
+        };
         let cheapest = solve(1.0, 0.0, free)?;
         // The fastest of the equally cheap plans.
         let most_j = cheapest.joules * (1.0 + TOLERANCE);
@@ -216,14 +291,21 @@ impl Solver<'_> {
         Some(chain)
     }
 
-    /// Makes a plan that leaves paths of `set` unused cost as much as the best plan of the others, which the
-    /// lines of the larger set only approximate.
+    /// Makes a plan that leaves paths of `set` unused cost as much as the best plan of the others,
+    /// which the lines of the larger set only approximate.
     fn raise(&self, set: u32, point: &mut Point) {
         let is_idle = |r: &usize| point.loads[*r].bits <= LITTLE * point.bits;
-        let rest = members(set).filter(is_idle).fold(set, |rest, r| rest & !(1 << r));
+        let rest = members(set)
+            .filter(is_idle)
+            .fold(set, |rest, r| rest & !(1 << r));
         if rest != set && rest != 0 {
-            let of_rest = self.over_time(rest).into_iter().flat_map(|chain| chain.points);
-            let least_j = of_rest.map(|(_, point)| point.joules).fold(f64::INFINITY, f64::min);
+            let of_rest = self
+                .over_time(rest)
+                .into_iter()
+                .flat_map(|chain| chain.points);
+            let least_j = of_rest
+                .map(|(_, point)| point.joules)
+                .fold(f64::INFINITY, f64::min);
             point.joules = point.joules.max(least_j);
         }
     }
@@ -248,7 +330,10 @@ impl Solver<'_> {
         for r in members {
             let part = left.min(device.radios[r].rate_bps);
             left -= part;
-            loads[r] = Load { bits: bits * part / rate, busy_s: bits / rate };
+            loads[r] = Load {
+                bits: bits * part / rate,
+                busy_s: bits / rate,
+            };
         }
         (left <= rate * TOLERANCE).then(|| Point::of(device, set, loads))
     }
@@ -266,8 +351,8 @@ impl Solver<'_> {
         }
     }
 
-    /// The plan in time with the least energy and price on another set of paths than `best`, and its energy
-    /// for promotions and tails, J.
+    /// The plan in time with the least energy and price on another set of paths than `best`, and
+    /// its energy for promotions and tails, J.
     fn rival(&self, chains: &[Chain], beaten: &[(u32, f64)], best: &Plan) -> Option<(Plan, f64)> {
         let of_best = best.set();
         let mut cheapest: Option<(Plan, f64)> = None;
@@ -301,16 +386,22 @@ impl Solver<'_> {
         } else {
             chain.point(most_s, self.devices.using(chain.set))?
         };
-        let in_time = chain.points.iter().map(|(_, point)| point).filter(|point| point.seconds <= most_s);
-        let point =
-            in_time.fold(
-                latest,
-                |best, point| {
-                    if self.cost_j(point) < self.cost_j(&best) { point.clone() } else { best }
-                },
-            );
+        let in_time = chain
+            .points
+            .iter()
+            .map(|(_, point)| point)
+            .filter(|point| point.seconds <= most_s);
+        let point = in_time.fold(latest, |best, point| {
+            if self.cost_j(point) < self.cost_j(&best) {
+                point.clone()
+            } else {
+                best
+            }
+        });
         let plan = self.plan(&point);
-        let uses_j = members(chain.set).map(|r| self.device(chain.set).radios[r].use_j).sum();
+        let uses_j = members(chain.set)
+            .map(|r| self.device(chain.set).radios[r].use_j)
+            .sum();
         (plan.set() == chain.set).then_some((plan, uses_j))
     }
 
@@ -324,11 +415,19 @@ impl Solver<'_> {
                 Within::Rate(rate) => [self.at_rate(set, rate, self.bits), None],
                 _ if device.least_joules(set, self.bits) >= most_j => [None, None],
                 Within::Deadline(_) | Within::Whenever => {
-                    let weights = Weights { energy: 1.0, time: self.question.price_w() };
-                    let bounds = Bounds { most_s: self.most_s(), ..self.all_bits() };
+                    let weights = Weights {
+                        energy: 1.0,
+                        time: self.question.price_w(),
+                    };
+                    let bounds = Bounds {
+                        most_s: self.most_s(),
+                        ..self.all_bits()
+                    };
                     // A single path has no choice.
                     let has_choice = set.count_ones() > 1;
-                    let cheapest = has_choice.then(|| device.solve(set, weights, bounds)).flatten();
+                    let cheapest = has_choice
+                        .then(|| device.solve(set, weights, bounds))
+                        .flatten();
                     [cheapest, Some(device.fastest(set, self.bits))]
                 }
             };
@@ -336,22 +435,42 @@ impl Solver<'_> {
                 let is_used = |r: usize| point.loads[r].bits > LEAST_SHARE * point.bits;
                 point.seconds <= self.most_s() * (1.0 + TOLERANCE) && members(set).all(is_used)
             };
-            let plans = plans.into_iter().flatten().map(|point| device.in_full(set, &point));
-            let cost_j = plans.filter(is_whole).map(|point| self.cost_j(&point)).reduce(f64::min);
-            best = cost_j.filter(|&cost_j| cost_j < most_j).map(|cost_j| (set, cost_j)).or(best);
+            let plans = plans
+                .into_iter()
+                .flatten()
+                .map(|point| device.in_full(set, &point));
+            let cost_j = plans
+                .filter(is_whole)
+                .map(|point| self.cost_j(&point))
+                .reduce(f64::min);
+            best = cost_j
+                .filter(|&cost_j| cost_j < most_j)
+                .map(|cost_j| (set, cost_j))
+                .or(best);
         }
         best.map(|(set, _)| set)
     }
 
     /// Break-even sizes.
     fn break_even(&self) -> Vec<BreakEven> {
-        let best = |bits: f64| Solver { bits, devices: Devices::of(self.question, bits), ..*self }.best_set();
+        let best = |bits: f64| {
+            Solver {
+                bits,
+                devices: Devices::of(self.question, bits),
+                ..*self
+            }
+            .best_set()
+        };
         let paths = |set: u32| members(set).collect();
         let mut changes = vec![];
         let (mut low, mut high) = (SIZES.0, SIZES.0 * SIZE_STEP);
-        let Some(mut below) = best(low) else { return changes };
+        let Some(mut below) = best(low) else {
+            return changes;
+        };
         while high <= SIZES.1 {
-            let Some(above) = best(high) else { return changes };
+            let Some(above) = best(high) else {
+                return changes;
+            };
             while above != below {
                 // Of several changes between two sizes, the first that bisection meets.
                 let (mut from, mut to, mut next) = (low, high, above);
@@ -362,7 +481,11 @@ impl Solver<'_> {
                         _ => from = middle,
                     }
                 }
-                changes.push(BreakEven { size_bytes: to / 8.0, below: paths(below), above: paths(next) });
+                changes.push(BreakEven {
+                    size_bytes: to / 8.0,
+                    below: paths(below),
+                    above: paths(next),
+                });
                 (low, below) = (to, next);
             }
             (low, high) = (high, high * SIZE_STEP);

@@ -31,7 +31,8 @@ impl Path {
         energy::named(&self.energy)?.estimate()
     }
 
-    /// Says that the profile of its energy is extrapolated at the link's rate; `None` if it holds there.
+    /// Says that the profile of its energy is extrapolated at the link's rate; `None` if it holds
+    /// there.
     pub fn extrapolated(&self) -> Option<String> {
         energy::named(&self.energy)?.beyond(Traffic::Down, self.rate.bps() as f64)
     }
@@ -57,8 +58,8 @@ pub struct Question {
     pub size: Bytes,
     /// Time limit.
     pub within: Within,
-    /// Energy that a second until the last byte is worth: the best plan has the least sum of its energy and
-    /// this price. Without effect at a given rate.
+    /// Energy that a second until the last byte is worth: the best plan has the least sum of its
+    /// energy and this price. Without effect at a given rate.
     pub delay_price: Watts,
     /// Power while at least one interface is active.
     pub base: Watts,

@@ -9,12 +9,16 @@ use super::question::Path;
 use crate::bursts::{Losses, Timeouts, losses_of};
 use crate::limit::{Capacity, Pace, WireBits, interface_cost};
 
-/// Payload of a full segment, its headers and its ACK, bytes, and the timeouts: the scenario defaults.
+/// Payload of a full segment, its headers and its ACK, bytes, and the timeouts: the scenario
+/// defaults.
 const MSS_BYTES: f64 = 1460.0;
 const HEADER_BYTES: f64 = 40.0;
 const ACK_BYTES: f64 = 40.0;
-const TIMEOUTS: Timeouts =
-    Timeouts { rto_min: Nanos::from_millis(200), rto_max: Nanos::from_secs(120), max_retries: 15 };
+const TIMEOUTS: Timeouts = Timeouts {
+    rto_min: Nanos::from_millis(200),
+    rto_max: Nanos::from_secs(120),
+    max_retries: 15,
+};
 /// Payload of a full segment, bits.
 pub(super) const MSS_BITS: f64 = 8.0 * MSS_BYTES;
 /// One path with its interface.
@@ -45,8 +49,12 @@ pub(super) struct Radio {
 impl Radio {
     /// The interface with data that flows at `rate_bps` as soon as it is awake.
     pub(super) fn new(path: &Path, rate_bps: f64) -> Self {
-        let wire = WireBits { down: per_payload(), up: ACK_BYTES / MSS_BYTES };
-        // An infinitely fast link adds nothing for gaps between packets: β burns throughout, see below.
+        let wire = WireBits {
+            down: per_payload(),
+            up: ACK_BYTES / MSS_BYTES,
+        };
+        // An infinitely fast link adds nothing for gaps between packets: β burns throughout, see
+        // below.
         let pace = Pace {
             payload_bps: f64::INFINITY,
             slowest_bps: f64::INFINITY,
@@ -62,8 +70,8 @@ impl Radio {
             until_end: !cost.sleeps,
             unused_w: cost.unused_w,
             wake_s,
-            // At least the idle energy of that time: otherwise waking an interface for nothing would save
-            // energy.
+            // At least the idle energy of that time: otherwise waking an interface for nothing
+            // would save energy.
             use_j: f64::max(cost.use_j, cost.unused_w * (wake_s + cost.tail_s)),
             tail_s: cost.tail_s,
             active_when_used: cost.active_when_used,
@@ -74,7 +82,11 @@ impl Radio {
     /// The same, with data that flows at the mean rate `pps` in windows, on a path with this flow.
     pub(super) fn flowing(self, path: &Path, flow: &Flow, pps: f64) -> Self {
         let saved_w = saved_w(&path.energy, flow.rtt_s, pps / flow.link_pps);
-        Radio { rate_bps: MSS_BITS * pps, used_w: self.used_w - saved_w, ..self }
+        Radio {
+            rate_bps: MSS_BITS * pps,
+            used_w: self.used_w - saved_w,
+            ..self
+        }
     }
 
     /// The same, if the promotion begins at `joins_s` and data flows `opening_s` after it.
@@ -88,8 +100,9 @@ impl Radio {
     }
 }
 
-/// Power of a radio less than its β while a window of data flows once in each of `rtt_s`, on average, W. The
-/// window takes the part `busy` of the time; the tail begins when no data has passed for the inactivity time.
+/// Power of a radio less than its β while a window of data flows once in each of `rtt_s`, on
+/// average, W. The window takes the part `busy` of the time; the tail begins when no data has
+/// passed for the inactivity time.
 fn saved_w(energy: &InterfaceModel, rtt_s: f64, busy: f64) -> f64 {
     match energy {
         InterfaceModel::Rrc(rrc) if rtt_s > 0.0 => {
@@ -114,7 +127,12 @@ fn link_bps(path: &Path) -> f64 {
 fn losses(path: &Path) -> Losses {
     let (rtt_s, link_pps) = (path.rtt.as_secs_f64(), link_bps(path) / MSS_BITS);
     let loss: [&LossSpec; 1] = [&path.loss];
-    losses_of(loss.into_iter(), TIMEOUTS, rtt_s, most_window(link_pps * rtt_s))
+    losses_of(
+        loss.into_iter(),
+        TIMEOUTS,
+        rtt_s,
+        most_window(link_pps * rtt_s),
+    )
 }
 
 /// Part of the time for which lost retransmissions stop a TCP on `path`.
@@ -128,11 +146,19 @@ pub(super) fn flow(path: &Path, capacity: Capacity) -> Flow {
     let link_bps = link_bps(path);
     let losses = match capacity {
         Capacity::TcpFriendly => losses(path),
-        Capacity::Link => Losses { events: 0.0, stall_s: 0.0 },
+        Capacity::Link => Losses {
+            events: 0.0,
+            stall_s: 0.0,
+        },
     };
     let steady_bps = match losses.events > 0.0 {
         true => losses.mathis_bps(MSS_BYTES, rtt_s, link_bps),
         false => f64::INFINITY,
     };
-    Flow { rtt_s, link_pps: link_bps / MSS_BITS, steady_pps: steady_bps / MSS_BITS, events: losses.events }
+    Flow {
+        rtt_s,
+        link_pps: link_bps / MSS_BITS,
+        steady_pps: steady_bps / MSS_BITS,
+        events: losses.events,
+    }
 }

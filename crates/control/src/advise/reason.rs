@@ -52,11 +52,18 @@ impl Reason<'_> {
                     significant(rival.energy_j)
                 );
                 if *uses_j >= WORTH_NAMING * rival.energy_j {
-                    text += &format!(", {} J of them for promotion and tail", significant(*uses_j));
+                    text += &format!(
+                        ", {} J of them for promotion and tail",
+                        significant(*uses_j)
+                    );
                 }
             }
-            (None, Within::Rate(_)) if self.paths.len() > 1 => text += "; nothing else carries the rate",
-            (None, Within::Deadline(_)) if self.paths.len() > 1 => text += "; nothing else is in time",
+            (None, Within::Rate(_)) if self.paths.len() > 1 => {
+                text += "; nothing else carries the rate"
+            }
+            (None, Within::Deadline(_)) if self.paths.len() > 1 => {
+                text += "; nothing else is in time"
+            }
             (None, _) => text += "; there is no other path",
         }
         if self.fastest.seconds < best.seconds * (1.0 - 1e-6) {
@@ -72,7 +79,11 @@ impl Reason<'_> {
 
     /// `wifi alone`, `wifi and lte together`.
     fn names(&self, plan: &Plan) -> String {
-        let names: Vec<&str> = plan.paths.iter().map(|part| self.paths[part.path].name.as_str()).collect();
+        let names: Vec<&str> = plan
+            .paths
+            .iter()
+            .map(|part| self.paths[part.path].name.as_str())
+            .collect();
         match names.as_slice() {
             [name] => format!("{name} alone"),
             names => format!("{} together", names.join(" and ")),
@@ -84,8 +95,11 @@ impl Reason<'_> {
         if plan.set() != self.best.set() {
             return self.names(plan);
         }
-        let shares: Vec<String> =
-            plan.paths.iter().map(|part| format!("{:.0}", part.share * 100.0)).collect();
+        let shares: Vec<String> = plan
+            .paths
+            .iter()
+            .map(|part| format!("{:.0}", part.share * 100.0))
+            .collect();
         format!("split {} %", shares.join("/"))
     }
 }

@@ -62,12 +62,16 @@ impl Waiting {
     }
 }
 
-/// The energy of messages of the question's size, one after each `every`, if each may wait for `tolerance`.
-/// Batches use one path. `None` if no path carries a message within `every`, or if `every` is 0.
+/// The energy of messages of the question's size, one after each `every`, if each may wait for
+/// `tolerance`. Batches use one path. `None` if no path carries a message within `every`, or if
+/// `every` is 0.
 pub fn waiting(question: &Question, every: Nanos, tolerance: Nanos) -> Option<Waiting> {
     let together = 1 + tolerance.0.checked_div(every.0)?;
     let batches = |messages| batches(question, messages, every.as_secs_f64() * messages as f64);
-    Some(Waiting { at_once: batches(1)?, together: batches(together)? })
+    Some(Waiting {
+        at_once: batches(1)?,
+        together: batches(together)?,
+    })
 }
 
 fn batches(question: &Question, messages: u64, period_s: f64) -> Option<Batches> {
@@ -94,10 +98,13 @@ fn batches(question: &Question, messages: u64, period_s: f64) -> Option<Batches>
             }
             _ => return None,
         };
-        let always = radios.iter().enumerate().any(|(other, radio)| match other == path {
-            true => radio.active_when_used && radio.active_when_unused,
-            false => radio.active_when_unused,
-        });
+        let always = radios
+            .iter()
+            .enumerate()
+            .any(|(other, radio)| match other == path {
+                true => radio.active_when_used && radio.active_when_unused,
+                false => radio.active_when_unused,
+            });
         let base_s = match always {
             true => period_s,
             false if radio.active_when_used => active_s,
@@ -109,9 +116,16 @@ fn batches(question: &Question, messages: u64, period_s: f64) -> Option<Batches>
             + (unused_w - radio.unused_w) * period_s
             + question.base.0 * base_s;
         let carries = radio.wake_s + busy_s < period_s;
-        carries.then_some(Batches { messages, period_s, path, message_j: joules / messages as f64 })
+        carries.then_some(Batches {
+            messages,
+            period_s,
+            path,
+            message_j: joules / messages as f64,
+        })
     };
-    (0..radios.len()).filter_map(of).min_by(|a, b| a.message_j.total_cmp(&b.message_j))
+    (0..radios.len())
+        .filter_map(of)
+        .min_by(|a, b| a.message_j.total_cmp(&b.message_j))
 }
 
 #[cfg(test)]
@@ -144,11 +158,16 @@ mod tests {
     }
 
     fn of(question: &Question, every_s: u64, tolerance_s: u64) -> Waiting {
-        waiting(question, Nanos::from_secs(every_s), Nanos::from_secs(tolerance_s)).unwrap()
+        waiting(
+            question,
+            Nanos::from_secs(every_s),
+            Nanos::from_secs(tolerance_s),
+        )
+        .unwrap()
     }
 
-    /// One use of LTE: 260.1 ms · 1.2107 W + 11.576 s · 1.060 W = 12.59 J. Between two uses it idles at
-    /// 20.05 mW; the bits themselves cost less than 0.1 J.
+    /// One use of LTE: 260.1 ms · 1.2107 W + 11.576 s · 1.060 W = 12.59 J. Between two uses it
+    /// idles at 20.05 mW; the bits themselves cost less than 0.1 J.
     #[test]
     fn five_messages_share_a_promotion_and_a_tail() {
         let found = of(&asked(&["lte-huang2012"]), 30, 120);
@@ -156,8 +175,14 @@ mod tests {
         assert_eq!((at_once.messages, at_once.period_s), (1, 30.0));
         assert_eq!((together.messages, together.period_s), (5, 150.0));
         let idle_j = |seconds: f64| 0.02005 * (seconds - 11.84);
-        assert!((at_once.message_j - (12.59 + idle_j(30.0))).abs() < 0.15, "{at_once:?}");
-        assert!((together.message_j - (12.59 + idle_j(150.0)) / 5.0).abs() < 0.15, "{together:?}");
+        assert!(
+            (at_once.message_j - (12.59 + idle_j(30.0))).abs() < 0.15,
+            "{at_once:?}"
+        );
+        assert!(
+            (together.message_j - (12.59 + idle_j(150.0)) / 5.0).abs() < 0.15,
+            "{together:?}"
+        );
         assert!((3.0..4.2).contains(&found.gain()), "{found:?}");
     }
 
@@ -172,7 +197,10 @@ mod tests {
         let both = of(&asked(&["lte-huang2012", "wifi-huang2012"]), 30, 120);
         let wifi = of(&asked(&["wifi-huang2012"]), 30, 120);
         assert_eq!((both.at_once.path, both.together.path), (1, 1));
-        assert!((both.at_once.message_j - wifi.at_once.message_j - 30.0 * 0.02005).abs() < 0.01, "{both:?}");
+        assert!(
+            (both.at_once.message_j - wifi.at_once.message_j - 30.0 * 0.02005).abs() < 0.01,
+            "{both:?}"
+        );
     }
 
     #[test]
@@ -180,14 +208,24 @@ mod tests {
         let question = asked(&["lte-huang2012"]);
         let found = of(&question, 30, 29);
         assert_eq!(found.at_once, found.together);
-        assert!(found.sentence(&question).starts_with("Waiting saves nothing"));
+        assert!(
+            found
+                .sentence(&question)
+                .starts_with("Waiting saves nothing")
+        );
     }
 
     #[test]
     fn messages_that_no_path_carries_have_no_answer() {
-        let question = Question { size: Bytes(50_000_000), ..asked(&["lte-huang2012"]) };
+        let question = Question {
+            size: Bytes(50_000_000),
+            ..asked(&["lte-huang2012"])
+        };
         for every_s in [0, 1] {
-            assert_eq!(waiting(&question, Nanos::from_secs(every_s), Nanos::from_secs(60)), None);
+            assert_eq!(
+                waiting(&question, Nanos::from_secs(every_s), Nanos::from_secs(60)),
+                None
+            );
         }
     }
 }

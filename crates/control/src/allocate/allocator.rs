@@ -28,7 +28,8 @@ pub struct Eemptcp {
     pub solver: Solver,
     /// Mathis or PFTK.
     pub capacity: CapacityModel,
-    /// Whether to solve again when the estimates change. 000 solves once, before the transfer: `solve=once`.
+    /// Whether to solve again when the estimates change. 000 solves once, before the transfer:
+    /// `solve=once`.
     pub online: bool,
 }
 
@@ -63,16 +64,29 @@ pub const SO_MPTCP_OPTIONS: [&str; 3] = ["V", "slot", "energy"];
 impl Default for SoMptcpOptions {
     /// V = 100 as in the paper's initialisation; the paper gives no slot length.
     fn default() -> Self {
-        SoMptcpOptions { v: 100.0, slot: Nanos::from_millis(10), shape: EnergyShape::Linear }
+        SoMptcpOptions {
+            v: 100.0,
+            slot: Nanos::from_millis(10),
+            shape: EnergyShape::Linear,
+        }
     }
 }
 
 impl SoMptcpOptions {
     fn set(&mut self, key: &str, value: &str) -> Result<(), OptionError> {
-        let bad = |option, expected| Err(OptionError::BadValue { option, value: value.to_owned(), expected });
+        let bad = |option, expected| {
+            Err(OptionError::BadValue {
+                option,
+                value: value.to_owned(),
+                expected,
+            })
+        };
         match (key, value) {
             ("V", _) => {
-                let v = value.parse::<f64>().ok().filter(|v| (0.0..1e12).contains(v));
+                let v = value
+                    .parse::<f64>()
+                    .ok()
+                    .filter(|v| (0.0..1e12).contains(v));
                 self.v = match v {
                     Some(v) => v,
                     None => return bad("V", "a number, 0 or more"),
@@ -82,7 +96,13 @@ impl SoMptcpOptions {
             ("energy", "linear") => self.shape = EnergyShape::Linear,
             ("energy", "convex") => self.shape = EnergyShape::Convex,
             ("energy", _) => return bad("energy", "`linear` or `convex`"),
-            _ => return Err(OptionError::unknown_option("so-mptcp", key, &SO_MPTCP_OPTIONS)),
+            _ => {
+                return Err(OptionError::unknown_option(
+                    "so-mptcp",
+                    key,
+                    &SO_MPTCP_OPTIONS,
+                ));
+            }
         }
         Ok(())
     }
@@ -120,7 +140,9 @@ impl Allocator {
             _ => match (hosted::find(name), options) {
                 (None, _) => Err(OptionError::unknown_name("allocator", name, &ALLOCATORS)),
                 (Some(host), []) => Ok(Allocator::Hosted(host)),
-                (Some(host), [(key, _), ..]) => Err(OptionError::unknown_option(host.name(), key, &[])),
+                (Some(host), [(key, _), ..]) => {
+                    Err(OptionError::unknown_option(host.name(), key, &[]))
+                }
             },
         }
     }
@@ -163,7 +185,13 @@ impl Eemptcp {
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), OptionError> {
-        let bad = |option, expected| Err(OptionError::BadValue { option, value: value.to_owned(), expected });
+        let bad = |option, expected| {
+            Err(OptionError::BadValue {
+                option,
+                value: value.to_owned(),
+                expected,
+            })
+        };
         match (key, value) {
             ("reading", "A") => self.reading = Reading::A,
             ("reading", "B") => self.reading = Reading::B,
@@ -179,13 +207,19 @@ impl Eemptcp {
             ("solve", "once") => self.online = false,
             ("solve", "online") => self.online = true,
             ("solve", _) => return bad("solve", "`once` or `online`"),
-            _ => return Err(OptionError::unknown_option("eemptcp", key, &EEMPTCP_OPTIONS)),
+            _ => {
+                return Err(OptionError::unknown_option(
+                    "eemptcp",
+                    key,
+                    &EEMPTCP_OPTIONS,
+                ));
+            }
         }
         Ok(())
     }
 
-    /// The shares α_r (sum 1) for `paths`, with R = max_r C_r as in 000. Only the genetic solver uses
-    /// `random`.
+    /// The shares α_r (sum 1) for `paths`, with R = max_r C_r as in 000. Only the genetic solver
+    /// uses `random`.
     ///
     /// # Errors
     /// If the problem in this reading has no feasible point, or the genetic solver found none.
@@ -203,11 +237,20 @@ impl Eemptcp {
     }
 }
 
-/// Window targets ω_r / Σω of 000, eq. (9): ω_r = τ_r α_r g(p_r). `g` is 1/p as printed, or 1/(1−p) (defect
-/// 000-1).
-pub fn window_shares(shares: &[f64], rtt_s: &[f64], loss: &[f64], g: impl Fn(f64) -> f64) -> Vec<f64> {
-    let weights: Vec<f64> =
-        shares.iter().zip(rtt_s).zip(loss).map(|((alpha, tau), &p)| tau * alpha * g(p)).collect();
+/// Window targets ω_r / Σω of 000, eq. (9): ω_r = τ_r α_r g(p_r). `g` is 1/p as printed, or 1/(1−p)
+/// (defect 000-1).
+pub fn window_shares(
+    shares: &[f64],
+    rtt_s: &[f64],
+    loss: &[f64],
+    g: impl Fn(f64) -> f64,
+) -> Vec<f64> {
+    let weights: Vec<f64> = shares
+        .iter()
+        .zip(rtt_s)
+        .zip(loss)
+        .map(|((alpha, tau), &p)| tau * alpha * g(p))
+        .collect();
     let sum: f64 = weights.iter().sum();
     weights.iter().map(|weight| weight / sum).collect()
 }

@@ -18,15 +18,18 @@ pub enum CapacityModel {
     Pftk,
 }
 
-/// b, θ and C of one path for the EEMPTCP allocator. C is the closed form of `capacity` at the path's random
-/// loss and propagation RTT, limited to the slowest link's payload rate.
+/// b, θ and C of one path for the EEMPTCP allocator. C is the closed form of `capacity` at the
+/// path's random loss and propagation RTT, limited to the slowest link's payload rate.
 pub fn costed_path(
     scenario: &Scenario,
     direction: Direction,
     path: PathIndex,
     capacity: CapacityModel,
 ) -> CostedPath {
-    let window = Window { from: Nanos::ZERO, until: scenario.duration };
+    let window = Window {
+        from: Nanos::ZERO,
+        until: scenario.duration,
+    };
     let model = &scenario.paths[path].energy.model;
     let tcp = tcp_bps(scenario, direction, path, capacity);
     CostedPath {
@@ -36,8 +39,9 @@ pub fn costed_path(
     }
 }
 
-/// Rate of one TCP connection under the path's random loss alone, bit/s of payload; infinite without loss.
-/// The closed form takes loss events; lost retransmissions stop the connection in addition.
+/// Rate of one TCP connection under the path's random loss alone, bit/s of payload; infinite
+/// without loss. The closed form takes loss events; lost retransmissions stop the connection in
+/// addition.
 pub(crate) fn tcp_bps(
     scenario: &Scenario,
     direction: Direction,
@@ -47,8 +51,15 @@ pub(crate) fn tcp_bps(
     let (data, _) = links_of(scenario, direction, path);
     let rtt_s = base_rtt_s(scenario, path);
     let mss = scenario.transport.mss.0 as f64;
-    let link_bps =
-        slowest_bps(scenario, direction, path, Window { from: Nanos::ZERO, until: scenario.duration });
+    let link_bps = slowest_bps(
+        scenario,
+        direction,
+        path,
+        Window {
+            from: Nanos::ZERO,
+            until: scenario.duration,
+        },
+    );
     let losses = losses(scenario, data, rtt_s, link_bps * rtt_s / (mss * 8.0));
     let loss = losses.events;
     match capacity {
@@ -56,8 +67,16 @@ pub(crate) fn tcp_bps(
         CapacityModel::Mathis => losses.mathis_bps(mss, rtt_s, link_bps),
         CapacityModel::Pftk => {
             let timeout_s = rtt_s.max(scenario.transport.rto_min.as_secs_f64());
-            let per_ack = if scenario.transport.delayed_ack.is_some() { 2.0 } else { 1.0 };
-            losses.slow(pftk_pps(rtt_s, timeout_s, loss, per_ack) * mss * 8.0, mss, link_bps)
+            let per_ack = if scenario.transport.delayed_ack.is_some() {
+                2.0
+            } else {
+                1.0
+            };
+            losses.slow(
+                pftk_pps(rtt_s, timeout_s, loss, per_ack) * mss * 8.0,
+                mss,
+                link_bps,
+            )
         }
     }
 }

@@ -5,13 +5,13 @@
 //!   max  ───────────────────    subject to
 //!         Θ_S + Σ_S b_r x_r                  Θ_S + Σ b_r x_r ≤ E_max,      Θ_S = Σ_S θ_r
 //! ```
-//! The cheapest way to carry a total rate X fills the paths in order of b. Its cost is convex and piecewise
-//! linear in X, so X/cost(X) is quasi-concave: filling while the marginal cost is below the average cost,
-//! then clipping to the feasible interval, is optimal. 000 holds that no exact method applies and uses a
-//! genetic algorithm ([`super::ga`]).
+//! The cheapest way to carry a total rate X fills the paths in order of b. Its cost is convex and
+//! piecewise linear in X, so X/cost(X) is quasi-concave: filling while the marginal cost is below
+//! the average cost, then clipping to the feasible interval, is optimal. 000 holds that no exact
+//! method applies and uses a genetic algorithm ([`super::ga`]).
 //!
-//! Deviation: the literal threshold (reading A) is infeasible for the paper's own paths, so C is the default
-//! (000-2).
+//! Deviation: the literal threshold (reading A) is infeasible for the paper's own paths, so C is
+//! the default (000-2).
 
 use joulepath_controllers::MAX_SUBFLOWS;
 
@@ -86,13 +86,20 @@ impl Solution {
 
     /// The objective, bit/J; 0 without traffic.
     pub fn bits_per_joule(&self) -> f64 {
-        if self.total_bps() > 0.0 { self.total_bps() / self.power_w } else { 0.0 }
+        if self.total_bps() > 0.0 {
+            self.total_bps() / self.power_w
+        } else {
+            0.0
+        }
     }
 
     /// α_r = x_r / Σ x; all 0 without traffic.
     pub fn shares(&self) -> Vec<f64> {
         let total = self.total_bps();
-        self.rates_bps.iter().map(|x| if total > 0.0 { x / total } else { 0.0 }).collect()
+        self.rates_bps
+            .iter()
+            .map(|x| if total > 0.0 { x / total } else { 0.0 })
+            .collect()
     }
 }
 
@@ -108,7 +115,12 @@ impl Problem {
             Reading::B => f64::INFINITY,
             Reading::C => all_sunk + max(&|p| p.slope_j_per_bit) * required_bps,
         };
-        Problem { paths: paths.to_vec(), required_bps, max_power_w, unused_sleep: reading == Reading::D }
+        Problem {
+            paths: paths.to_vec(),
+            required_bps,
+            max_power_w,
+            unused_sleep: reading == Reading::D,
+        }
     }
 
     /// The optimum. If unused interfaces sleep, it enumerates the sets of interfaces, at most 2^8.
@@ -119,30 +131,56 @@ impl Problem {
     /// # Panics
     /// With more than [`MAX_SUBFLOWS`] paths.
     pub fn solve(&self) -> Result<Solution, Infeasible> {
-        assert!(self.paths.len() <= MAX_SUBFLOWS, "a connection has at most {MAX_SUBFLOWS} subflows");
+        assert!(
+            self.paths.len() <= MAX_SUBFLOWS,
+            "a connection has at most {MAX_SUBFLOWS} subflows"
+        );
         let all = (1u32 << self.paths.len()) - 1;
-        let sets = if self.unused_sleep { 1..=all } else { all..=all };
+        let sets = if self.unused_sleep {
+            1..=all
+        } else {
+            all..=all
+        };
         sets.filter_map(|set| self.solve_on(set))
             .max_by(|a, b| a.bits_per_joule().total_cmp(&b.bits_per_joule()))
             .ok_or(self.infeasible())
     }
 
     pub(crate) fn infeasible(&self) -> Infeasible {
-        Infeasible { required_bps: self.required_bps, max_power_w: self.max_power_w }
+        Infeasible {
+            required_bps: self.required_bps,
+            max_power_w: self.max_power_w,
+        }
     }
 
     /// The optimum with exactly the interfaces of mask `on` switched on: greedy, O(n log n).
     pub fn solve_on(&self, on: u32) -> Option<Solution> {
-        let mut order: Vec<usize> = (0..self.paths.len()).filter(|i| on & (1 << i) != 0).collect();
-        order.sort_by(|&i, &j| self.paths[i].slope_j_per_bit.total_cmp(&self.paths[j].slope_j_per_bit));
+        let mut order: Vec<usize> = (0..self.paths.len())
+            .filter(|i| on & (1 << i) != 0)
+            .collect();
+        order.sort_by(|&i, &j| {
+            self.paths[i]
+                .slope_j_per_bit
+                .total_cmp(&self.paths[j].slope_j_per_bit)
+        });
         let mut rates_bps = vec![0.0; self.paths.len()];
         let mut total = 0.0;
         let mut power_w: f64 = order.iter().map(|&i| self.paths[i].sunk_w).sum();
         for i in order {
-            let CostedPath { slope_j_per_bit: slope, capacity_bps, .. } = self.paths[i];
+            let CostedPath {
+                slope_j_per_bit: slope,
+                capacity_bps,
+                ..
+            } = self.paths[i];
             let pays = total == 0.0 || slope * total < power_w;
-            let wanted = if pays { capacity_bps } else { (self.required_bps - total).max(0.0) };
-            let rate = wanted.min(capacity_bps).min(affordable_bps(self.max_power_w - power_w, slope));
+            let wanted = if pays {
+                capacity_bps
+            } else {
+                (self.required_bps - total).max(0.0)
+            };
+            let rate = wanted
+                .min(capacity_bps)
+                .min(affordable_bps(self.max_power_w - power_w, slope));
             rates_bps[i] = rate;
             total += rate;
             power_w += slope * rate;
@@ -152,11 +190,16 @@ impl Problem {
         (enough && within).then_some(Solution { rates_bps, power_w })
     }
 
-    /// Objective of given rates, bit/J; `None` if they are infeasible. θ counts as `unused_sleep` says.
+    /// Objective of given rates, bit/J; `None` if they are infeasible. θ counts as `unused_sleep`
+    /// says.
     pub fn evaluate(&self, rates_bps: &[f64]) -> Option<f64> {
         let total: f64 = rates_bps.iter().sum();
         let power_w = self.power_w(rates_bps);
-        let fits = self.paths.iter().zip(rates_bps).all(|(p, &x)| (0.0..=p.capacity_bps).contains(&x));
+        let fits = self
+            .paths
+            .iter()
+            .zip(rates_bps)
+            .all(|(p, &x)| (0.0..=p.capacity_bps).contains(&x));
         (fits && total >= self.required_bps && power_w <= self.max_power_w).then(|| total / power_w)
     }
 

@@ -5,8 +5,9 @@
 //!         ▲                                  │ yes: re-seed                                            │
 //!         └──────────────────────────────────┘                    ◀── next generation ────────────────┘
 //! ```
-//! Deviations: a code has ⌈log₂(C_r/unit)⌉ bits, since ⌈log₂ x_r⌉ would need the unknown (000-7); an empty
-//! population is drawn again, which 000 does not mention; the best individual of all generations is returned.
+//! Deviations: a code has ⌈log₂(C_r/unit)⌉ bits, since ⌈log₂ x_r⌉ would need the unknown (000-7);
+//! an empty population is drawn again, which 000 does not mention; the best individual of all
+//! generations is returned.
 
 use rand_core::Rng;
 
@@ -29,7 +30,13 @@ pub struct Genetic {
 
 impl Default for Genetic {
     fn default() -> Self {
-        Genetic { population: 100, generations: 200, crossover: 0.8, mutation: 0.01, unit_bps: 1e3 }
+        Genetic {
+            population: 100,
+            generations: 200,
+            crossover: 0.8,
+            mutation: 0.01,
+            unit_bps: 1e3,
+        }
     }
 }
 
@@ -42,8 +49,11 @@ impl Genetic {
     /// # Errors
     /// If no individual was ever feasible.
     pub fn solve(&self, problem: &Problem, random: &mut impl Rng) -> Result<Solution, Infeasible> {
-        let lengths: Vec<usize> =
-            problem.paths.iter().map(|p| code_bits(p.capacity_bps, self.unit_bps)).collect();
+        let lengths: Vec<usize> = problem
+            .paths
+            .iter()
+            .map(|p| code_bits(p.capacity_bps, self.unit_bps))
+            .collect();
         let mut population = self.seed(&lengths, random);
         let mut best: Option<(f64, Vec<f64>)> = None;
         for _ in 0..self.generations {
@@ -58,16 +68,24 @@ impl Genetic {
                     Some((fitness, genes))
                 })
                 .collect();
-            population =
-                if parents.is_empty() { self.seed(&lengths, random) } else { self.breed(&parents, random) };
+            population = if parents.is_empty() {
+                self.seed(&lengths, random)
+            } else {
+                self.breed(&parents, random)
+            };
         }
         let (_, rates_bps) = best.ok_or_else(|| problem.infeasible())?;
-        Ok(Solution { power_w: problem.power_w(&rates_bps), rates_bps })
+        Ok(Solution {
+            power_w: problem.power_w(&rates_bps),
+            rates_bps,
+        })
     }
 
     fn seed(&self, lengths: &[usize], random: &mut impl Rng) -> Vec<Chromosome> {
         let bits: usize = lengths.iter().sum();
-        (0..self.population).map(|_| (0..bits).map(|_| random.next_u32() >> 31 == 1).collect()).collect()
+        (0..self.population)
+            .map(|_| (0..bits).map(|_| random.next_u32() >> 31 == 1).collect())
+            .collect()
     }
 
     fn decode(&self, genes: &Chromosome, lengths: &[usize]) -> Vec<f64> {
@@ -77,7 +95,9 @@ impl Genetic {
             .map(|&bits| {
                 let (code, tail) = rest.split_at(bits);
                 rest = tail;
-                let value = code.iter().fold(0u64, |value, &bit| value << 1 | u64::from(bit));
+                let value = code
+                    .iter()
+                    .fold(0u64, |value, &bit| value << 1 | u64::from(bit));
                 value as f64 * self.unit_bps
             })
             .collect()
@@ -87,7 +107,10 @@ impl Genetic {
         let total: f64 = parents.iter().map(|(fitness, _)| fitness).sum();
         let mut children = Vec::with_capacity(self.population + 1);
         while children.len() < self.population {
-            let mut pair = [roulette(parents, total, random), roulette(parents, total, random)];
+            let mut pair = [
+                roulette(parents, total, random),
+                roulette(parents, total, random),
+            ];
             if uniform(random) < self.crossover {
                 cross(&mut pair, random);
             }

@@ -13,8 +13,8 @@ use crate::select::{Demand, PathSnapshot};
 pub struct KnownPath {
     /// Its name in the scenario.
     pub name: String,
-    /// Rate of one TCP connection by the scenario's random loss and RTT, limited to the slowest link's rate,
-    /// bit/s: EEMPTCP's first input. May be infinite.
+    /// Rate of one TCP connection by the scenario's random loss and RTT, limited to the slowest
+    /// link's rate, bit/s: EEMPTCP's first input. May be infinite.
     pub expected_bps: f64,
 }
 
@@ -33,8 +33,8 @@ pub struct Seen<'a> {
 
 /// A hosted allocator's state and code for one connection.
 pub trait AllocatorHooks: Send {
-    /// The share of the traffic for each path, sum 1; `None` leaves the shares unchanged. The first call is
-    /// before the connection starts, with every path closed.
+    /// The share of the traffic for each path, sum 1; `None` leaves the shares unchanged. The first
+    /// call is before the connection starts, with every path closed.
     fn shares(&mut self, seen: &Seen) -> Option<Vec<f64>>;
 }
 
@@ -71,10 +71,14 @@ impl fmt::Debug for AllocatorHost {
 static ADOPTED: Adopted<AllocatorHost> = Adopted::new();
 
 impl AllocatorHost {
-    /// Registers an allocator under its name, to be called once in `period`. A built-in allocator keeps its
-    /// name; an earlier hosted one is replaced for later look-ups. It is never freed.
+    /// Registers an allocator under its name, to be called once in `period`. A built-in allocator
+    /// keeps its name; an earlier hosted one is replaced for later look-ups. It is never freed.
     pub fn adopt(name: &str, summary: &str, period: Nanos, open: OpenAllocator) {
-        ADOPTED.add(AllocatorHost { info: PartInfo::hosted(name, summary), period, open });
+        ADOPTED.add(AllocatorHost {
+            info: PartInfo::hosted(name, summary),
+            period,
+            open,
+        });
     }
 
     /// The allocator's registered name.
@@ -97,7 +101,11 @@ pub struct Hosted {
 
 impl Hosted {
     pub(crate) fn of(host: &'static AllocatorHost, paths: Vec<KnownPath>) -> Self {
-        Hosted { part: Hooked::of(host), paths, asked: Nanos::ZERO }
+        Hosted {
+            part: Hooked::of(host),
+            paths,
+            asked: Nanos::ZERO,
+        }
     }
 
     /// Returns new shares if there are any.

@@ -12,7 +12,8 @@ mod sharer;
 pub mod so_mptcp;
 
 pub use allocator::{
-    ALLOCATORS, Allocator, EEMPTCP_OPTIONS, Eemptcp, SO_MPTCP_OPTIONS, SoMptcpOptions, Solver, window_shares,
+    ALLOCATORS, Allocator, EEMPTCP_OPTIONS, Eemptcp, SO_MPTCP_OPTIONS, SoMptcpOptions, Solver,
+    window_shares,
 };
 pub(crate) use capacity::tcp_bps;
 pub use capacity::{CapacityModel, costed_path};

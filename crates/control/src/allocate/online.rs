@@ -16,7 +16,8 @@ const MOVED: f64 = 0.1;
 /// Minimum loss probability.
 const LEAST_LOSS: f64 = 1e-5;
 
-/// Solves EEMPTCP's problem again when a capacity C_r has changed by more than 10 %, at most once a second.
+/// Solves EEMPTCP's problem again when a capacity C_r has changed by more than 10 %, at most once a
+/// second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resolver {
     allocator: Eemptcp,
@@ -27,11 +28,15 @@ pub struct Resolver {
 impl Resolver {
     /// `solved_bps`: the capacities of the last solution.
     pub fn new(allocator: Eemptcp, solved_bps: Vec<f64>) -> Self {
-        Resolver { allocator, solved_bps, looked: Nanos::ZERO }
+        Resolver {
+            allocator,
+            solved_bps,
+            looked: Nanos::ZERO,
+        }
     }
 
-    /// New shares α_r if there are any. C_r comes from the measured loss and RTT, initially from the
-    /// scenario's. A path without a loss so far keeps its capacity.
+    /// New shares α_r if there are any. C_r comes from the measured loss and RTT, initially from
+    /// the scenario's. A path without a loss so far keeps its capacity.
     pub fn solve(
         &mut self,
         now: Nanos,
@@ -44,8 +49,9 @@ impl Resolver {
         }
         self.looked = now;
         let estimates = paths.iter().zip(&self.solved_bps);
-        let capacities: Vec<f64> =
-            estimates.map(|(path, &known)| self.capacity_bps(path, mss_bytes).unwrap_or(known)).collect();
+        let capacities: Vec<f64> = estimates
+            .map(|(path, &known)| self.capacity_bps(path, mss_bytes).unwrap_or(known))
+            .collect();
         let moved = |(now, then): (&f64, &f64)| (now - then).abs() > MOVED * then;
         if !capacities.iter().zip(&self.solved_bps).any(moved) {
             return None;

@@ -15,10 +15,13 @@ pub enum Sharer {
 }
 
 impl Sharer {
-    /// New shares, one per path, if there are any. Called ten times a second; it answers less often.
+    /// New shares, one per path, if there are any. Called ten times a second; it answers less
+    /// often.
     pub fn look(&mut self, seen: &Seen) -> Option<Vec<f64>> {
         match self {
-            Sharer::Eemptcp(resolver, random) => resolver.solve(seen.now, seen.paths, seen.mss_bytes, random),
+            Sharer::Eemptcp(resolver, random) => {
+                resolver.solve(seen.now, seen.paths, seen.mss_bytes, random)
+            }
             Sharer::Hosted(hosted) => hosted.look(seen),
         }
     }

@@ -6,14 +6,14 @@
 //!
 //!   min  V E(x) + Σ W_i g_i + Q (a − Σ x_i)     over  x ∈ X: 0 ≤ x_i ≤ most_i,  Σ x_i ≤ Q + a
 //! ```
-//! With E linear, h_i = V c_i + W_i − Q is the cost of another packet on path i: paths fill up in ascending
-//! order of h while it is negative. A path is used if Q > V c_i + W_i: a larger V means less energy and a
-//! longer queue. The paper leaves X open: with most_i = x̄_i, W_i stays 0.
+//! With E linear, h_i = V c_i + W_i − Q is the cost of another packet on path i: paths fill up in
+//! ascending order of h while it is negative. A path is used if Q > V c_i + W_i: a larger V means
+//! less energy and a longer queue. The paper leaves X open: with most_i = x̄_i, W_i stays 0.
 //!
-//! Deviations: one Q (003-1), projected (003-2); the exact minimiser instead of step 5's "E⁻¹", which does
-//! not exist for linear E (003-5): with `convex`, E_i = c_i x + (c_i/x̄_i) x²/2 has one; c^e is charged in
-//! slots without traffic, as printed (003-9). Q, W and x are in packets (003-13), c in joules per packet: the
-//! scale of V follows.
+//! Deviations: one Q (003-1), projected (003-2); the exact minimiser instead of step 5's "E⁻¹",
+//! which does not exist for linear E (003-5): with `convex`, E_i = c_i x + (c_i/x̄_i) x²/2 has one;
+//! c^e is charged in slots without traffic, as printed (003-9). Q, W and x are in packets (003-13),
+//! c in joules per packet: the scale of V follows.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 
@@ -28,7 +28,8 @@ pub struct SlotPath {
     pub idle_j: f64,
     /// x̄, packets.
     pub capacity: f64,
-    /// The largest x of the set X, packets: x̄, or more if x ≤ x̄ holds only on average, tracked by W.
+    /// The largest x of the set X, packets: x̄, or more if x ≤ x̄ holds only on average, tracked by
+    /// W.
     pub most: f64,
 }
 
@@ -46,11 +47,20 @@ pub struct Sending {
 }
 
 impl SlotPath {
-    /// A path that a window sends on; `None`: it is unusable, with capacity 0. V weighs joules per Mbit
-    /// against packets, like the paper's own numbers.
+    /// A path that a window sends on; `None`: it is unusable, with capacity 0. V weighs joules per
+    /// Mbit against packets, like the paper's own numbers.
     pub fn of(energy: &PathEnergy, sending: Option<Sending>) -> Self {
-        let Some(Sending { per_s, loss, slot_s, packet_bits }) = sending else {
-            return SlotPath { cost_j: f64::INFINITY, ..SlotPath::default() };
+        let Some(Sending {
+            per_s,
+            loss,
+            slot_s,
+            packet_bits,
+        }) = sending
+        else {
+            return SlotPath {
+                cost_j: f64::INFINITY,
+                ..SlotPath::default()
+            };
         };
         let cost_j = energy.per_bit(per_s * packet_bits) * 1e6;
         SlotPath::within(cost_j, (1.0 - loss) * per_s * slot_s)
@@ -58,7 +68,12 @@ impl SlotPath {
 
     /// A path without idle cost that carries at most `capacity` packets in any slot.
     pub fn within(cost_j: f64, capacity: f64) -> Self {
-        SlotPath { cost_j, idle_j: 0.0, capacity, most: capacity }
+        SlotPath {
+            cost_j,
+            idle_j: 0.0,
+            capacity,
+            most: capacity,
+        }
     }
 }
 
@@ -89,7 +104,11 @@ const BISECTIONS: u32 = 100;
 impl SoMptcp {
     /// Starts with empty queues.
     pub fn new(v: f64, shape: EnergyShape) -> Self {
-        SoMptcp { v, shape, virtual_queues: [0.0; MAX_SUBFLOWS] }
+        SoMptcp {
+            v,
+            shape,
+            virtual_queues: [0.0; MAX_SUBFLOWS],
+        }
     }
 
     /// W_i, packets.
@@ -97,12 +116,21 @@ impl SoMptcp {
         &self.virtual_queues
     }
 
-    /// x for one slot, packets: the exact minimiser, with `queue` = Q and `arrivals` = a. Updates W.
+    /// x for one slot, packets: the exact minimiser, with `queue` = Q and `arrivals` = a. Updates
+    /// W.
     ///
     /// # Panics
     /// With more than [`MAX_SUBFLOWS`] paths.
-    pub fn allocate(&mut self, paths: &[SlotPath], queue: f64, arrivals: f64) -> [f64; MAX_SUBFLOWS] {
-        assert!(paths.len() <= MAX_SUBFLOWS, "a connection has at most {MAX_SUBFLOWS} subflows");
+    pub fn allocate(
+        &mut self,
+        paths: &[SlotPath],
+        queue: f64,
+        arrivals: f64,
+    ) -> [f64; MAX_SUBFLOWS] {
+        assert!(
+            paths.len() <= MAX_SUBFLOWS,
+            "a connection has at most {MAX_SUBFLOWS} subflows"
+        );
         let most = queue + arrivals;
         let x = match self.shape {
             EnergyShape::Linear => self.linear(paths, queue, most),
@@ -114,11 +142,17 @@ impl SoMptcp {
         x
     }
 
-    /// x of a sender that always has `backlog` packets; `None` if no path is usable. V c of the cheapest path
-    /// is added as a place-holder: without it, a backlog up to that size would never be sent.
+    /// x of a sender that always has `backlog` packets; `None` if no path is usable. V c of the
+    /// cheapest path is added as a place-holder: without it, a backlog up to that size would never
+    /// be sent.
     pub fn allot(&mut self, paths: &[SlotPath], backlog: f64) -> Option<[f64; MAX_SUBFLOWS]> {
-        let cheapest_j = paths.iter().map(|path| path.cost_j).fold(f64::INFINITY, f64::min);
-        cheapest_j.is_finite().then(|| self.allocate(paths, backlog + self.v * cheapest_j, 0.0))
+        let cheapest_j = paths
+            .iter()
+            .map(|path| path.cost_j)
+            .fold(f64::INFINITY, f64::min);
+        cheapest_j
+            .is_finite()
+            .then(|| self.allocate(paths, backlog + self.v * cheapest_j, 0.0))
     }
 
     /// h_i for a given queue.
@@ -136,23 +170,35 @@ impl SoMptcp {
         let mut x = [0.0; MAX_SUBFLOWS];
         let mut left = most;
         for &i in order.iter().filter(|&&i| pays(i)) {
-            let wanted = if h(i) < 0.0 { paths[i].most } else { paths[i].most.min(1.0) };
+            let wanted = if h(i) < 0.0 {
+                paths[i].most
+            } else {
+                paths[i].most.min(1.0)
+            };
             x[i] = wanted.min(left);
             left -= x[i];
         }
         x
     }
 
-    /// x_i = [(Q − W_i − V c_i − λ)/(2 V d_i)] clamped to 0 and most_i, 2 d_i = c_i/x̄_i; λ ≥ 0 limits Σ x to
-    /// the data.
+    /// x_i = [(Q − W_i − V c_i − λ)/(2 V d_i)] clamped to 0 and most_i, 2 d_i = c_i/x̄_i; λ ≥ 0
+    /// limits Σ x to the data.
     fn convex(&self, paths: &[SlotPath], queue: f64, most: f64) -> [f64; MAX_SUBFLOWS] {
         let at = |price: f64| {
             let mut x = [0.0; MAX_SUBFLOWS];
             for (i, path) in paths.iter().enumerate() {
                 let gain = -self.marginal(i, path, queue) - price;
                 let curvature = self.v * path.cost_j / path.capacity;
-                let free = if curvature > 0.0 { gain / curvature } else { f64::INFINITY * gain.signum() };
-                x[i] = if gain > 0.0 && path.capacity > 0.0 { free.min(path.most) } else { 0.0 };
+                let free = if curvature > 0.0 {
+                    gain / curvature
+                } else {
+                    f64::INFINITY * gain.signum()
+                };
+                x[i] = if gain > 0.0 && path.capacity > 0.0 {
+                    free.min(path.most)
+                } else {
+                    0.0
+                };
             }
             x
         };
@@ -163,13 +209,21 @@ impl SoMptcp {
         let (mut low, mut high) = (0.0, queue.max(0.0));
         for _ in 0..BISECTIONS {
             let middle = 0.5 * (low + high);
-            if at(middle).iter().sum::<f64>() > most { low = middle } else { high = middle }
+            if at(middle).iter().sum::<f64>() > most {
+                low = middle
+            } else {
+                high = middle
+            }
         }
-        // A path without curvature jumps at its price: the rest of the data is interpolated between both
-        // sides.
+        // A path without curvature jumps at its price: the rest of the data is interpolated between
+        // both sides.
         let (under, over) = (at(high), at(low));
         let (sum_under, sum_over): (f64, f64) = (under.iter().sum(), over.iter().sum());
-        let part = if sum_over > sum_under { (most - sum_under) / (sum_over - sum_under) } else { 0.0 };
+        let part = if sum_over > sum_under {
+            (most - sum_under) / (sum_over - sum_under)
+        } else {
+            0.0
+        };
         std::array::from_fn(|i| under[i] + part * (over[i] - under[i]))
     }
 
@@ -192,9 +246,9 @@ pub fn energy_j(path: &SlotPath, shape: EnergyShape, x: f64) -> f64 {
     }
 }
 
-/// The least energy per slot that carries `rate` packets per slot on average, J; infinite if the paths
-/// cannot. The cheapest path fills up first: the optimum of the linear programme min Σ c_i x_i, Σ x_i ≥ rate,
-/// 0 ≤ x_i ≤ x̄_i, hence of every stationary policy.
+/// The least energy per slot that carries `rate` packets per slot on average, J; infinite if the
+/// paths cannot. The cheapest path fills up first: the optimum of the linear programme min Σ c_i
+/// x_i, Σ x_i ≥ rate, 0 ≤ x_i ≤ x̄_i, hence of every stationary policy.
 pub fn least_energy_j(paths: &[SlotPath], rate: f64) -> f64 {
     let mut paths = paths.to_vec();
     paths.sort_by(|a, b| a.cost_j.total_cmp(&b.cost_j));
@@ -204,7 +258,11 @@ pub fn least_energy_j(paths: &[SlotPath], rate: f64) -> f64 {
         left -= sent;
         energy_j += path.cost_j * sent;
     }
-    if left > 1e-9 * rate { f64::INFINITY } else { energy_j }
+    if left > 1e-9 * rate {
+        f64::INFINITY
+    } else {
+        energy_j
+    }
 }
 
 /// Means of a run of the slotted model, per slot.
@@ -235,6 +293,14 @@ pub fn simulate(
         sums.carried += total;
         slots += 1.0;
     }
-    let SlotMeans { energy_j, queue, carried } = sums;
-    SlotMeans { energy_j: energy_j / slots, queue: queue / slots, carried: carried / slots }
+    let SlotMeans {
+        energy_j,
+        queue,
+        carried,
+    } = sums;
+    SlotMeans {
+        energy_j: energy_j / slots,
+        queue: queue / slots,
+        carried: carried / slots,
+    }
 }

@@ -34,8 +34,8 @@ fn run(v: f64, shape: EnergyShape, slots: usize) -> SlotMeans {
 
 #[test]
 fn a_larger_v_costs_less_energy_and_a_longer_queue() {
-    // algorithms.md, 5.12, an independent implementation: V, energy per slot, queue. 003 prints the opposite
-    // (003-6).
+    // algorithms.md, 5.12, an independent implementation: V, energy per slot, queue. 003 prints the
+    // opposite (003-6).
     for (v, energy, queue) in [
         (0.0, 398.0, 17.0),
         (2.0, 312.0, 22.0),
@@ -44,41 +44,58 @@ fn a_larger_v_costs_less_energy_and_a_longer_queue() {
         (100.0, 249.0, 998.0),
     ] {
         let found = run(v, EnergyShape::Linear, 100_000);
-        assert!((found.energy_j - energy).abs() < 0.04 * energy, "V = {v}: {found:?}");
-        assert!((found.queue - queue).abs() < 0.02 * queue + 1.0, "V = {v}: {found:?}");
+        assert!(
+            (found.energy_j - energy).abs() < 0.04 * energy,
+            "V = {v}: {found:?}"
+        );
+        assert!(
+            (found.queue - queue).abs() < 0.02 * queue + 1.0,
+            "V = {v}: {found:?}"
+        );
     }
 }
 
 #[test]
 fn the_energy_is_within_b_over_v_of_the_minimum() {
-    // Minimum: 20 packets at 5 J and 15 at 10 J. B = ½ (35² + Var + Σ x̄²) bounds the drift; theorem 2 in its
-    // standard form (003-7).
-    let (least, b) = (20.0 * 5.0 + 15.0 * 10.0, 0.5 * (35.0 * 36.0 + 110.0 * 110.0));
+    // Minimum: 20 packets at 5 J and 15 at 10 J. B = ½ (35² + Var + Σ x̄²) bounds the drift;
+    // theorem 2 in its standard form (003-7).
+    let (least, b) = (
+        20.0 * 5.0 + 15.0 * 10.0,
+        0.5 * (35.0 * 36.0 + 110.0 * 110.0),
+    );
     for v in [1.0, 10.0, 100.0, 1000.0] {
         let found = run(v, EnergyShape::Linear, 50_000);
         assert!(found.energy_j <= least + b / v + 3.0, "V = {v}: {found:?}");
         // Σ x = λ keeps the queue bounded: all arrivals are carried.
-        assert!((found.carried - 35.0).abs() < 0.5 + 20.0 * v / 50_000.0, "V = {v}: {found:?}");
+        assert!(
+            (found.carried - 35.0).abs() < 0.5 + 20.0 * v / 50_000.0,
+            "V = {v}: {found:?}"
+        );
     }
 }
 
 #[test]
 fn convex_energy_spreads_the_load() {
-    // Marginal costs 5 (1 + x/20), 10 (1 + x/30): equal at 10 for x = 20 and 0; the load of 35 needs more
-    // from the other paths.
+    // Marginal costs 5 (1 + x/20), 10 (1 + x/30): equal at 10 for x = 20 and 0; the load of 35
+    // needs more from the other paths.
     let found = run(20.0, EnergyShape::Convex, 50_000);
     assert!((found.carried - 35.0).abs() < 0.5, "{found:?}");
     let mut allocator = SoMptcp::new(1.0, EnergyShape::Convex);
     let x = allocator.allocate(&paths(), 12.5, 0.0);
-    // Q = 12.5: (12.5 − 5)/(5/20) = 30, bounded by 20; (12.5 − 10)/(10/30) = 7.5; together 27.5 > 12.5 of
-    // data: λ with 4 (7.5 − λ) + 3 (2.5 − λ)⁺ = 12.5: λ = 4.375, x = 12.5 and 0.
-    assert!((x[0] - 12.5).abs() < 1e-9 && x[1..].iter().all(|&x| x == 0.0), "{x:?}");
+    // Q = 12.5: (12.5 − 5)/(5/20) = 30, bounded by 20; (12.5 − 10)/(10/30) = 7.5; together 27.5 >
+    // 12.5 of data: λ with 4 (7.5 − λ) + 3 (2.5 − λ)⁺ = 12.5: λ = 4.375, x = 12.5 and 0.
+    assert!(
+        (x[0] - 12.5).abs() < 1e-9 && x[1..].iter().all(|&x| x == 0.0),
+        "{x:?}"
+    );
 }
 
 #[test]
 fn a_path_is_used_when_the_queue_exceeds_v_times_its_cost() {
     let used = |queue: f64| {
-        SoMptcp::new(2.0, EnergyShape::Linear).allocate(&paths(), queue, 1000.0).map(|x| x > 0.0)
+        SoMptcp::new(2.0, EnergyShape::Linear)
+            .allocate(&paths(), queue, 1000.0)
+            .map(|x| x > 0.0)
     };
     assert_eq!(used(10.0)[..3], [false; 3]);
     assert_eq!(used(10.1)[..3], [true, false, false]);
@@ -127,14 +144,36 @@ proptest! {
 
 #[test]
 fn eemptcp_is_solved_again_when_a_capacity_has_changed_by_ten_percent() {
-    let energy =
-        |slope: f64, sunk_w| PathEnergy { slope_j_per_bit: slope * 1e-9, sunk_w, ..PathEnergy::default() };
-    let path = |energy, srtt_s, loss| PathSnapshot { energy, srtt_s, loss, ..PathSnapshot::default() };
-    let (wifi, lte, umts) = (energy(137.0, 0.1329), energy(52.0, 1.288), energy(122.1, 0.8179));
-    let mut paths = [path(wifi, 0.14, 0.1), path(lte, 0.2, 0.02), path(umts, 0.24, 0.02)];
+    let energy = |slope: f64, sunk_w| PathEnergy {
+        slope_j_per_bit: slope * 1e-9,
+        sunk_w,
+        ..PathEnergy::default()
+    };
+    let path = |energy, srtt_s, loss| PathSnapshot {
+        energy,
+        srtt_s,
+        loss,
+        ..PathSnapshot::default()
+    };
+    let (wifi, lte, umts) = (
+        energy(137.0, 0.1329),
+        energy(52.0, 1.288),
+        energy(122.1, 0.8179),
+    );
+    let mut paths = [
+        path(wifi, 0.14, 0.1),
+        path(lte, 0.2, 0.02),
+        path(umts, 0.24, 0.02),
+    ];
     // The capacities of the paper's paths, kbit/s: 323.12, 505.76, 421.47.
     let solved = vec![323.12e3, 505.76e3, 421.47e3];
-    let mut resolver = Resolver::new(Eemptcp { online: true, ..Eemptcp::default() }, solved);
+    let mut resolver = Resolver::new(
+        Eemptcp {
+            online: true,
+            ..Eemptcp::default()
+        },
+        solved,
+    );
     let mut random = Pcg64Mcg::new(1);
     let mut solve = |seconds, paths: &[PathSnapshot]| {
         resolver.solve(Nanos::from_secs(seconds), paths, 1460.0, &mut random)
@@ -145,7 +184,10 @@ fn eemptcp_is_solved_again_when_a_capacity_has_changed_by_ten_percent() {
     assert_eq!(solve(2, &paths), None);
     paths[1].loss = 0.025;
     let shares = solve(3, &paths).unwrap();
-    assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9 && shares[1] < 0.5896, "{shares:?}");
+    assert!(
+        (shares.iter().sum::<f64>() - 1.0).abs() < 1e-9 && shares[1] < 0.5896,
+        "{shares:?}"
+    );
     // At most once a second, and only after a change.
     paths[1].loss = 0.05;
     assert_eq!(solve(3, &paths), None);

@@ -1,9 +1,10 @@
 //! Throughput of a receive window with in-order delivery and losses.
 //!
-//! A segment lost K times in a row arrives at the earliest (1 + K) RTTs, less the one-way delay, after its
-//! first transmission. Until then no later segment is delivered. With a window of W segments, segment m is
-//! not sent before segment m − W was delivered in order and the sender knows. D_n is the instant at which the
-//! sender knows that all segments up to n were delivered, in RTTs:
+//! A segment lost K times in a row arrives at the earliest (1 + K) RTTs, less the one-way delay,
+//! after its first transmission. Until then no later segment is delivered. With a window of W
+//! segments, segment m is not sent before segment m − W was delivered in order and the sender
+//! knows. D_n is the instant at which the sender knows that all segments up to n were delivered, in
+//! RTTs:
 //!
 //! ```text
 //!   D_m ≥ D_{m−W} + 1 + K_m                          K geometric: P(K ≥ k) = q^k, independent
@@ -17,9 +18,9 @@
 //!   rate  ≤  min  ─────────────  segments per RTT,    E max_h K = Σ_{k ≥ 1} 1 − (1 − q^k)^h
 //!             h   1 + E max_h K
 //! ```
-//! by the law of large numbers over the blocks, whose maxima are over disjoint segments. q is the probability
-//! that all copies sent within one RTT are lost: with one copy per path Π p_r. A sender that sends a segment
-//! twice over one path within one RTT may exceed the bound.
+//! by the law of large numbers over the blocks, whose maxima are over disjoint segments. q is the
+//! probability that all copies sent within one RTT are lost: with one copy per path Π p_r. A sender
+//! that sends a segment twice over one path within one RTT may exceed the bound.
 
 /// Window and losses of one connection.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,13 +31,14 @@ pub struct InOrder {
     pub segment_bits: f64,
     /// Minimum RTT of each path, s.
     pub rtts_s: Vec<f64>,
-    /// Independent loss probability of a segment on each path; 0 for bursty losses, which give no bound.
+    /// Independent loss probability of a segment on each path; 0 for bursty losses, which give no
+    /// bound.
     pub loss: Vec<f64>,
 }
 
 impl InOrder {
-    /// Maximum payload rate delivered in order over these paths, bit/s; infinite without paths, and if one of
-    /// them is lossless.
+    /// Maximum payload rate delivered in order over these paths, bit/s; infinite without paths, and
+    /// if one of them is lossless.
     pub fn most_bps(&self, paths: impl Iterator<Item = usize>) -> f64 {
         let (mut rtt_s, mut all_lost) = (f64::INFINITY, 1.0);
         for path in paths {
@@ -101,8 +103,12 @@ mod tests {
         assert_eq!(segments_per_rtt(44.0, 0.0), 44.0);
         // W = 1, h = 1: 2/(1 + 1/9) = 1.8; the window itself is lower.
         assert_eq!(segments_per_rtt(1.0, 0.1), 1.0);
-        let bound =
-            InOrder { segments: 10.0, segment_bits: 1e4, rtts_s: vec![0.1, 0.05], loss: vec![0.0, 0.5] };
+        let bound = InOrder {
+            segments: 10.0,
+            segment_bits: 1e4,
+            rtts_s: vec![0.1, 0.05],
+            loss: vec![0.0, 0.5],
+        };
         // A copy on the lossless path always arrives: only the window bounds the rate.
         let bounds = [vec![0], vec![0, 1], vec![]].map(|paths| bound.most_bps(paths.into_iter()));
         assert_eq!(bounds, [f64::INFINITY; 3]);
@@ -110,13 +116,21 @@ mod tests {
         assert!(lossy < 10.0 * 1e4 / 0.05, "{lossy}");
     }
 
-    /// The best possible transport: a window that opens at once, losses known after one RTT, unlimited rate:
-    /// D_m = max(D_{m−1}, D_{m−W} + 1 + K_m). It stays below the bound, and close to it.
+    /// The best possible transport: a window that opens at once, losses known after one RTT,
+    /// unlimited rate: D_m = max(D_{m−1}, D_{m−W} + 1 + K_m). It stays below the bound, and close
+    /// to it.
     #[test]
     fn the_best_possible_transport_comes_near_the_bound_and_never_exceeds_it() {
         let mut draws = Stream::new(1, Domain::LinkLoss, 1);
-        for (window, q) in [(4, 0.1), (44, 0.01), (44, 0.1), (122, 0.1), (122, 0.01), (700, 0.05), (30, 0.5)]
-        {
+        for (window, q) in [
+            (4, 0.1),
+            (44, 0.01),
+            (44, 0.1),
+            (122, 0.1),
+            (122, 0.01),
+            (700, 0.05),
+            (30, 0.5),
+        ] {
             let mut done = vec![0.0f64; window];
             let n = 400_000;
             let mut last = 0.0f64;

@@ -1,13 +1,13 @@
 //! The physical limit: the best efficiency that any rates could reach on a scenario.
 //!
-//! Two kinds of capacity: `tcp-friendly` (the rate of one TCP connection on each path, Mathis et al. 1997,
-//! and a fair share of shared links) and `link` (all that the links carry, regardless of other traffic: a
-//! bound on every run). Dynamics cost nothing: no slow start, no queues, no retransmissions, and a radio
-//! sleeps and wakes at once, except that files pay for one promotion and one tail of each radio. Scope and
-//! deviations: docs/models/limits.md.
+//! Two kinds of capacity: `tcp-friendly` (the rate of one TCP connection on each path, Mathis et
+//! al. 1997, and a fair share of shared links) and `link` (all that the links carry, regardless of
+//! other traffic: a bound on every run). Dynamics cost nothing: no slow start, no queues, no
+//! retransmissions, and a radio sleeps and wakes at once, except that files pay for one promotion
+//! and one tail of each radio. Scope and deviations: docs/models/limits.md.
 //!
-//! [`limits`] serve comparisons. [`attainable`] serve the benchmark's random families: [`Terms`] exclude
-//! advantages that no fair transport can have.
+//! [`limits`] serve comparisons. [`attainable`] serve the benchmark's random families: [`Terms`]
+//! exclude advantages that no fair transport can have.
 
 mod acks;
 mod cost;
@@ -41,14 +41,20 @@ pub use problem::{Capacity, DeviceProblem, Excess, Goal, Optimum, Shared, Slot};
 pub use telling::telling;
 pub use terms::Terms;
 
-/// Mean time that the data of streams and messages waits at most, besides propagation and the tolerance of
-/// messages, s: limits of comparisons are for runs in which it waits no longer.
+/// Mean time that the data of streams and messages waits at most, besides propagation and the
+/// tolerance of messages, s: limits of comparisons are for runs in which it waits no longer.
 const MEAN_WAIT_S: f64 = 0.25;
 
-/// Both limits of a scenario, `tcp-reference` first. A kind is left out if its rates or efficiency are
-/// unbounded, or if some connection cannot carry anything.
+/// Both limits of a scenario, `tcp-reference` first. A kind is left out if its rates or efficiency
+/// are unbounded, or if some connection cannot carry anything.
 pub fn limits(scenario: &Scenario) -> Vec<Reference> {
-    attainable(scenario, &Terms { mean_wait_s: Some(MEAN_WAIT_S), ..Terms::default() })
+    attainable(
+        scenario,
+        &Terms {
+            mean_wait_s: Some(MEAN_WAIT_S),
+            ..Terms::default()
+        },
+    )
 }
 
 /// As [`limits`], with additional `terms`.
@@ -70,15 +76,24 @@ pub fn attainable(scenario: &Scenario, terms: &Terms) -> Vec<Reference> {
     tcp.into_iter().chain(link).collect()
 }
 
-/// The link bound for a run of `scenario` that delivered `bps` for each connection of its only group, whose
-/// data waited for `wait_s` on average. `None` if there is none, or if its applications have no rate.
+/// The link bound for a run of `scenario` that delivered `bps` for each connection of its only
+/// group, whose data waited for `wait_s` on average. `None` if there is none, or if its
+/// applications have no rate.
 pub fn link_bound_at(scenario: &Scenario, bps: f64, wait_s: f64) -> Option<f64> {
-    let [group] = scenario.connections.as_slice() else { return None };
-    let terms = Terms { mean_wait_s: Some(wait_s), ..Terms::default() };
+    let [group] = scenario.connections.as_slice() else {
+        return None;
+    };
+    let terms = Terms {
+        mean_wait_s: Some(wait_s),
+        ..Terms::default()
+    };
     let problem = problem_under(scenario, group, Capacity::Link, &terms);
-    matches!(group.workload, Workload::Stream { .. } | Workload::Messages { .. })
-        .then(|| problem.solve(Goal::Rate { bps }))?
-        .map(|optimum| optimum.bits_per_joule())
+    matches!(
+        group.workload,
+        Workload::Stream { .. } | Workload::Messages { .. }
+    )
+    .then(|| problem.solve(Goal::Rate { bps }))?
+    .map(|optimum| optimum.bits_per_joule())
 }
 
 /// The part of a mean delay that is no propagation, s: how long the data waited.
@@ -90,43 +105,71 @@ pub fn waited_s(scenario: &Scenario, mean_delay_s: f64) -> f64 {
 fn shortest_s(scenario: &Scenario) -> f64 {
     let of = |group: &ConnectionGroup, path: usize| -> f64 {
         let (data, _) = links_of(scenario, group.direction, path);
-        data.iter().map(|&link| scenario.links[link].delay.as_secs_f64()).sum()
+        data.iter()
+            .map(|&link| scenario.links[link].delay.as_secs_f64())
+            .sum()
     };
-    let all = scenario.connections.iter().flat_map(|group| group.paths.iter().map(move |&r| of(group, r)));
+    let all = scenario
+        .connections
+        .iter()
+        .flat_map(|group| group.paths.iter().map(move |&r| of(group, r)));
     let least = all.fold(f64::INFINITY, f64::min);
     if least.is_finite() { least } else { 0.0 }
 }
 
-/// Means of the limits of several realisations of one scenario. Each limit bounds the runs with its seed, so
-/// the mean bounds the runs' mean. A kind that is missing in one realisation is left out.
+/// Means of the limits of several realisations of one scenario. Each limit bounds the runs with its
+/// seed, so the mean bounds the runs' mean. A kind that is missing in one realisation is left out.
 pub fn mean_limits(realisations: &[Scenario]) -> Vec<Reference> {
-    mean_attainable(realisations, &Terms { mean_wait_s: Some(MEAN_WAIT_S), ..Terms::default() })
+    mean_attainable(
+        realisations,
+        &Terms {
+            mean_wait_s: Some(MEAN_WAIT_S),
+            ..Terms::default()
+        },
+    )
 }
 
 /// As [`mean_limits`], with additional `terms`.
 pub fn mean_attainable(realisations: &[Scenario], terms: &Terms) -> Vec<Reference> {
-    let all: Vec<Vec<Reference>> = realisations.iter().map(|met| attainable(met, terms)).collect();
+    let all: Vec<Vec<Reference>> = realisations
+        .iter()
+        .map(|met| attainable(met, terms))
+        .collect();
     let of_kind = |kind: Capacity| {
-        let same = all.iter().filter_map(|limits| limits.iter().find(|limit| limit.kind == kind.name()));
+        let same = all
+            .iter()
+            .filter_map(|limits| limits.iter().find(|limit| limit.kind == kind.name()));
         let same: Vec<&Reference> = same.collect();
-        (same.len() == realisations.len()).then(|| mean(realisations.first()?, &same)).flatten()
+        (same.len() == realisations.len())
+            .then(|| mean(realisations.first()?, &same))
+            .flatten()
     };
-    [Capacity::TcpFriendly, Capacity::Link].into_iter().filter_map(of_kind).collect()
+    [Capacity::TcpFriendly, Capacity::Link]
+        .into_iter()
+        .filter_map(of_kind)
+        .collect()
 }
 
 fn mean(scenario: &Scenario, limits: &[&Reference]) -> Option<Reference> {
     let n = limits.len() as f64;
-    let of = |value: &dyn Fn(&Reference) -> f64| limits.iter().map(|limit| value(limit)).sum::<f64>() / n;
+    let of = |value: &dyn Fn(&Reference) -> f64| {
+        limits.iter().map(|limit| value(limit)).sum::<f64>() / n
+    };
     let energies: Option<Vec<f64>> = limits.iter().map(|limit| limit.energy_j).collect();
     let first = *limits.first()?;
     let paths = 0..first.rates_bps.len();
-    let rates_bps: Vec<f64> = paths.clone().map(|r| of(&|limit| limit.rates_bps[r])).collect();
+    let rates_bps: Vec<f64> = paths
+        .clone()
+        .map(|r| of(&|limit| limit.rates_bps[r]))
+        .collect();
     let (paths_used, label) = label(scenario, &rates_bps);
     Some(Reference {
         kind: first.kind.clone(),
         label,
         paths: paths_used,
-        capacities_bps: paths.map(|r| of(&|limit| limit.capacities_bps[r])).collect(),
+        capacities_bps: paths
+            .map(|r| of(&|limit| limit.capacities_bps[r]))
+            .collect(),
         rates_bps,
         goodput_bps: of(&|limit| limit.goodput_bps),
         power_w: of(&|limit| limit.power_w),
@@ -138,8 +181,13 @@ fn mean(scenario: &Scenario, limits: &[&Reference]) -> Option<Reference> {
 
 /// The paths that carry data, and a label with their rates.
 fn label(scenario: &Scenario, rates_bps: &[f64]) -> (Vec<String>, String) {
-    let used: Vec<usize> = (0..rates_bps.len()).filter(|&r| rates_bps[r] > 0.0).collect();
-    let paths: Vec<String> = used.iter().map(|&r| scenario.paths[r].name.clone()).collect();
+    let used: Vec<usize> = (0..rates_bps.len())
+        .filter(|&r| rates_bps[r] > 0.0)
+        .collect();
+    let paths: Vec<String> = used
+        .iter()
+        .map(|&r| scenario.paths[r].name.clone())
+        .collect();
     let rates: Vec<String> = used.iter().map(|&r| mbps(rates_bps[r])).collect();
     let label = format!("{} at {} Mbit/s", paths.join(" + "), rates.join(" + "));
     (paths, label)
@@ -153,10 +201,16 @@ fn limit(scenario: &Scenario, kind: Capacity, terms: &Terms) -> Option<Reference
             Goal::Bulk if terms.always_on => problem.always_on()?,
             goal => problem.solve(goal)?,
         };
-        let optimum = match terms.deadline_s.and_then(|deadline_s| offered(scenario, group, deadline_s)) {
+        let optimum = match terms
+            .deadline_s
+            .and_then(|deadline_s| offered(scenario, group, deadline_s))
+        {
             Some(offered) => {
-                let models: Vec<_> =
-                    group.paths.iter().map(|&path| &scenario.paths[path].energy.model).collect();
+                let models: Vec<_> = group
+                    .paths
+                    .iter()
+                    .map(|&path| &scenario.paths[path].energy.model)
+                    .collect();
                 delay::bounded(offered, &models, &problem, optimum)
             }
             None => optimum,
@@ -164,7 +218,10 @@ fn limit(scenario: &Scenario, kind: Capacity, terms: &Terms) -> Option<Reference
         sum.add(scenario, group, &problem, &optimum);
     }
     let limit = sum.into_limit(scenario, kind);
-    Some(Reference { delivers: delivers(scenario, terms), ..limit })
+    Some(Reference {
+        delivers: delivers(scenario, terms),
+        ..limit
+    })
 }
 
 /// What a run delivers to which the limit applies; `None` for any run.
@@ -174,14 +231,22 @@ fn delivers(scenario: &Scenario, terms: &Terms) -> Option<Delivers> {
         (_, Goal::Rate { bps }) => Some((bps, Nanos::ZERO)),
         _ => None,
     };
-    let groups = scenario.connections.iter().map(|group| Some((group.count, offered(group)?)));
+    let groups = scenario
+        .connections
+        .iter()
+        .map(|group| Some((group.count, offered(group)?)));
     let groups: Vec<_> = groups.collect::<Option<_>>()?;
     let tolerance = groups.iter().map(|(_, (_, tolerance))| *tolerance).max()?;
-    let messages =
-        scenario.connections.iter().any(|group| matches!(group.workload, Workload::Messages { .. }));
+    let messages = scenario
+        .connections
+        .iter()
+        .any(|group| matches!(group.workload, Workload::Messages { .. }));
     let waits_s = tolerance.as_secs_f64() + terms.mean_wait_s?;
     Some(Delivers {
-        goodput_bps: groups.iter().map(|(count, (bps, _))| f64::from(*count) * bps).sum(),
+        goodput_bps: groups
+            .iter()
+            .map(|(count, (bps, _))| f64::from(*count) * bps)
+            .sum(),
         // The number of messages is random.
         least: if messages { 0.9 } else { 0.99 },
         mean_delay_s: shortest_s(scenario) + waits_s,
@@ -230,8 +295,8 @@ impl Totals {
         for (&path, rate_bps) in group.paths.iter().zip(&optimum.rates_bps) {
             let (data, _) = links_of(scenario, group.direction, path);
             for (at, &link) in data.iter().enumerate() {
-                let wire_bps =
-                    count * rate_bps * wire_per_payload(scenario) / delivered(scenario, &data[at..]);
+                let wire_bps = count * rate_bps * wire_per_payload(scenario)
+                    / delivered(scenario, &data[at..]);
                 let load = wire_bps / carried_bps(&scenario.links[link], window);
                 self.loads[link] += if load.is_finite() { load } else { 0.0 };
             }
@@ -256,9 +321,20 @@ impl Totals {
     /// Reduces all rates and the power alike, until no path carries more than its links do.
     fn take_turns(&mut self) {
         let part = |(rate, most): (&f64, &f64)| if rate > most { most / rate } else { 1.0 };
-        let part = self.rates_bps.iter().zip(&self.links_bps).map(part).fold(1.0, f64::min);
-        let part = self.loads.iter().fold(part, |part, load| part.min(1.0 / load.max(1.0)));
-        let rates = self.rates_bps.iter_mut().chain([&mut self.goodput_bps, &mut self.power_w]);
+        let part = self
+            .rates_bps
+            .iter()
+            .zip(&self.links_bps)
+            .map(part)
+            .fold(1.0, f64::min);
+        let part = self
+            .loads
+            .iter()
+            .fold(part, |part, load| part.min(1.0 / load.max(1.0)));
+        let rates = self
+            .rates_bps
+            .iter_mut()
+            .chain([&mut self.goodput_bps, &mut self.power_w]);
         rates.for_each(|rate| *rate *= part);
         for (capacity, most) in self.capacities_bps.iter_mut().zip(&self.links_bps) {
             *capacity = capacity.min(*most);
@@ -270,8 +346,13 @@ impl Totals {
             self.take_turns();
         }
         let (paths, label) = label(scenario, &self.rates_bps);
-        let mean = self.energy_j.map_or(self.goodput_bps / self.power_w, |energy_j| self.bits / energy_j);
-        // Groups that may take everything from each other cannot together beat the best of them alone.
+        let mean = self
+            .energy_j
+            .map_or(self.goodput_bps / self.power_w, |energy_j| {
+                self.bits / energy_j
+            });
+        // Groups that may take everything from each other cannot together beat the best of them
+        // alone.
         let rivals = kind == Capacity::Link && scenario.connections.len() > 1;
         Reference {
             kind: kind.name().to_owned(),
@@ -291,7 +372,9 @@ impl Totals {
 /// At most three significant digits, without superfluous decimals.
 fn mbps(bps: f64) -> String {
     let rate = bps / 1e6;
-    let decimals = [(100.0, 0), (10.0, 1), (0.095, 2)].into_iter().find(|(least, _)| rate >= *least);
+    let decimals = [(100.0, 0), (10.0, 1), (0.095, 2)]
+        .into_iter()
+        .find(|(least, _)| rate >= *least);
     format!("{rate:.*}", decimals.map_or(4, |(_, decimals)| decimals))
 }
 
@@ -300,9 +383,15 @@ fn goal(scenario: &Scenario, group: &ConnectionGroup) -> Goal {
     let window = window(scenario, group);
     match group.workload {
         Workload::Bulk => Goal::Bulk,
-        Workload::File { size } => Goal::File { bits: size.0 as f64 * 8.0 },
+        Workload::File { size } => Goal::File {
+            bits: size.0 as f64 * 8.0,
+        },
         Workload::Requests { size, think } => {
-            let fastest = group.paths.iter().map(|&r| base_rtt_s(scenario, r)).fold(f64::INFINITY, f64::min);
+            let fastest = group
+                .paths
+                .iter()
+                .map(|&r| base_rtt_s(scenario, r))
+                .fold(f64::INFINITY, f64::min);
             Goal::Requests {
                 bits: size.0 as f64 * 8.0,
                 waiting_s: think.as_secs_f64() + fastest,
@@ -310,34 +399,63 @@ fn goal(scenario: &Scenario, group: &ConnectionGroup) -> Goal {
                 repeated_s: window.seconds(),
             }
         }
-        Workload::Messages { mean_gap, size, .. } => {
-            Goal::Rate { bps: size.0 as f64 * 8.0 / mean_gap.as_secs_f64() }
-        }
-        Workload::Stream { rate, on, off, .. } => {
-            Goal::Rate { bps: rate.bps() as f64 * on_fraction(group, window, on, off) }
-        }
+        Workload::Messages { mean_gap, size, .. } => Goal::Rate {
+            bps: size.0 as f64 * 8.0 / mean_gap.as_secs_f64(),
+        },
+        Workload::Stream { rate, on, off, .. } => Goal::Rate {
+            bps: rate.bps() as f64 * on_fraction(group, window, on, off),
+        },
     }
 }
 
 /// Data written by a connection of `group`, with its deadline; `None` for another workload.
-fn offered(scenario: &Scenario, group: &ConnectionGroup, deadline_s: f64) -> Option<delay::Offered> {
+fn offered(
+    scenario: &Scenario,
+    group: &ConnectionGroup,
+    deadline_s: f64,
+) -> Option<delay::Offered> {
     let window = window(scenario, group);
     match group.workload {
-        Workload::Stream { rate, interval, on, off } => {
+        Workload::Stream {
+            rate,
+            interval,
+            on,
+            off,
+        } => {
             let on_part = on_fraction(group, window, on, off);
-            let on_s = if off == Nanos::ZERO { window.seconds() } else { on.as_secs_f64() };
-            let stream = delay::Stream { on_part, on_s, interval_s: interval.as_secs_f64() };
+            let on_s = if off == Nanos::ZERO {
+                window.seconds()
+            } else {
+                on.as_secs_f64()
+            };
+            let stream = delay::Stream {
+                on_part,
+                on_s,
+                interval_s: interval.as_secs_f64(),
+            };
             let bps = rate.bps() as f64 * on_part;
-            Some(delay::Offered { bps, instants: delay::Instants::Even(stream), deadline_s })
+            Some(delay::Offered {
+                bps,
+                instants: delay::Instants::Even(stream),
+                deadline_s,
+            })
         }
-        Workload::Messages { size, mean_gap, tolerance } => {
+        Workload::Messages {
+            size,
+            mean_gap,
+            tolerance,
+        } => {
             let per_s = 1.0 / mean_gap.as_secs_f64();
             let seconds = window.overlap_s(group.start + group.spread, window.until);
             let on_part = seconds / window.seconds();
             let bps = 8.0 * size.0 as f64 * per_s * on_part;
             Some(delay::Offered {
                 bps,
-                instants: delay::Instants::Random { per_s, seconds, on_part },
+                instants: delay::Instants::Random {
+                    per_s,
+                    seconds,
+                    on_part,
+                },
                 deadline_s: tolerance.as_secs_f64() + deadline_s,
             })
         }
@@ -347,15 +465,17 @@ fn offered(scenario: &Scenario, group: &ConnectionGroup, deadline_s: f64) -> Opt
 
 /// Part of `window` during which a stream is on, averaged over the connections of `group`.
 fn on_fraction(group: &ConnectionGroup, window: Window, on: Nanos, off: Nanos) -> f64 {
-    let starts =
-        (0..u64::from(group.count)).map(|i| group.start + Nanos(group.spread.0 / u64::from(group.count) * i));
+    let starts = (0..u64::from(group.count))
+        .map(|i| group.start + Nanos(group.spread.0 / u64::from(group.count) * i));
     let on_s: f64 = starts
         .map(|start| match off {
             Nanos::ZERO => window.overlap_s(start, window.until),
             _ => {
                 let periods = 0..=window.until.0 / (on.0 + off.0);
                 let begins = periods.map(|k| start + Nanos(k * (on.0 + off.0)));
-                begins.map(|begin| window.overlap_s(begin, begin + on)).sum()
+                begins
+                    .map(|begin| window.overlap_s(begin, begin + on))
+                    .sum()
             }
         })
         .sum();
@@ -364,8 +484,14 @@ fn on_fraction(group: &ConnectionGroup, window: Window, on: Nanos, off: Nanos) -
 
 /// The measured part of the run: the whole of a transfer, otherwise everything after the warm-up.
 fn window(scenario: &Scenario, group: &ConnectionGroup) -> Window {
-    let whole = matches!(group.workload, Workload::File { .. } | Workload::Requests { .. });
-    Window { from: if whole { Nanos::ZERO } else { scenario.warm_up }, until: scenario.duration }
+    let whole = matches!(
+        group.workload,
+        Workload::File { .. } | Workload::Requests { .. }
+    );
+    Window {
+        from: if whole { Nanos::ZERO } else { scenario.warm_up },
+        until: scenario.duration,
+    }
 }
 
 /// The optimiser's view of one connection of `group`.
@@ -402,8 +528,17 @@ fn problem_under<'a>(
         let model = &scenario.paths[path].energy.model;
         let wire = wire_bits(scenario, group, path, window);
         let cost = interface_cost(model, wire, pace(scenario, group, path, window));
-        let late_bits = acks::late_bits(scenario, group, path, window, (goal(scenario, group), cost.tail_s));
-        InterfaceCost { late_j: model.slope(Traffic::Down).0 * late_bits, ..cost }
+        let late_bits = acks::late_bits(
+            scenario,
+            group,
+            path,
+            window,
+            (goal(scenario, group), cost.tail_s),
+        );
+        InterfaceCost {
+            late_j: model.slope(Traffic::Down).0 * late_bits,
+            ..cost
+        }
     });
     let whole = terms.whole_segments && terms::is_in_full_segments(group.workload);
     let flow_control = match whole {
@@ -425,7 +560,10 @@ fn problem_under<'a>(
             vec![(window, slots::at_best(scenario, group, window, &of_links))]
         }
         _ => {
-            let changes: Vec<Nanos> = followers.iter().flat_map(signal::Follower::changes).collect();
+            let changes: Vec<Nanos> = followers
+                .iter()
+                .flat_map(signal::Follower::changes)
+                .collect();
             slots::slots(scenario, group, window, &of_links, &changes)
         }
     };
@@ -436,7 +574,11 @@ fn problem_under<'a>(
     DeviceProblem {
         costs,
         capacities_bps: capacities_bps.collect(),
-        rtts_s: group.paths.iter().map(|&path| base_rtt_s(scenario, path)).collect(),
+        rtts_s: group
+            .paths
+            .iter()
+            .map(|&path| base_rtt_s(scenario, path))
+            .collect(),
         start: (terms.slow_start && file).then(|| terms::start(scenario, group)),
         in_order: (terms.in_order && bulk).then(|| terms::in_order(scenario, group, &flow_control)),
         shared: vec![flow_control],
@@ -452,36 +594,68 @@ fn problem_under<'a>(
     }
 }
 
-/// Number of connections that share `link` at any instant, and on average. `tcp-friendly`: all connections
-/// with data on the link, at any instant. `link`: a connection may fill the link alone while the others wait,
-/// and a transfer with an end may have it alone.
-fn parts(scenario: &Scenario, group: &ConnectionGroup, link: LinkIndex, kind: Capacity) -> [f64; 2] {
+/// Number of connections that share `link` at any instant, and on average. `tcp-friendly`: all
+/// connections with data on the link, at any instant. `link`: a connection may fill the link alone
+/// while the others wait, and a transfer with an end may have it alone.
+fn parts(
+    scenario: &Scenario,
+    group: &ConnectionGroup,
+    link: LinkIndex,
+    kind: Capacity,
+) -> [f64; 2] {
     let crosses = |group: &&ConnectionGroup| {
-        group.paths.iter().any(|&path| links_of(scenario, group.direction, path).0.contains(&link))
+        group
+            .paths
+            .iter()
+            .any(|&path| links_of(scenario, group.direction, path).0.contains(&link))
     };
-    let own: u32 = scenario.connections.iter().filter(crosses).map(|group| group.count).sum();
-    let rivals = scenario.competitors.iter().filter(|c| c.size.is_none() && c.down.contains(&link));
-    let ends = matches!(group.workload, Workload::File { .. } | Workload::Requests { .. });
+    let own: u32 = scenario
+        .connections
+        .iter()
+        .filter(crosses)
+        .map(|group| group.count)
+        .sum();
+    let rivals = scenario
+        .competitors
+        .iter()
+        .filter(|c| c.size.is_none() && c.down.contains(&link));
+    let ends = matches!(
+        group.workload,
+        Workload::File { .. } | Workload::Requests { .. }
+    );
     match kind {
         Capacity::Link => [1.0, if ends { 1.0 } else { f64::from(group.count) }],
         Capacity::TcpFriendly => [f64::from(own + rivals.map(|c| c.count).sum::<u32>()); 2],
     }
 }
 
-/// `window` for answers of `bits`: the first window of each arrives in the round trip that counts as waiting.
+/// `window` for answers of `bits`: the first window of each arrives in the round trip that counts
+/// as waiting.
 fn beyond_a_window(window: Shared, bits: f64) -> Shared {
     let rest = bits - window.most;
-    Shared { most: if rest > 0.0 { window.most * bits / rest } else { f64::INFINITY }, ..window }
+    Shared {
+        most: if rest > 0.0 {
+            window.most * bits / rest
+        } else {
+            f64::INFINITY
+        },
+        ..window
+    }
 }
 
-/// Unacknowledged data fits the smaller of the two buffers: Σ x_r τ_r ≤ 8 B. τ_r: the delay over path r, and
-/// of the DATA_ACK on the fastest way back.
+/// Unacknowledged data fits the smaller of the two buffers: Σ x_r τ_r ≤ 8 B. τ_r: the delay over
+/// path r, and of the DATA_ACK on the fastest way back.
 fn flow_control(scenario: &Scenario, group: &ConnectionGroup) -> Shared {
     let propagation_s = |link: LinkIndex, _| scenario.links[link].delay.as_secs_f64();
     let weights = in_window_s(scenario, group, &propagation_s);
     let use_s = weights.iter().copied().fold(0.0, f64::max);
     let most = 8.0 * group.receive_buffer.0.min(group.send_buffer.0) as f64;
-    Shared { weights, most, use_s, slack: 0.0 }
+    Shared {
+        weights,
+        most,
+        use_s,
+        slack: 0.0,
+    }
 }
 
 #[cfg(test)]

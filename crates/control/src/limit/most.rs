@@ -8,14 +8,18 @@ use super::cost::InterfaceCost;
 use super::problem::{Capacity, DeviceProblem, Goal};
 use super::{device_problem, goal};
 
-/// Goodput of all connections under test if they use everything that links and buffers permit: payload after
-/// random loss, bit/s. An application with a mean rate counts with at most that rate.
+/// Goodput of all connections under test if they use everything that links and buffers permit:
+/// payload after random loss, bit/s. An application with a mean rate counts with at most that rate.
 ///
-/// `None` if that is no measure of a run: with competitors, whose share is part of the question; with
-/// transfers that end, because they end before windows have grown; and with unbounded rates.
+/// `None` if that is no measure of a run: with competitors, whose share is part of the question;
+/// with transfers that end, because they end before windows have grown; and with unbounded rates.
 pub fn most_bps(scenario: &Scenario) -> Option<f64> {
-    let ends =
-        |group: &ConnectionGroup| matches!(group.workload, Workload::File { .. } | Workload::Requests { .. });
+    let ends = |group: &ConnectionGroup| {
+        matches!(
+            group.workload,
+            Workload::File { .. } | Workload::Requests { .. }
+        )
+    };
     let shared = scenario.connections.len() > 1 || !scenario.competitors.is_empty();
     if scenario.topology.is_some() || shared || scenario.connections.iter().any(ends) {
         return None;
@@ -34,12 +38,27 @@ pub fn most_bps(scenario: &Scenario) -> Option<f64> {
 
 /// With a constant power of 1 W, the most bits per joule are the most bits per second.
 fn all_bps(scenario: &Scenario, group: &ConnectionGroup) -> Option<f64> {
-    let device = DeviceEnergy { shared_base: Watts(1.0), ..DeviceEnergy::additive() };
-    let free = InterfaceCost { active_when_used: true, active_when_unused: true, ..InterfaceCost::default() };
+    let device = DeviceEnergy {
+        shared_base: Watts(1.0),
+        ..DeviceEnergy::additive()
+    };
+    let free = InterfaceCost {
+        active_when_used: true,
+        active_when_unused: true,
+        ..InterfaceCost::default()
+    };
     let mut problem = device_problem(scenario, group, Capacity::Link);
-    problem.slots.iter_mut().for_each(|slot| slot.excess.clear());
+    problem
+        .slots
+        .iter_mut()
+        .for_each(|slot| slot.excess.clear());
     let costs = vec![free; problem.costs.len()];
-    let optimum = DeviceProblem { costs, device: &device, ..problem }.solve(Goal::Bulk)?;
+    let optimum = DeviceProblem {
+        costs,
+        device: &device,
+        ..problem
+    }
+    .solve(Goal::Bulk)?;
     Some(optimum.goodput_bps).filter(|bps| bps.is_finite())
 }
 
@@ -60,7 +79,10 @@ mod tests {
 
     fn is(found: Option<f64>, expected_bps: f64) {
         let found = found.unwrap();
-        assert!((found / expected_bps - 1.0).abs() < 1e-6, "{found}, not {expected_bps}");
+        assert!(
+            (found / expected_bps - 1.0).abs() < 1e-6,
+            "{found}, not {expected_bps}"
+        );
     }
 
     #[test]
@@ -71,19 +93,25 @@ mod tests {
 
     #[test]
     fn a_small_window_goes_to_the_path_with_the_shorter_round_trip() {
-        // 40 kB of window: the first path is full with 14.454 Mbit/s · 40 ms = 72.3 kB. It takes the whole
-        // window: 8 · 40,000 / 0.04 = 8 Mbit/s.
+        // 40 kB of window: the first path is full with 14.454 Mbit/s · 40 ms = 72.3 kB. It takes
+        // the whole window: 8 · 40,000 / 0.04 = 8 Mbit/s.
         is(most("[receiver]\nbuffer = \"40 kB\""), 8e6);
     }
 
     #[test]
     fn goodput_never_exceeds_the_offered_rate() {
-        is(most("[workload]\nkind = \"messages\"\nmean_gap = \"10 ms\"\nsize = \"10 kB\""), 8e6);
+        is(
+            most("[workload]\nkind = \"messages\"\nmean_gap = \"10 ms\"\nsize = \"10 kB\""),
+            8e6,
+        );
     }
 
     #[test]
     fn transfers_with_an_end_and_competitors_have_no_maximum() {
         assert_eq!(most("[workload]\nkind = \"file\"\nsize = \"1 MB\""), None);
-        assert_eq!(most("[[competitor]]\nname = \"c\"\npath = \"a\"\ncc = \"reno\""), None);
+        assert_eq!(
+            most("[[competitor]]\nname = \"c\"\npath = \"a\"\ncc = \"reno\""),
+            None
+        );
     }
 }

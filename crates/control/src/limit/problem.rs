@@ -40,7 +40,8 @@ pub struct DeviceProblem<'a> {
     pub in_order: Option<InOrder>,
     /// Start of the subflows; `None` if they carry the links' rate from the first instant.
     pub start: Option<Start>,
-    /// The run in slots with their own capacities, in addition to the bounds above; at least one slot.
+    /// The run in slots with their own capacities, in addition to the bounds above; at least one
+    /// slot.
     pub slots: Vec<Slot>,
     /// Bounds on what each radio can carry of the application's data.
     pub written: Vec<Shared>,
@@ -70,8 +71,8 @@ pub struct Slot {
     pub peak: Vec<Shared>,
     /// Bounds on the slot's mean, if lower.
     pub mean: Vec<Shared>,
-    /// What each path costs in the slot more than its [`InterfaceCost`]; empty if all cost the same in every
-    /// slot.
+    /// What each path costs in the slot more than its [`InterfaceCost`]; empty if all cost the same
+    /// in every slot.
     pub excess: Vec<Excess>,
 }
 
@@ -94,7 +95,8 @@ pub enum Goal {
         /// Payload.
         bits: f64,
     },
-    /// Answers to successive requests, each with the least energy of its transfer and of the wait after it.
+    /// Answers to successive requests, each with the least energy of its transfer and of the wait
+    /// after it.
     Requests {
         /// Payload of one answer.
         bits: f64,
@@ -135,29 +137,54 @@ impl Optimum {
 impl Shared {
     /// A bound that holds at any instant.
     pub fn always(weights: Vec<f64>, most: f64) -> Self {
-        Shared { weights, most, use_s: 0.0, slack: 0.0 }
+        Shared {
+            weights,
+            most,
+            use_s: 0.0,
+            slack: 0.0,
+        }
     }
 
     /// Maximum rate of path `i` alone.
     pub(super) fn alone(&self, i: usize) -> f64 {
-        if self.weights[i] > 0.0 { self.most / self.weights[i] } else { f64::INFINITY }
+        if self.weights[i] > 0.0 {
+            self.most / self.weights[i]
+        } else {
+            f64::INFINITY
+        }
     }
 }
 
 impl DeviceProblem<'_> {
     /// Maximum mean rate of path `i` with nothing on the other paths, bit/s.
     pub fn alone_bps(&self, i: usize) -> f64 {
-        let least = |bounds: &[Shared]| bounds.iter().map(|b| b.alone(i)).fold(f64::INFINITY, f64::min);
+        let least = |bounds: &[Shared]| {
+            bounds
+                .iter()
+                .map(|b| b.alone(i))
+                .fold(f64::INFINITY, f64::min)
+        };
         let own = least(&self.shared).min(self.capacities_bps[i]);
-        let of_slot = |slot: &Slot| slot.seconds * least(&slot.peak).min(least(&slot.mean)).min(own);
+        let of_slot =
+            |slot: &Slot| slot.seconds * least(&slot.peak).min(least(&slot.mean)).min(own);
         let seconds: f64 = self.slots.iter().map(|slot| slot.seconds).sum();
         self.slots.iter().map(of_slot).sum::<f64>() / seconds
     }
 
-    /// Mean rate that the links of path `i` carry, bit/s, regardless of buffers and of a fair share.
+    /// Mean rate that the links of path `i` carry, bit/s, regardless of buffers and of a fair
+    /// share.
     pub(super) fn undivided_bps(&self, i: usize) -> f64 {
-        let least = |slot: &Slot| slot.peak.iter().map(|b| b.alone(i)).fold(f64::INFINITY, f64::min);
+        let least = |slot: &Slot| {
+            slot.peak
+                .iter()
+                .map(|b| b.alone(i))
+                .fold(f64::INFINITY, f64::min)
+        };
         let seconds: f64 = self.slots.iter().map(|slot| slot.seconds).sum();
-        self.slots.iter().map(|slot| slot.seconds * least(slot)).sum::<f64>() / seconds
+        self.slots
+            .iter()
+            .map(|slot| slot.seconds * least(slot))
+            .sum::<f64>()
+            / seconds
     }
 }

@@ -1,5 +1,5 @@
-//! Common parts of all linear programmes of a device: sets of interfaces, their power, and the bounds on
-//! rates.
+//! Common parts of all linear programmes of a device: sets of interfaces, their power, and the
+//! bounds on rates.
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem as Lp, SolveOutcome, Variable};
 
@@ -8,8 +8,8 @@ use super::problem::{DeviceProblem, Optimum, Shared, Slot};
 
 /// Unit of rates in the programmes: Mbit/s, with power in W, so all numbers are near 1.
 pub(super) const MEGA: f64 = 1e6;
-/// A set must be better by this relative amount to replace an earlier one; a rate below this part of the
-/// total is 0.
+/// A set must be better by this relative amount to replace an earlier one; a rate below this part
+/// of the total is 0.
 pub(super) const TOLERANCE: f64 = 1e-9;
 
 /// Power of one set of used interfaces: P_S and b_r.
@@ -25,7 +25,10 @@ pub(super) struct Mode {
 impl Mode {
     /// Slope of path `r` in `slot`, J/bit.
     pub(super) fn slope_in(&self, slot: &Slot, r: usize) -> f64 {
-        let excess = slot.excess.get(r).map_or(0.0, |excess| excess.slope_j_per_bit);
+        let excess = slot
+            .excess
+            .get(r)
+            .map_or(0.0, |excess| excess.slope_j_per_bit);
         self.slopes[r] + self.sharing * excess
     }
 }
@@ -54,14 +57,19 @@ impl Part {
 }
 
 impl DeviceProblem<'_> {
-    /// The most efficient set; the first on a tie. `None` if a set carries data for free: then there is no
-    /// bound.
+    /// The most efficient set; the first on a tie. `None` if a set carries data for free: then
+    /// there is no bound.
     pub(super) fn best(&self, solve: impl Fn(u32) -> Option<Optimum>) -> Option<Optimum> {
         let better = |best: Option<Optimum>, next: Optimum| match best {
-            Some(best) if next.bits_per_joule() <= best.bits_per_joule() * (1.0 + TOLERANCE) => Some(best),
+            Some(best) if next.bits_per_joule() <= best.bits_per_joule() * (1.0 + TOLERANCE) => {
+                Some(best)
+            }
             _ => Some(next),
         };
-        (0..=self.all()).filter_map(solve).fold(None, better).filter(|best| best.bits_per_joule().is_finite())
+        (0..=self.all())
+            .filter_map(solve)
+            .fold(None, better)
+            .filter(|best| best.bits_per_joule().is_finite())
     }
 
     pub(super) fn all(&self) -> u32 {
@@ -75,20 +83,42 @@ impl DeviceProblem<'_> {
     /// Power and slopes if exactly the interfaces in `mask` are used.
     pub(super) fn mode(&self, mask: u32) -> Mode {
         let used = |r: usize| mask & (1 << r) != 0;
-        let is_active =
-            |(r, c): &(usize, &InterfaceCost)| c.active_when_unused || (used(*r) && c.active_when_used);
+        let is_active = |(r, c): &(usize, &InterfaceCost)| {
+            c.active_when_unused || (used(*r) && c.active_when_used)
+        };
         let active = self.costs.iter().enumerate().filter(is_active).count() as u32;
-        let sharing = if active >= 2 { self.device.sharing_factor } else { 1.0 };
-        let interfaces: f64 =
-            self.costs.iter().enumerate().map(|(r, c)| if used(r) { c.used_w } else { c.unused_w }).sum();
-        let rtt_s = self.members(mask).map(|r| self.rtts_s[r]).fold(f64::INFINITY, f64::min);
+        let sharing = if active >= 2 {
+            self.device.sharing_factor
+        } else {
+            1.0
+        };
+        let interfaces: f64 = self
+            .costs
+            .iter()
+            .enumerate()
+            .map(|(r, c)| if used(r) { c.used_w } else { c.unused_w })
+            .sum();
+        let rtt_s = self
+            .members(mask)
+            .map(|r| self.rtts_s[r])
+            .fold(f64::INFINITY, f64::min);
         let rtt_s = if rtt_s.is_finite() { rtt_s } else { 0.0 };
-        let most = if self.device.host.is_some() { self.most_bps() } else { 0.0 };
-        let Besides { power_w, slope_j_per_bit } =
-            besides(self.device, active, mask.count_ones(), rtt_s, most);
+        let most = if self.device.host.is_some() {
+            self.most_bps()
+        } else {
+            0.0
+        };
+        let Besides {
+            power_w,
+            slope_j_per_bit,
+        } = besides(self.device, active, mask.count_ones(), rtt_s, most);
         Mode {
             power_w: sharing * interfaces + power_w,
-            slopes: self.costs.iter().map(|c| sharing * c.slope_j_per_bit + slope_j_per_bit).collect(),
+            slopes: self
+                .costs
+                .iter()
+                .map(|c| sharing * c.slope_j_per_bit + slope_j_per_bit)
+                .collect(),
             sharing,
             active: active > 0,
         }
@@ -99,7 +129,11 @@ impl DeviceProblem<'_> {
         if slot.excess.is_empty() {
             return 0.0;
         }
-        mode.sharing * self.members(mask).map(|r| slot.excess[r].used_w).sum::<f64>()
+        mode.sharing
+            * self
+                .members(mask)
+                .map(|r| slot.excess[r].used_w)
+                .sum::<f64>()
     }
 
     /// Adds y_r ≤ C_r t and `shared`.
@@ -112,7 +146,11 @@ impl DeviceProblem<'_> {
     ) {
         for &(r, y) in y {
             if self.capacities_bps[r].is_finite() {
-                lp.add_constraint([(y, 1.0), (t, -self.capacities_bps[r] / MEGA)], ComparisonOp::Le, 0.0);
+                lp.add_constraint(
+                    [(y, 1.0), (t, -self.capacities_bps[r] / MEGA)],
+                    ComparisonOp::Le,
+                    0.0,
+                );
             }
         }
         for shared in shared.filter(|shared| shared.most.is_finite()) {
@@ -123,8 +161,17 @@ impl DeviceProblem<'_> {
     }
 
     /// Adds Σ y ≤ g t: the in-order throughput of a full window over the paths of `mask`.
-    pub(super) fn constrain_in_order(&self, lp: &mut Lp, mask: u32, t: Variable, y: &[(usize, Variable)]) {
-        let most = self.in_order.as_ref().map_or(f64::INFINITY, |bound| bound.most_bps(self.members(mask)));
+    pub(super) fn constrain_in_order(
+        &self,
+        lp: &mut Lp,
+        mask: u32,
+        t: Variable,
+        y: &[(usize, Variable)],
+    ) {
+        let most = self
+            .in_order
+            .as_ref()
+            .map_or(f64::INFINITY, |bound| bound.most_bps(self.members(mask)));
         if most.is_finite() && !y.is_empty() {
             let mut terms: Vec<_> = y.iter().map(|&(_, y)| (y, 1.0)).collect();
             terms.push((t, -most / MEGA));
@@ -137,8 +184,10 @@ impl DeviceProblem<'_> {
         let of_slot = |slot: &Slot| {
             let mut lp = Lp::new(OptimizationDirection::Maximize);
             let t = lp.add_var(0.0, (1.0, 1.0));
-            let y: Vec<_> =
-                self.members(self.all()).map(|r| (r, lp.add_var(1.0, (0.0, f64::INFINITY)))).collect();
+            let y: Vec<_> = self
+                .members(self.all())
+                .map(|r| (r, lp.add_var(1.0, (0.0, f64::INFINITY))))
+                .collect();
             self.constrain_by(&mut lp, t, &y, self.shared.iter().chain(&slot.peak));
             solution(&lp).map_or(f64::INFINITY, |solution| solution.objective() * MEGA)
         };
@@ -157,7 +206,12 @@ impl DeviceProblem<'_> {
         }
         let (goodput_bps, power_w) = (rates_bps.iter().sum::<f64>(), power_w(&rates_bps).max(0.0));
         let sound = goodput_bps.is_finite() && goodput_bps > 0.0 && power_w.is_finite();
-        sound.then_some(Optimum { rates_bps, goodput_bps, power_w, energy_j: None })
+        sound.then_some(Optimum {
+            rates_bps,
+            goodput_bps,
+            power_w,
+            energy_j: None,
+        })
     }
 }
 

@@ -2,7 +2,9 @@
 
 use joulepath_model::energy::Traffic;
 use joulepath_model::network::RateSpec;
-use joulepath_model::scenario::{ConnectionGroup, LinkIndex, PathIndex, ProcessingDelay, Scenario, Workload};
+use joulepath_model::scenario::{
+    ConnectionGroup, LinkIndex, PathIndex, ProcessingDelay, Scenario, Workload,
+};
 
 use super::acks;
 use super::cost::{Pace, WireBits};
@@ -13,7 +15,8 @@ use crate::path::{
 
 /// Bits through the device's interface per bit of payload delivered over `path`.
 ///
-/// Downlink bits count where they arrive, uplink bits where they leave, lost or not. The same holds for ACKs.
+/// Downlink bits count where they arrive, uplink bits where they leave, lost or not. The same holds
+/// for ACKs.
 pub(super) fn wire_bits(
     scenario: &Scenario,
     group: &ConnectionGroup,
@@ -23,7 +26,10 @@ pub(super) fn wire_bits(
     let (data_links, _) = links_of(scenario, group.direction, path);
     let data = wire_per_payload(scenario);
     match traffic_of(group.direction) {
-        Traffic::Down => WireBits { down: data, up: acks::per_payload(scenario) },
+        Traffic::Down => WireBits {
+            down: data,
+            up: acks::per_payload(scenario),
+        },
         Traffic::Up => WireBits {
             up: data / delivered(scenario, data_links),
             down: acks::received(scenario, group, path, window),
@@ -32,7 +38,12 @@ pub(super) fn wire_bits(
 }
 
 /// Rate at which the path delivers segments without other traffic.
-pub(super) fn pace(scenario: &Scenario, group: &ConnectionGroup, path: PathIndex, window: Window) -> Pace {
+pub(super) fn pace(
+    scenario: &Scenario,
+    group: &ConnectionGroup,
+    path: PathIndex,
+    window: Window,
+) -> Pace {
     pace_in(scenario, group, path, &|_| window)
 }
 
@@ -51,10 +62,15 @@ pub(super) fn pace_in(
         Traffic::Down => down,
         Traffic::Up => up,
     };
-    // Data with a rate need not come in trains, nor need data that waits behind the device's own link.
-    let has_rate = matches!(group.workload, Workload::Stream { .. } | Workload::Messages { .. });
+    // Data with a rate need not come in trains, nor need data that waits behind the device's own
+    // link.
+    let has_rate = matches!(
+        group.workload,
+        Workload::Stream { .. } | Workload::Messages { .. }
+    );
     let is_loose = has_rate || traffic == Traffic::Up && data != [own];
-    let least = |rate: &dyn Fn(LinkIndex) -> f64| least_over(data, rate) / wire_per_payload(scenario);
+    let least =
+        |rate: &dyn Fn(LinkIndex) -> f64| least_over(data, rate) / wire_per_payload(scenario);
     let trough = |link: LinkIndex| trough_bps(&scenario.links[link], seen(link));
     Pace {
         payload_bps: match data.iter().any(|&link| trough(link).is_none()) {
@@ -77,8 +93,8 @@ pub(super) fn pace_in(
     }
 }
 
-/// By how much the delay of a path's packets varies apart from queues, s: jitter and bursts of links, and the
-/// host's processing. `trough`: lowest rate of a link, bit/s.
+/// By how much the delay of a path's packets varies apart from queues, s: jitter and bursts of
+/// links, and the host's processing. `trough`: lowest rate of a link, bit/s.
 fn spread_s(
     scenario: &Scenario,
     data: &[LinkIndex],
@@ -96,20 +112,33 @@ fn spread_s(
             f64::from(packets) * segment_s.max(longest_s(acks, transport.ack_size.0))
         }
     };
-    processing_s + data.iter().map(|&link| uses::spread_s(&scenario.links[link])).sum::<f64>()
+    processing_s
+        + data
+            .iter()
+            .map(|&link| uses::spread_s(&scenario.links[link]))
+            .sum::<f64>()
 }
 
-/// The least time for which data over each path of `group` is in the window, s: until the DATA_ACK has come
-/// back over any path. `link_s`: time on a link of a segment, or of an ACK.
+/// The least time for which data over each path of `group` is in the window, s: until the DATA_ACK
+/// has come back over any path. `link_s`: time on a link of a segment, or of an ACK.
 pub(super) fn in_window_s(
     scenario: &Scenario,
     group: &ConnectionGroup,
     link_s: &dyn Fn(LinkIndex, Packet) -> f64,
 ) -> Vec<f64> {
-    let routes = group.paths.iter().map(|&path| links_of(scenario, group.direction, path));
-    let sum = |links: &[LinkIndex], packet| links.iter().map(|&link| link_s(link, packet)).sum::<f64>();
-    let back_s = routes.clone().map(|(_, acks)| sum(acks, Packet::Ack)).fold(f64::INFINITY, f64::min);
-    routes.map(|(data, _)| sum(data, Packet::Segment) + back_s).collect()
+    let routes = group
+        .paths
+        .iter()
+        .map(|&path| links_of(scenario, group.direction, path));
+    let sum =
+        |links: &[LinkIndex], packet| links.iter().map(|&link| link_s(link, packet)).sum::<f64>();
+    let back_s = routes
+        .clone()
+        .map(|(_, acks)| sum(acks, Packet::Ack))
+        .fold(f64::INFINITY, f64::min);
+    routes
+        .map(|(data, _)| sum(data, Packet::Segment) + back_s)
+        .collect()
 }
 
 #[derive(Clone, Copy)]

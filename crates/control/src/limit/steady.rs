@@ -5,8 +5,8 @@
 //!   (b) requests    min N (P_S + Σ b x) / Σx + waiting          same rates as (a)
 //!   (c) rate R      min Σ_M τ_M P_M + Σ b y                     Σ τ = 1, Σ y = R: modes M share the time
 //! ```
-//! One set suffices in (a) and (b): energy and bits are sums over modes, so the ratio of a mixture lies
-//! between the ratios of its parts.
+//! One set suffices in (a) and (b): energy and bits are sums over modes, so the ratio of a mixture
+//! lies between the ratios of its parts.
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem as Lp, Variable};
 
@@ -29,8 +29,9 @@ impl DeviceProblem<'_> {
     /// (a) for the set `mask`.
     pub(super) fn steady(&self, mask: u32) -> Option<Optimum> {
         let mode = self.mode(mask);
-        let is_free =
-            |&r: &usize| mode.power_w == 0.0 && mode.slopes[r] == 0.0 && self.capacities_bps[r] > 0.0;
+        let is_free = |&r: &usize| {
+            mode.power_w == 0.0 && mode.slopes[r] == 0.0 && self.capacities_bps[r] > 0.0
+        };
         if let Some(free) = self.members(mask).find(is_free) {
             // The ratio is unbounded, and the programme has no solution.
             let mut rates_bps = vec![0.0; self.costs.len()];
@@ -39,7 +40,10 @@ impl DeviceProblem<'_> {
         }
         let mut lp = Lp::new(OptimizationDirection::Maximize);
         let t = lp.add_var(0.0, (0.0, f64::INFINITY));
-        let y: Vec<_> = self.members(mask).map(|r| (r, lp.add_var(1.0, (0.0, f64::INFINITY)))).collect();
+        let y: Vec<_> = self
+            .members(mask)
+            .map(|r| (r, lp.add_var(1.0, (0.0, f64::INFINITY))))
+            .collect();
         self.constrain(&mut lp, t, &y);
         self.constrain_in_order(&mut lp, mask, t, &y);
         let mut power: Vec<_> = y.iter().map(|&(r, y)| (y, mode.slopes[r] * MEGA)).collect();
@@ -56,7 +60,8 @@ impl DeviceProblem<'_> {
 
     /// (b) for the set `mask` with its most efficient rates `steady`.
     ///
-    /// Between two answers each radio that carried data is in its tail, or has a tail and another promotion.
+    /// Between two answers each radio that carried data is in its tail, or has a tail and another
+    /// promotion.
     pub(super) fn transfer(
         &self,
         mask: u32,
@@ -69,11 +74,18 @@ impl DeviceProblem<'_> {
         let gap_j = |r: usize| match &self.costs[r] {
             cost if !cost.sleeps || cost.use_j == 0.0 => 0.0,
             cost if think_s >= cost.tail_s => self.another_use_j(r),
-            cost => self.device.sharing_factor.min(1.0) * (cost.used_w - cost.unused_w).max(0.0) * think_s,
+            cost => {
+                self.device.sharing_factor.min(1.0)
+                    * (cost.used_w - cost.unused_w).max(0.0)
+                    * think_s
+            }
         };
         let gaps_j: f64 = waits * self.members(mask).map(gap_j).sum::<f64>();
         let seconds = bits / steady.goodput_bps;
-        let awake = self.members(mask).filter(|&r| !self.costs[r].sleeps).fold(0, |awake, r| awake | 1 << r);
+        let awake = self
+            .members(mask)
+            .filter(|&r| !self.costs[r].sleeps)
+            .fold(0, |awake, r| awake | 1 << r);
         let energy_j = seconds * steady.power_w + waiting_s * self.mode(awake).power_w + gaps_j;
         let whole_s = seconds + waiting_s;
         Optimum {
@@ -84,13 +96,15 @@ impl DeviceProblem<'_> {
         }
     }
 
-    /// (c): interfaces in `fixed` are used all the time, interfaces in `sleeping` in any mixture of modes.
+    /// (c): interfaces in `fixed` are used all the time, interfaces in `sleeping` in any mixture of
+    /// modes.
     pub(super) fn at_rate(&self, fixed: u32, sleeping: u32, bps: f64) -> Option<Optimum> {
         let mut lp = Lp::new(OptimizationDirection::Minimize);
         let (mut time, mut total) = (vec![], vec![]);
         // If all interfaces burn while open, one of them is open.
         let rests = self.costs.iter().any(|cost| !cost.closes);
-        let masks = (0..=self.all()).filter(|mask| mask & !sleeping == fixed && (rests || *mask != 0));
+        let masks =
+            (0..=self.all()).filter(|mask| mask & !sleeping == fixed && (rests || *mask != 0));
         for mask in masks {
             let mode = self.mode(mask);
             let t = lp.add_var(mode.power_w, (0.0, 1.0));

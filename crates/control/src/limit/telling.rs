@@ -4,8 +4,9 @@ use joulepath_model::result::Reference;
 
 use super::problem::Capacity;
 
-/// Least part of the link bound that TCP's rates must reach for the bound to say something. Below it, more
-/// than half of the bound comes from what it leaves out: random losses that limit windows, and other flows.
+/// Least part of the link bound that TCP's rates must reach for the bound to say something. Below
+/// it, more than half of the bound comes from what it leaves out: random losses that limit windows,
+/// and other flows.
 const LEAST_PART: f64 = 0.5;
 
 /// The limits that say something, and why the link bound is missing, if it is.
@@ -20,7 +21,11 @@ pub fn telling(mut limits: Vec<Reference>) -> (Vec<Reference>, Option<String>) {
     }
     limits.retain(|limit| limit.kind != Capacity::Link.name());
     let percent = 100.0 * part;
-    let percent = if percent < 10.0 { format!("{percent:.1}") } else { format!("{percent:.0}") };
+    let percent = if percent < 10.0 {
+        format!("{percent:.1}")
+    } else {
+        format!("{percent:.0}")
+    };
     let note = format!(
         "No link bound: it ignores random losses and other flows, under which TCP's rates reach at most \
          {percent} % of it."
@@ -46,10 +51,17 @@ mod tests {
 
     #[test]
     fn a_clean_path_has_both_limits() {
-        assert_eq!(found(""), (vec!["tcp-reference".to_owned(), "link-bound".to_owned()], None));
+        assert_eq!(
+            found(""),
+            (
+                vec!["tcp-reference".to_owned(), "link-bound".to_owned()],
+                None
+            )
+        );
     }
 
-    /// 1 % of loss leaves Mathis' 1.43 of 9.7 Mbit/s, and LTE's power is nearly the same at any rate.
+    /// 1 % of loss leaves Mathis' 1.43 of 9.7 Mbit/s, and LTE's power is nearly the same at any
+    /// rate.
     #[test]
     fn random_losses_make_the_link_bound_say_nothing() {
         let (kinds, note) = found("loss = \"1 %\"\n");

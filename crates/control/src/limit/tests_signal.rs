@@ -9,7 +9,10 @@ fn scenario(text: &str) -> Scenario {
 
 #[track_caller]
 fn assert_close(actual: f64, expected: f64, relative: f64) {
-    assert!((actual - expected).abs() <= relative * expected.abs(), "{actual} ≠ {expected}");
+    assert!(
+        (actual - expected).abs() <= relative * expected.abs(),
+        "{actual} ≠ {expected}"
+    );
 }
 
 /// SA at 30 Mbit/s; `more` are keys of its path and further tables.
@@ -35,8 +38,16 @@ fn a_slot_costs_more_where_its_signal_is_weak() {
         active_when_used: true,
         ..InterfaceCost::default()
     };
-    let excess = Excess { used_w: 1.0, slope_j_per_bit: 50e-9 };
-    let slot = |excess: Vec<Excess>| Slot { seconds: 5.0, peak: vec![], mean: vec![], excess };
+    let excess = Excess {
+        used_w: 1.0,
+        slope_j_per_bit: 50e-9,
+    };
+    let slot = |excess: Vec<Excess>| Slot {
+        seconds: 5.0,
+        peak: vec![],
+        mean: vec![],
+        excess,
+    };
     let problem = DeviceProblem {
         costs: vec![cost],
         capacities_bps: vec![10e6],
@@ -58,9 +69,15 @@ fn a_slot_costs_more_where_its_signal_is_weak() {
     let file = problem.solve(Goal::File { bits: 80e6 }).unwrap();
     assert_close(file.energy_j.unwrap(), 8.0 + 8.0 + 3.0 + 1.5, 1e-9);
     // Both costs take part in sharing.
-    let device = DeviceEnergy { sharing_factor: 0.5, ..DeviceEnergy::additive() };
-    let always =
-        InterfaceCost { active_when_unused: true, active_when_used: true, ..InterfaceCost::default() };
+    let device = DeviceEnergy {
+        sharing_factor: 0.5,
+        ..DeviceEnergy::additive()
+    };
+    let always = InterfaceCost {
+        active_when_unused: true,
+        active_when_used: true,
+        ..InterfaceCost::default()
+    };
     let slots = [Excess::default(), excess].map(|excess| slot(vec![excess, Excess::default()]));
     let pair = DeviceProblem {
         costs: vec![cost, always],
@@ -73,7 +90,11 @@ fn a_slot_costs_more_where_its_signal_is_weak() {
     };
     // While the first interface idles, only the second is active: 0.2 J count whole.
     let shared = pair.solve(Goal::Rate { bps: 8e6 }).unwrap();
-    assert_close(shared.power_w, (0.5 * (8.0 + 8.0 + 3.0 + 1.5) + 0.2) / 10.0, 1e-9);
+    assert_close(
+        shared.power_w,
+        (0.5 * (8.0 + 8.0 + 3.0 + 1.5) + 0.2) / 10.0,
+        1e-9,
+    );
 }
 
 #[test]
@@ -82,9 +103,9 @@ fn a_radio_that_follows_its_signal_costs_what_its_table_says() {
     let problem = device_problem(&scenario, &scenario.connections[0], Capacity::Link);
     let [weak, strong] = [0, 1].map(|slot: usize| problem.slots[slot].excess[0]);
     assert_eq!((problem.slots.len(), problem.slots[0].seconds), (2, 10.0));
-    // Idle at -95 dBm (the table ends at -92.5): 938 mW. At up to 31.2 Mbit/s on the wire 1148 + 55 · 18.2/22
-    // = 1193.5 mW: (1193.5 − 938)/31.2 = 8.189 mW/Mbps. ACKs: 1019 mW for up to 3 Mbit/s. The last
-    // stage of the tail has 20 mW.
+    // Idle at -95 dBm (the table ends at -92.5): 938 mW. At up to 31.2 Mbit/s on the wire 1148 + 55
+    // · 18.2/22 = 1193.5 mW: (1193.5 − 938)/31.2 = 8.189 mW/Mbps. ACKs: 1019 mW for up to 3 Mbit/s.
+    // The last stage of the tail has 20 mW.
     let wire = 1500.0 / 1460.0;
     let acks = scenario.transport.ack_size.0 as f64 / 1460.0;
     let payload_mbps = 30.0 / wire;
@@ -111,7 +132,8 @@ fn one_signal_and_one_rate_keep_the_model_at_them() {
         fixed.paths[0].signal = None;
         assert_eq!(limits(&constant), limits(&fixed));
     }
-    // A rate that changes takes the line below: the line at the mean rate may be above the power elsewhere.
+    // A rate that changes takes the line below: the line at the mean rate may be above the power
+    // elsewhere.
     let steps = "rate = { steps = [[\"0 s\", \"1 Mbit/s\"], [\"10 s\", \"100 Mbit/s\"]] }\n";
     let changing = sa(&format!("{steps}signal = \"-60 dBm\"\n"));
     let mut fixed = changing.clone();

@@ -7,7 +7,10 @@ use super::{Capacity, device_problem, limits, link_bound_at};
 
 fn scenario(text: &str) -> Scenario {
     let head = "title = \"t\"\nduration = \"120 s\"\nwarm_up = \"0 s\"\n";
-    load(&format!("{head}{text}"), &|name| Err(format!("no trace {name}"))).unwrap_or_else(|e| panic!("{e}"))
+    load(&format!("{head}{text}"), &|name| {
+        Err(format!("no trace {name}"))
+    })
+    .unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn both(text: &str) -> [Reference; 2] {
@@ -28,7 +31,11 @@ fn a_radio_sleeps_between_two_windows() {
     let bits = 8.0 * 65536.0;
     let on_air_j = (cost.used_w - cost.unused_w) * bits / 50e6 * 1500.0 / 1460.0;
     let window_j = use_j + on_air_j + cost.slope_j_per_bit * bits + cost.unused_w * 1.2;
-    assert!((link.bits_per_joule * window_j / bits - 1.0).abs() < 0.02, "{}", link.bits_per_joule);
+    assert!(
+        (link.bits_per_joule * window_j / bits - 1.0).abs() < 0.02,
+        "{}",
+        link.bits_per_joule
+    );
 }
 
 /// A packet of 1500 bytes each second over a fast radio: 0.238 s of tail after each.
@@ -39,11 +46,20 @@ fn a_radio_sleeps_between_the_packets_of_a_slow_link() {
          energy = \"wifi-huang2012\"\nvia = [\"line\"]\n\
          [[link]]\nname = \"line\"\nrate = \"12 kbit/s\"\ndelay = \"10 ms\"\n",
     );
-    assert!(link.power_w < 0.119, "{} W: it is in its tail all the time", link.power_w);
-    assert!(link.power_w > 0.01, "{} W: its tails cost nothing", link.power_w);
+    assert!(
+        link.power_w < 0.119,
+        "{} W: it is in its tail all the time",
+        link.power_w
+    );
+    assert!(
+        link.power_w > 0.01,
+        "{} W: its tails cost nothing",
+        link.power_w
+    );
 }
 
-/// TCP's rates carry less than the stream: the reference may not gain by leaving out what costs most.
+/// TCP's rates carry less than the stream: the reference may not gain by leaving out what costs
+/// most.
 #[test]
 fn the_tcp_reference_is_not_above_the_link_bound() {
     let path = |name: &str, delay: &str, energy: &str| {
@@ -54,7 +70,12 @@ fn the_tcp_reference_is_not_above_the_link_bound() {
     };
     let paths = path("wifi", "10 ms", "wifi-huang2012") + &path("lte", "80 ms", "lte-huang2012");
     let [tcp, link] = both(&(paths + "[workload]\nkind = \"stream\"\nrate = \"16 Mbit/s\"\n"));
-    assert!(tcp.bits_per_joule <= link.bits_per_joule, "{} {}", tcp.bits_per_joule, link.bits_per_joule);
+    assert!(
+        tcp.bits_per_joule <= link.bits_per_joule,
+        "{} {}",
+        tcp.bits_per_joule,
+        link.bits_per_joule
+    );
     assert!(link.applies_to(16e6, Some(0.05)) && !link.applies_to(9.7e6, Some(0.05)));
     assert!(!link.applies_to(16e6, Some(12.0)), "the data waits");
 }
@@ -82,9 +103,15 @@ fn two_connections_over_one_link_do_not_add_up() {
         )
     };
     let link = "[[link]]\nname = \"line\"\nrate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n";
-    let each = |name: &str, path: &str| format!("[[connection]]\nname = \"{name}\"\npaths = [\"{path}\"]\n");
+    let each = |name: &str, path: &str| {
+        format!("[[connection]]\nname = \"{name}\"\npaths = [\"{path}\"]\n")
+    };
     let [_, bound] = both(&(path("a") + &path("b") + link + &each("x", "a") + &each("y", "b")));
-    assert!(bound.goodput_bps < 10e6, "{} bit/s over a link of 10 Mbit/s", bound.goodput_bps);
+    assert!(
+        bound.goodput_bps < 10e6,
+        "{} bit/s over a link of 10 Mbit/s",
+        bound.goodput_bps
+    );
 }
 
 /// 100 kB at 1 Mbit/s end before the rate falls.
@@ -98,10 +125,14 @@ fn an_upload_that_ends_early_does_not_meet_a_later_rate() {
         link.energy_j.unwrap()
     };
     let falls = upload("{ steps = [[\"0 s\", \"1 Mbit/s\"], [\"10 s\", \"50 kbit/s\"]] }");
-    assert!((falls / upload("\"1 Mbit/s\"") - 1.0).abs() < 1e-9, "{falls}");
+    assert!(
+        (falls / upload("\"1 Mbit/s\"") - 1.0).abs() < 1e-9,
+        "{falls}"
+    );
 }
 
-/// 95 kB through a window of 36 kB: windows arrive in the round trip after the request, and in two more.
+/// 95 kB through a window of 36 kB: windows arrive in the round trip after the request, and in two
+/// more.
 #[test]
 fn the_first_window_of_an_answer_arrives_with_its_request() {
     let text = "[[path]]\nname = \"a\"\nrate = \"1 Gbit/s\"\ndelay = \"100 ms\"\nenergy = \"umts-seed000\"\n\
@@ -110,5 +141,9 @@ fn the_first_window_of_an_answer_arrives_with_its_request() {
     let [_, link] = both(text);
     let rounds = 1.0 + (95.0 - 36.0) / 36.0;
     let bound_bps = 8.0 * 95e3 / (0.1 + rounds * 0.2);
-    assert!((link.goodput_bps / bound_bps - 1.0).abs() < 0.01, "{} {bound_bps}", link.goodput_bps);
+    assert!(
+        (link.goodput_bps / bound_bps - 1.0).abs() < 0.01,
+        "{} {bound_bps}",
+        link.goodput_bps
+    );
 }

@@ -1,19 +1,21 @@
-//! Uses of a radio: it may sleep between windows, between the packets of a slow link, and between writes.
+//! Uses of a radio: it may sleep between windows, between the packets of a slow link, and between
+//! writes.
 //!
-//! A use lasts from a promotion to the end of the tail after it. It costs K, promotion and tail above idle.
-//! Between them, in d seconds, at most
+//! A use lasts from a promotion to the end of the tail after it. It costs K, promotion and tail
+//! above idle. Between them, in d seconds, at most
 //!
 //! ```text
 //!   w y  ≤  most (d + e)
 //! ```
-//! pass. For a window e is the RTT: each bit is in the window for an RTT. For a link that is not next to the
-//! device, e covers what gathers before the radio is ready. For the application's data see [`written`]. Over
-//! the n_r uses of radio r in a time T, with one that began before it,
+//! pass. For a window e is the RTT: each bit is in the window for an RTT. For a link that is not
+//! next to the device, e covers what gathers before the radio is ready. For the application's data
+//! see [`written`]. Over the n_r uses of radio r in a time T, with one that began before it,
 //!
 //! ```text
 //!   w y_r  ≤  most (Σ_{M ∋ r} τ_M + e (n_r + 1) + slack T)          cost: K_r n_r
 //! ```
-//! If K ≥ e times the power of staying awake, sleeping saves nothing, and the bound holds for each mode.
+//! If K ≥ e times the power of staying awake, sleeping saves nothing, and the bound holds for each
+//! mode.
 
 use joulepath_model::network::LinkSpec;
 use joulepath_model::scenario::{ConnectionGroup, Scenario, Workload};
@@ -40,18 +42,20 @@ pub(super) enum Term {
     Fixed(f64),
 }
 
-/// Bounds on what an application's data lets a radio carry, if the data waits for `wait_s` on average.
+/// Bounds on what an application's data lets a radio carry, if the data waits for `wait_s` on
+/// average.
 ///
-/// With writes every g at rate R, a use of d seconds carries at most R (d + g + v), where v is how long the
-/// oldest of the data that waits at its start has waited. All data that waits then adds R v²/2 to the sum of
-/// all waits, which is W times the data. As v ≤ c/2 + v²/(2c) for any c, the uses in a time T carry at most
+/// With writes every g at rate R, a use of d seconds carries at most R (d + g + v), where v is how
+/// long the oldest of the data that waits at its start has waited. All data that waits then adds R
+/// v²/2 to the sum of all waits, which is W times the data. As v ≤ c/2 + v²/(2c) for any c, the
+/// uses in a time T carry at most
 ///
 /// ```text
 ///   R (d + n (g + c/2) + T W/c)
 /// ```
-/// A stream that pauses for z also carries at most its mean rate times d + z. Random messages come, on
-/// average, as often while the radio is awake as otherwise: its use begins with one, and ends after a tail
-/// without any.
+/// A stream that pauses for z also carries at most its mean rate times d + z. Random messages come,
+/// on average, as often while the radio is awake as otherwise: its use begins with one, and ends
+/// after a tail without any.
 pub(super) fn written(
     scenario: &Scenario,
     group: &ConnectionGroup,
@@ -67,13 +71,27 @@ pub(super) fn written(
         slack: waits,
     };
     match group.workload {
-        Workload::Stream { rate, interval, on, off } => {
-            let (on_s, off_s, every_s) = (on.as_secs_f64(), off.as_secs_f64(), interval.as_secs_f64());
-            let times_mean = if off_s > 0.0 { (on_s + off_s) / on_s } else { 1.0 };
+        Workload::Stream {
+            rate,
+            interval,
+            on,
+            off,
+        } => {
+            let (on_s, off_s, every_s) =
+                (on.as_secs_f64(), off.as_secs_f64(), interval.as_secs_f64());
+            let times_mean = if off_s > 0.0 {
+                (on_s + off_s) / on_s
+            } else {
+                1.0
+            };
             let bps = rate.bps() as f64;
             let within = |c: f64| {
                 let (each_s, waits) = (every_s + 0.5 * c, wait_s / c);
-                let mean = bound(bps / times_mean, off_s + times_mean * each_s, times_mean * waits);
+                let mean = bound(
+                    bps / times_mean,
+                    off_s + times_mean * each_s,
+                    times_mean * waits,
+                );
                 [bound(bps, each_s, waits), mean]
             };
             times.into_iter().flat_map(within).collect()
@@ -82,9 +100,15 @@ pub(super) fn written(
             let gap_s = mean_gap.as_secs_f64();
             let luck = 1.0 + LUCK / (window.seconds() / gap_s).sqrt();
             let bps = 8.0 * size.0 as f64 / gap_s * luck;
-            let models = group.paths.iter().map(|&path| &scenario.paths[path].energy.model);
+            let models = group
+                .paths
+                .iter()
+                .map(|&path| &scenario.paths[path].energy.model);
             let around_s = models.map(super::cost::around_s).fold(0.0, f64::max);
-            times.into_iter().map(|c| bound(bps, gap_s + around_s + 0.5 * c, wait_s / c)).collect()
+            times
+                .into_iter()
+                .map(|c| bound(bps, gap_s + around_s + 0.5 * c, wait_s / c))
+                .collect()
         }
         Workload::Bulk | Workload::File { .. } | Workload::Requests { .. } => vec![],
     }
@@ -92,30 +116,47 @@ pub(super) fn written(
 
 /// Seconds of transmission that may gather in front of a radio with this promotion behind `link`.
 pub(super) fn gathered_s(link: &LinkSpec, wake_s: f64, segment_bits: f64, peak_bps: f64) -> f64 {
-    let segments_s = if peak_bps > 0.0 { 2.0 * segment_bits / peak_bps } else { 0.0 };
+    let segments_s = if peak_bps > 0.0 {
+        2.0 * segment_bits / peak_bps
+    } else {
+        0.0
+    };
     wake_s + spread_s(link) + segments_s
 }
 
 /// By how much the delay of packets on `link` varies besides its queue, s.
 pub(super) fn spread_s(link: &LinkSpec) -> f64 {
-    if link.jitter.is_some() || link.aggregate.is_some() { link.delay.as_secs_f64() } else { 0.0 }
+    if link.jitter.is_some() || link.aggregate.is_some() {
+        link.delay.as_secs_f64()
+    } else {
+        0.0
+    }
 }
 
 impl DeviceProblem<'_> {
     /// K of interface `r`, J.
     pub(super) fn another_use_j(&self, r: usize) -> f64 {
         // Another radio may keep the base on.
-        let base_w = if self.costs.len() == 1 { self.device.shared_base.0 } else { 0.0 };
+        let base_w = if self.costs.len() == 1 {
+            self.device.shared_base.0
+        } else {
+            0.0
+        };
         self.use_with_base_j(r, base_w)
     }
 
     fn use_with_base_j(&self, r: usize, base_w: f64) -> f64 {
         let cost = &self.costs[r];
-        let sharing = if self.costs.len() == 1 { 1.0 } else { self.device.sharing_factor.min(1.0) };
+        let sharing = if self.costs.len() == 1 {
+            1.0
+        } else {
+            self.device.sharing_factor.min(1.0)
+        };
         (sharing * (cost.use_j + (base_w - cost.unused_w) * (cost.wake_s + cost.tail_s))).max(0.0)
     }
 
-    /// Whether radio `r` may save energy if it sleeps while `shared` holds it up, with the base on or off.
+    /// Whether radio `r` may save energy if it sleeps while `shared` holds it up, with the base on
+    /// or off.
     fn gains(&self, r: usize, shared: &Shared) -> bool {
         let (cost, base_w) = (&self.costs[r], self.device.shared_base.0);
         let is_less = |base_w: f64| {
@@ -133,7 +174,10 @@ impl DeviceProblem<'_> {
     /// Whether radio `r` may save energy if it sleeps while anything holds it up.
     pub(super) fn naps(&self, r: usize) -> bool {
         let peaks = self.slots.iter().flat_map(|slot| &slot.peak);
-        self.shared.iter().chain(peaks).any(|shared| self.gains(r, shared))
+        self.shared
+            .iter()
+            .chain(peaks)
+            .any(|shared| self.gains(r, shared))
     }
 
     /// Whether uses count: a radio may nap, or the application's data limits it.
@@ -147,11 +191,18 @@ impl DeviceProblem<'_> {
             return vec![];
         }
         let radios = self.members(self.all()).filter(|&r| self.costs[r].sleeps);
-        radios.map(|r| (r, lp.add_var(price * self.another_use_j(r), (0.0, f64::INFINITY)))).collect()
+        radios
+            .map(|r| {
+                (
+                    r,
+                    lp.add_var(price * self.another_use_j(r), (0.0, f64::INFINITY)),
+                )
+            })
+            .collect()
     }
 
-    /// Bounds what passes in the uses `uses` of a slot that lasts `length`, in which one use is free:
-    /// `first`.
+    /// Bounds what passes in the uses `uses` of a slot that lasts `length`, in which one use is
+    /// free: `first`.
     pub(super) fn bound_uses(
         &self,
         lp: &mut Lp,
@@ -160,17 +211,32 @@ impl DeviceProblem<'_> {
         uses: &[(usize, Variable)],
         (length, first): ((Variable, f64), Term),
     ) {
-        for shared in self.shared.iter().chain(&slot.peak).filter(|shared| self.may_nap(shared)) {
-            self.bound_radios(lp, shared, self.all(), (&[(part, uses)], modes), (length, first));
-            let mut terms: Vec<_> = part.bits.iter().map(|&(r, y)| (y, shared.weights[r])).collect();
+        for shared in self
+            .shared
+            .iter()
+            .chain(&slot.peak)
+            .filter(|shared| self.may_nap(shared))
+        {
+            self.bound_radios(
+                lp,
+                shared,
+                self.all(),
+                (&[(part, uses)], modes),
+                (length, first),
+            );
+            let mut terms: Vec<_> = part
+                .bits
+                .iter()
+                .map(|&(r, y)| (y, shared.weights[r]))
+                .collect();
             terms.push((length.0, -shared.most * length.1 / MEGA));
             let free = scaled(&mut terms, first, shared.most * shared.use_s / MEGA);
             lp.add_constraint(terms.as_slice(), ComparisonOp::Le, free);
         }
     }
 
-    /// The application's data bounds the uses of radios that sleep; an interface without promotion and tail
-    /// may close for nothing.
+    /// The application's data bounds the uses of radios that sleep; an interface without promotion
+    /// and tail may close for nothing.
     pub(super) fn bound_written(
         &self,
         lp: &mut Lp,
@@ -185,7 +251,8 @@ impl DeviceProblem<'_> {
         }
     }
 
-    /// The bound `shared` for the uses of each of the `radios` over `parts`, which together last `length`.
+    /// The bound `shared` for the uses of each of the `radios` over `parts`, which together last
+    /// `length`.
     fn bound_radios(
         &self,
         lp: &mut Lp,
@@ -199,7 +266,12 @@ impl DeviceProblem<'_> {
         for r in self.members(radios).filter(counts) {
             let mut terms = vec![];
             for (part, uses) in parts {
-                terms.extend(part.bits.iter().filter(|(p, _)| *p == r).map(|&(_, y)| (y, shared.weights[r])));
+                terms.extend(
+                    part.bits
+                        .iter()
+                        .filter(|(p, _)| *p == r)
+                        .map(|&(_, y)| (y, shared.weights[r])),
+                );
                 let used = part.times.iter().filter(|(m, _)| modes[*m].0 >> r & 1 == 1);
                 terms.extend(used.map(|&(_, time)| (time, -most)));
                 let own = uses.iter().filter(|(p, _)| *p == r);

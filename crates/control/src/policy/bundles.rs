@@ -28,7 +28,16 @@ const fn minrtt(
     paper: &'static str,
     summary: &'static str,
 ) -> PolicyInfo {
-    PolicyInfo { name, title, cc, scheduler: "minrtt", selector: "all", allocator: None, paper, summary }
+    PolicyInfo {
+        name,
+        title,
+        cc,
+        scheduler: "minrtt",
+        selector: "all",
+        allocator: None,
+        paper,
+        summary,
+    }
 }
 
 /// LIA and minrtt on the paths chosen by the selector of the bundle's name.
@@ -38,29 +47,85 @@ const fn selected(
     paper: &'static str,
     summary: &'static str,
 ) -> PolicyInfo {
-    PolicyInfo { selector: name, ..minrtt(name, title, "lia", paper, summary) }
+    PolicyInfo {
+        selector: name,
+        ..minrtt(name, title, "lia", paper, summary)
+    }
 }
 
 /// Every bundle. `single` takes the path's name: `single:wifi`.
 pub const POLICIES: [PolicyInfo; 21] = [
-    minrtt("uncoupled", "uncoupled", "reno", "baseline", "NewReno on every subflow"),
-    minrtt("mptcp", "MPTCP", "lia", "RFC 6356", "standard MPTCP as the papers use it"),
+    minrtt(
+        "uncoupled",
+        "uncoupled",
+        "reno",
+        "baseline",
+        "NewReno on every subflow",
+    ),
+    minrtt(
+        "mptcp",
+        "MPTCP",
+        "lia",
+        "RFC 6356",
+        "standard MPTCP as the papers use it",
+    ),
     PolicyInfo {
         allocator: Some("eemptcp"),
-        ..minrtt("eemptcp", "EEMPTCP", "eemptcp", "000", "LIA moved towards the most efficient rate split")
+        ..minrtt(
+            "eemptcp",
+            "EEMPTCP",
+            "eemptcp",
+            "000",
+            "LIA moved towards the most efficient rate split",
+        )
     },
-    selected("es-mptcp", "ES-MPTCP", "001", "the paths with the best trade of throughput for energy"),
-    minrtt("dts", "DTS", "dts", "002", "traffic shifts to paths with little queueing delay"),
-    minrtt("edts", "extended DTS", "edts", "002", "DTS that also pays for queues and energy in the network"),
+    selected(
+        "es-mptcp",
+        "ES-MPTCP",
+        "001",
+        "the paths with the best trade of throughput for energy",
+    ),
+    minrtt(
+        "dts",
+        "DTS",
+        "dts",
+        "002",
+        "traffic shifts to paths with little queueing delay",
+    ),
+    minrtt(
+        "edts",
+        "extended DTS",
+        "edts",
+        "002",
+        "DTS that also pays for queues and energy in the network",
+    ),
     PolicyInfo {
         scheduler: "allotted",
         allocator: Some("so-mptcp"),
-        ..minrtt("so-mptcp", "so-MPTCP", "lia", "003", "data waits until the queue is worth a path's energy")
+        ..minrtt(
+            "so-mptcp",
+            "so-MPTCP",
+            "lia",
+            "003",
+            "data waits until the queue is worth a path's energy",
+        )
     },
-    minrtt("cwa", "CWA", "cwa", "004", "LIA that cuts the window of the slowest path"),
+    minrtt(
+        "cwa",
+        "CWA",
+        "cwa",
+        "004",
+        "LIA that cuts the window of the slowest path",
+    ),
     PolicyInfo {
         scheduler: "proactive",
-        ..minrtt("cwa-proactive", "CWA + proactive", "cwa", "004", "CWA, and slow paths carry later segments")
+        ..minrtt(
+            "cwa-proactive",
+            "CWA + proactive",
+            "cwa",
+            "004",
+            "CWA, and slow paths carry later segments",
+        )
     },
     PolicyInfo {
         scheduler: "emtcp",
@@ -72,8 +137,18 @@ pub const POLICIES: [PolicyInfo; 21] = [
             "traffic is offloaded to the cheapest interface",
         )
     },
-    selected("emptcp", "eMPTCP", "Lim et al. 2015", "WiFi, cellular or both by forecast rates"),
-    selected("pluntke", "Pluntke", "Pluntke et al. 2011", "one path per second, by a decision process"),
+    selected(
+        "emptcp",
+        "eMPTCP",
+        "Lim et al. 2015",
+        "WiFi, cellular or both by forecast rates",
+    ),
+    selected(
+        "pluntke",
+        "Pluntke",
+        "Pluntke et al. 2011",
+        "one path per second, by a decision process",
+    ),
     PolicyInfo {
         scheduler: "mainline",
         ..minrtt(
@@ -84,8 +159,20 @@ pub const POLICIES: [PolicyInfo; 21] = [
             "the default of mainline Linux: CUBIC, uncoupled",
         )
     },
-    minrtt("single", "single", "reno", "baseline", "one path only: `single:wifi`"),
-    minrtt("ecmtcp", "ecMTCP", "ecmtcp", "Le et al. 2012", "LIA bounded by the path's energy cost"),
+    minrtt(
+        "single",
+        "single",
+        "reno",
+        "baseline",
+        "one path only: `single:wifi`",
+    ),
+    minrtt(
+        "ecmtcp",
+        "ecMTCP",
+        "ecmtcp",
+        "Le et al. 2012",
+        "LIA bounded by the path's energy cost",
+    ),
     PolicyInfo {
         scheduler: "redundant",
         ..minrtt(
@@ -96,9 +183,24 @@ pub const POLICIES: [PolicyInfo; 21] = [
             "every segment on every path: the energy's upper bound",
         )
     },
-    selected("single-best", "single best", "baseline", "the path with the least energy per bit, alone"),
-    selected("backup", "backup", "RFC 8684", "one path, the others as backups"),
-    selected("overflow", "overflow", "Joulepath", "the cheapest path; the next only while it is full"),
+    selected(
+        "single-best",
+        "single best",
+        "baseline",
+        "the path with the least energy per bit, alone",
+    ),
+    selected(
+        "backup",
+        "backup",
+        "RFC 8684",
+        "one path, the others as backups",
+    ),
+    selected(
+        "overflow",
+        "overflow",
+        "Joulepath",
+        "the cheapest path; the next only while it is full",
+    ),
     selected(
         "quota",
         "quota",
@@ -107,6 +209,11 @@ pub const POLICIES: [PolicyInfo; 21] = [
     ),
     PolicyInfo {
         cc: "hybrid",
-        ..selected("joule", "joule", "Joulepath", "the paths with the fewest joules for the demand")
+        ..selected(
+            "joule",
+            "joule",
+            "Joulepath",
+            "the paths with the fewest joules for the demand",
+        )
     },
 ];

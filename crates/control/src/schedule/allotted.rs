@@ -20,8 +20,12 @@ impl PacketScheduler for Allotted {
         &[],
         "003",
     );
-    const FEATURES: Features =
-        Features { style: Style::Plain, weighs_backlog: true, watches_rtt: false, wants_allotment: true };
+    const FEATURES: Features = Features {
+        style: Style::Plain,
+        weighs_backlog: true,
+        watches_rtt: false,
+        wants_allotment: true,
+    };
 
     fn new(_mss_bytes: u32) -> Self {
         Self::default()
@@ -32,13 +36,21 @@ impl PacketScheduler for Allotted {
         fastest_with_space(paths, carried)
     }
 
-    fn place(&mut self, paths: &[PathView], _segment_bytes: u32, backlog: &Backlog) -> Option<Placement> {
+    fn place(
+        &mut self,
+        paths: &[PathView],
+        _segment_bytes: u32,
+        backlog: &Backlog,
+    ) -> Option<Placement> {
         let open = members(candidates(paths, PathView::is_usable));
         let path = open
             .filter(|&i| paths[i].has_space() && self.left[i] >= 1.0)
             .min_by_key(|&i| paths[i].srtt_us)?;
         self.left[path] -= 1.0;
-        Some(Placement { path, dsn: backlog.next })
+        Some(Placement {
+            path,
+            dsn: backlog.next,
+        })
     }
 
     /// An unspent fraction counts in the new slot; unspent whole packets do not.

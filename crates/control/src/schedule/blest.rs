@@ -1,5 +1,5 @@
-//! BLEST, blocking estimation (Ferlin, Alay, Mehani, Boreli, IFIP Networking 2016), as in the out-of-tree
-//! Linux module `blest`.
+//! BLEST, blocking estimation (Ferlin, Alay, Mehani, Boreli, IFIP Networking 2016), as in the
+//! out-of-tree Linux module `blest`.
 //!
 //! ```text
 //!   f: smallest RTT of all    s: smallest RTT with window space    T: time that the segment lingers on s
@@ -41,7 +41,12 @@ pub struct Blest {
 
 impl Default for Blest {
     fn default() -> Self {
-        Blest { rescuer: Rescuer::default(), lambda: LAMBDA_START, updated: Nanos::ZERO, blocked: false }
+        Blest {
+            rescuer: Rescuer::default(),
+            lambda: LAMBDA_START,
+            updated: Nanos::ZERO,
+            blocked: false,
+        }
     }
 }
 
@@ -55,8 +60,8 @@ fn packets_within(f: &PathView, rounds: u64) -> u64 {
     (2 * cwnd.max(ssthresh + 1) + rounds - 1) * rounds / 2
 }
 
-/// Time that a segment stays on `s`, µs: interpolated between its minimum and maximum RTT by its window's
-/// fill.
+/// Time that a segment stays on `s`, µs: interpolated between its minimum and maximum RTT by its
+/// window's fill.
 fn linger_us(s: &PathView) -> u64 {
     let span = u64::from(s.rtt.max_us.saturating_sub(s.rtt.min_us));
     let filled = span * u64::from(s.in_flight + 1) / u64::from(s.cwnd.max(1));
@@ -70,8 +75,12 @@ impl PacketScheduler for Blest {
         rescue::OPTIONS,
         "Ferlin et al. 2016",
     );
-    const FEATURES: Features =
-        Features { style: Style::Plain, weighs_backlog: true, watches_rtt: true, wants_allotment: false };
+    const FEATURES: Features = Features {
+        style: Style::Plain,
+        weighs_backlog: true,
+        watches_rtt: true,
+        wants_allotment: false,
+    };
 
     fn new(_mss_bytes: u32) -> Self {
         Self::default()
@@ -81,7 +90,12 @@ impl PacketScheduler for Blest {
         fastest_with_space(paths, carried)
     }
 
-    fn place(&mut self, paths: &[PathView], _segment_bytes: u32, backlog: &Backlog) -> Option<Placement> {
+    fn place(
+        &mut self,
+        paths: &[PathView],
+        _segment_bytes: u32,
+        backlog: &Backlog,
+    ) -> Option<Placement> {
         let s = fastest_with_space(paths, 0)?;
         let f = fastest(paths)?;
         if s != f {
@@ -90,7 +104,10 @@ impl PacketScheduler for Blest {
                 return None;
             }
         }
-        Some(Placement { path: s, dsn: backlog.next })
+        Some(Placement {
+            path: s,
+            dsn: backlog.next,
+        })
     }
 
     fn rescue(&mut self, paths: &[PathView], now: Nanos, carried: u8) -> Option<Rescue> {
@@ -105,7 +122,8 @@ impl PacketScheduler for Blest {
 }
 
 impl Blest {
-    /// True if sending on `s` leaves too little of the window for the packets that `f` could send meanwhile.
+    /// True if sending on `s` leaves too little of the window for the packets that `f` could send
+    /// meanwhile.
     fn would_block(&self, f: &PathView, s: &PathView, backlog: &Backlog) -> bool {
         let mean_us = (u64::from(f.rtt.min_us) + u64::from(f.rtt.max_us)) / 2;
         let rounds = linger_us(s) / mean_us.max(1) + 1;

@@ -1,5 +1,5 @@
-//! DAPS, delay-aware packet scheduling (Kuhn, Lochin, Mifdaoui, Sarwar, Mehani, Boreli, ICC 2014), as in its
-//! port to Linux MPTCP.
+//! DAPS, delay-aware packet scheduling (Kuhn, Lochin, Mifdaoui, Sarwar, Mehani, Boreli, ICC 2014),
+//! as in its port to Linux MPTCP.
 //!
 //! ```text
 //!   D_i = τ_i/2 in steps of 4 ms, at least one;   H = lcm(D_i)
@@ -7,8 +7,8 @@
 //! ```
 //! The plan is executed in order, skipping paths without space; a new plan follows its end.
 //!
-//! Deviations: the plan is stepped through and not stored, so only [`LONGEST_PLAN`] bounds its length; RTTs
-//! are in microseconds (the port interprets them as milliseconds).
+//! Deviations: the plan is stepped through and not stored, so only [`LONGEST_PLAN`] bounds its
+//! length; RTTs are in microseconds (the port interprets them as milliseconds).
 
 use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::units::Nanos;
@@ -50,8 +50,12 @@ impl PacketScheduler for Daps {
         &[],
         "Kuhn et al. 2014",
     );
-    const FEATURES: Features =
-        Features { style: Style::Plain, weighs_backlog: true, watches_rtt: false, wants_allotment: false };
+    const FEATURES: Features = Features {
+        style: Style::Plain,
+        weighs_backlog: true,
+        watches_rtt: false,
+        wants_allotment: false,
+    };
 
     fn new(_mss_bytes: u32) -> Self {
         Self::default()
@@ -61,9 +65,16 @@ impl PacketScheduler for Daps {
         fastest_with_space(paths, carried)
     }
 
-    fn place(&mut self, paths: &[PathView], _segment_bytes: u32, backlog: &Backlog) -> Option<Placement> {
+    fn place(
+        &mut self,
+        paths: &[PathView],
+        _segment_bytes: u32,
+        backlog: &Backlog,
+    ) -> Option<Placement> {
         let usable = candidates(paths, PathView::is_usable);
-        let free = members(usable).filter(|&i| paths[i].has_space()).fold(0, |mask, i| mask | 1 << i);
+        let free = members(usable)
+            .filter(|&i| paths[i].has_space())
+            .fold(0, |mask, i| mask | 1 << i);
         if free == 0 {
             return None;
         }
@@ -74,13 +85,19 @@ impl PacketScheduler for Daps {
             self.next_turn(paths, usable, free);
         }
         self.left -= 1;
-        Some(Placement { path: self.path, dsn: backlog.next })
+        Some(Placement {
+            path: self.path,
+            dsn: backlog.next,
+        })
     }
 
     /// The window is full: sends the oldest segment again on the fastest free path.
     fn rescue(&mut self, paths: &[PathView], _now: Nanos, carried: u8) -> Option<Rescue> {
         let free = fastest_with_space(paths, 0).filter(|free| carried & (1 << free) == 0)?;
-        Some(Rescue { retransmit_on: Some(free), penalise: 0 })
+        Some(Rescue {
+            retransmit_on: Some(free),
+            penalise: 0,
+        })
     }
 }
 
@@ -92,8 +109,9 @@ impl Daps {
         for i in members(usable) {
             self.delay[i] = u64::from((paths[i].srtt_us / 2 + STEP_US / 2) / STEP_US).max(1);
             self.horizon = lcm(self.horizon, self.delay[i]).min(LONGEST_PLAN);
-            self.rank[i] =
-                members(usable).filter(|&k| (paths[k].srtt_us, k) < (paths[i].srtt_us, i)).count() as u8;
+            self.rank[i] = members(usable)
+                .filter(|&k| (paths[k].srtt_us, k) < (paths[i].srtt_us, i))
+                .count() as u8;
             let window = &mut self.window_x8[i];
             *window = match *window {
                 0 => paths[i].cwnd * WINDOW_WEIGHT,
@@ -108,9 +126,14 @@ impl Daps {
     fn next_turn(&mut self, paths: &[PathView], usable: u8, free: u8) {
         let here = (self.step, self.rank[self.path]);
         let turn = |i: usize| {
-            let this_step =
-                (self.step, self.rank[i]) > here && self.step > 0 && self.step.is_multiple_of(self.delay[i]);
-            let step = if this_step { self.step } else { (self.step / self.delay[i] + 1) * self.delay[i] };
+            let this_step = (self.step, self.rank[i]) > here
+                && self.step > 0
+                && self.step.is_multiple_of(self.delay[i]);
+            let step = if this_step {
+                self.step
+            } else {
+                (self.step / self.delay[i] + 1) * self.delay[i]
+            };
             (step, self.rank[i], i)
         };
         let (step, _, path) = members(free).map(turn).min().expect("some path is free");

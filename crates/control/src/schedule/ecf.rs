@@ -1,5 +1,5 @@
-//! ECF, earliest completion first (Lim, Nahum, Towsley, Gibbens, CoNEXT 2017), as in the out-of-tree Linux
-//! module `ecf`.
+//! ECF, earliest completion first (Lim, Nahum, Towsley, Gibbens, CoNEXT 2017), as in the
+//! out-of-tree Linux module `ecf`.
 //!
 //! ```text
 //!   f: smallest RTT of all     s: smallest RTT with window space
@@ -35,8 +35,12 @@ impl PacketScheduler for Ecf {
         rescue::OPTIONS,
         "Lim et al. 2017",
     );
-    const FEATURES: Features =
-        Features { style: Style::Plain, weighs_backlog: true, watches_rtt: true, wants_allotment: false };
+    const FEATURES: Features = Features {
+        style: Style::Plain,
+        weighs_backlog: true,
+        watches_rtt: true,
+        wants_allotment: false,
+    };
 
     fn new(_mss_bytes: u32) -> Self {
         Self::default()
@@ -46,13 +50,21 @@ impl PacketScheduler for Ecf {
         fastest_with_space(paths, carried)
     }
 
-    fn place(&mut self, paths: &[PathView], _segment_bytes: u32, backlog: &Backlog) -> Option<Placement> {
+    fn place(
+        &mut self,
+        paths: &[PathView],
+        _segment_bytes: u32,
+        backlog: &Backlog,
+    ) -> Option<Placement> {
         let s = fastest_with_space(paths, 0)?;
         let f = fastest(paths)?;
         if s != f && self.waits(&paths[f], &paths[s], backlog.unsent) {
             return None;
         }
-        Some(Placement { path: s, dsn: backlog.next })
+        Some(Placement {
+            path: s,
+            dsn: backlog.next,
+        })
     }
 
     fn rescue(&mut self, paths: &[PathView], now: Nanos, carried: u8) -> Option<Rescue> {

@@ -1,11 +1,11 @@
 //! eMTCP (Chen, Yuan, Muntean, WCNC 2013), reconstructed: traffic goes to the cheapest interface.
 //!
-//! Interfaces are ranked by sunk power, then by marginal energy. A segment goes to the cheapest subflow with
-//! window space; on a tie the smallest RTT decides, so equal paths give `minrtt` (001 says the same of
-//! eMTCP).
+//! Interfaces are ranked by sunk power, then by marginal energy. A segment goes to the cheapest
+//! subflow with window space; on a tie the smallest RTT decides, so equal paths give `minrtt` (001
+//! says the same of eMTCP).
 //!
-//! Off-loading (001, section 5.2: once the WLAN path is idle, it takes over data of the 3G path), option
-//! `offload`:
+//! Off-loading (001, section 5.2: once the WLAN path is idle, it takes over data of the 3G path),
+//! option `offload`:
 //!
 //! | value | a cheaper subflow with window space sends again what only dearer ones carry |
 //! |---|---|
@@ -13,8 +13,9 @@
 //! | `idle` | before new data |
 //! | `tail` | once there is no new data |
 //!
-//! Deviations: the text of the paper was not available. The subflow interface state detector is "has window
-//! space". The channel-state factor that bounds off-loading in 000's description is missing.
+//! Deviations: the text of the paper was not available. The subflow interface state detector is
+//! "has window space". The channel-state factor that bounds off-loading in 000's description is
+//! missing.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::energy::Confidence;
@@ -43,8 +44,12 @@ impl PacketScheduler for Emtcp {
             "Chen, Yuan, Muntean 2013",
         )
     };
-    const FEATURES: Features =
-        Features { style: Style::Plain, weighs_backlog: false, watches_rtt: false, wants_allotment: false };
+    const FEATURES: Features = Features {
+        style: Style::Plain,
+        weighs_backlog: false,
+        watches_rtt: false,
+        wants_allotment: false,
+    };
 
     fn new(_mss_bytes: u32) -> Self {
         Self::default()
@@ -62,7 +67,8 @@ impl PacketScheduler for Emtcp {
     fn takes_over(&self, paths: &[PathView], carried: u8) -> Option<usize> {
         let cheapest = members(carried).map(|i| self.rank[i]).min()?;
         let free = members(open(paths, 0)).filter(|&i| paths[i].has_space() && !paths[i].in_loss);
-        free.filter(|&i| self.rank[i] < cheapest).min_by_key(|&i| (self.rank[i], paths[i].srtt_us))
+        free.filter(|&i| self.rank[i] < cheapest)
+            .min_by_key(|&i| (self.rank[i], paths[i].srtt_us))
     }
 
     fn set(&mut self, option: &str, value: &str) -> Result<(), OptionError> {
@@ -77,7 +83,13 @@ impl PacketScheduler for Emtcp {
                     expected: "none, idle or tail",
                 });
             }
-            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+            _ => {
+                return Err(OptionError::unknown_option(
+                    Self::INFO.name,
+                    option,
+                    Self::INFO.options,
+                ));
+            }
         };
         Ok(())
     }

@@ -9,9 +9,14 @@ use crate::options::PartInfo;
 pub struct FirstFree;
 
 impl PacketScheduler for FirstFree {
-    const INFO: PartInfo = PartInfo::verified("first-free", "first subflow with window space", &[], "004");
-    const FEATURES: Features =
-        Features { style: Style::Plain, weighs_backlog: false, watches_rtt: false, wants_allotment: false };
+    const INFO: PartInfo =
+        PartInfo::verified("first-free", "first subflow with window space", &[], "004");
+    const FEATURES: Features = Features {
+        style: Style::Plain,
+        weighs_backlog: false,
+        watches_rtt: false,
+        wants_allotment: false,
+    };
     const TAKES_THE_ONLY_CHOICE: bool = true;
 
     fn new(_mss_bytes: u32) -> Self {

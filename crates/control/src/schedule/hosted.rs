@@ -49,11 +49,15 @@ impl Host for SchedulerHost {
 static ADOPTED: Adopted<SchedulerHost> = Adopted::new();
 
 impl SchedulerHost {
-    /// Registers a scheduler under its name. A built-in scheduler keeps its name; an earlier hosted one is
-    /// replaced for later look-ups. `rescues`: whether it has `minrtt`'s opportunistic retransmission and
-    /// penalisation. It is never freed.
+    /// Registers a scheduler under its name. A built-in scheduler keeps its name; an earlier hosted
+    /// one is replaced for later look-ups. `rescues`: whether it has `minrtt`'s opportunistic
+    /// retransmission and penalisation. It is never freed.
     pub fn adopt(name: &str, summary: &str, rescues: bool, open: OpenScheduler) {
-        ADOPTED.add(SchedulerHost { info: PartInfo::hosted(name, summary), rescues, open });
+        ADOPTED.add(SchedulerHost {
+            info: PartInfo::hosted(name, summary),
+            rescues,
+            open,
+        });
     }
 }
 
@@ -71,7 +75,11 @@ pub struct Hosted {
 
 impl Hosted {
     pub(super) fn of(host: &'static SchedulerHost) -> Self {
-        Hosted { part: Hooked::of(host), rescuer: Rescuer::default(), now: Nanos::ZERO }
+        Hosted {
+            part: Hooked::of(host),
+            rescuer: Rescuer::default(),
+            now: Nanos::ZERO,
+        }
     }
 
     fn ask(
@@ -81,19 +89,32 @@ impl Hosted {
         segment_bytes: u32,
         backlog: Option<Backlog>,
     ) -> Option<usize> {
-        let question = Question { now: self.now, segment_bytes, open: open(paths, carried), backlog };
+        let question = Question {
+            now: self.now,
+            segment_bytes,
+            open: open(paths, carried),
+            backlog,
+        };
         let has_space = |i: &usize| question.open & (1 << i) != 0 && paths[*i].has_space();
         if !(0..paths.len()).any(|i| has_space(&i)) {
             return None;
         }
-        self.part.hooks(|host| (host.open)()).pick(paths, &question).filter(has_space)
+        self.part
+            .hooks(|host| (host.open)())
+            .pick(paths, &question)
+            .filter(has_space)
     }
 }
 
 impl PacketScheduler for Hosted {
-    const INFO: PartInfo = PartInfo::verified("hosted", "a scheduler of this program", &[], "your own");
-    const FEATURES: Features =
-        Features { style: Style::Plain, weighs_backlog: true, watches_rtt: true, wants_allotment: false };
+    const INFO: PartInfo =
+        PartInfo::verified("hosted", "a scheduler of this program", &[], "your own");
+    const FEATURES: Features = Features {
+        style: Style::Plain,
+        weighs_backlog: true,
+        watches_rtt: true,
+        wants_allotment: false,
+    };
 
     fn new(_mss_bytes: u32) -> Self {
         unreachable!("a hosted scheduler is created by name")
@@ -107,13 +128,25 @@ impl PacketScheduler for Hosted {
         self.ask(paths, carried, segment_bytes, None)
     }
 
-    fn place(&mut self, paths: &[PathView], segment_bytes: u32, backlog: &Backlog) -> Option<Placement> {
+    fn place(
+        &mut self,
+        paths: &[PathView],
+        segment_bytes: u32,
+        backlog: &Backlog,
+    ) -> Option<Placement> {
         self.now = backlog.now;
         let path = self.ask(paths, 0, segment_bytes, Some(*backlog))?;
-        Some(Placement { path, dsn: backlog.next })
+        Some(Placement {
+            path,
+            dsn: backlog.next,
+        })
     }
 
     fn rescue(&mut self, paths: &[PathView], now: Nanos, carried: u8) -> Option<Rescue> {
-        if self.part.host.rescues { self.rescuer.rescue(paths, now, carried) } else { None }
+        if self.part.host.rescues {
+            self.rescuer.rescue(paths, now, carried)
+        } else {
+            None
+        }
     }
 }

@@ -9,14 +9,14 @@
 //!   averaged rate ← ───────────────────────────────────                when chosen
 //!                             queued + burst
 //! ```
-//! A burst ends when the sender must stop: windows or memory are full, or there is no more data. After the
-//! next ACK Linux chooses again (`__mptcp_check_push`), even within a page, and a burst is at most as long as
-//! the receiver's window. So a connection limited by its window sends each admitted piece on the subflow that
-//! sends it soonest.
+//! A burst ends when the sender must stop: windows or memory are full, or there is no more data.
+//! After the next ACK Linux chooses again (`__mptcp_check_push`), even within a page, and a burst
+//! is at most as long as the receiver's window. So a connection limited by its window sends each
+//! admitted piece on the subflow that sends it soonest.
 //!
-//! It ignores congestion windows: data may be queued on a subflow that cannot send it yet, and stays there.
-//! That is this scheduler's known weakness, and the reason for [`Style::Queues`], which no other scheduler
-//! has.
+//! It ignores congestion windows: data may be queued on a subflow that cannot send it yet, and
+//! stays there. That is this scheduler's known weakness, and the reason for [`Style::Queues`],
+//! which no other scheduler has.
 //!
 //! Its bound is memory, which makes the connection wait for its slowest subflow:
 //!
@@ -24,16 +24,17 @@
 //!   send buffer of a subflow         2 · (largest window so far) · memory that Linux plans for a segment
 //!   send buffer of the connection    the sum of the subflows' (`mptcp_sync_sndbuf`); unacknowledged data
 //! ```
-//! A writer blocked by a full connection buffer wakes when it is two thirds full (`sk_stream_is_writeable`).
+//! A writer blocked by a full connection buffer wakes when it is two thirds full
+//! (`sk_stream_is_writeable`).
 //!
 //! Deviations:
 //! - all subflows have one MSS, so rates are in packets/s: the MSS cancels;
 //! - each segment has its own memory, as on a device without segmentation offload;
 //! - send buffers ignore the limit of `tcp_wmem`;
-//! - a subflow is stale after its second consecutive timeout; Linux waits for `stale_loss_cnt` expiries of
-//!   its own timer. Its data is then reinjected on the best subflow that has not carried it; Linux resends
-//!   everything that is not DATA_ACKed. Before that the oldest page is sent again on an idle subflow, as in
-//!   Linux.
+//! - a subflow is stale after its second consecutive timeout; Linux waits for `stale_loss_cnt`
+//!   expiries of its own timer. Its data is then reinjected on the best subflow that has not
+//!   carried it; Linux resends everything that is not DATA_ACKed. Before that the oldest page is
+//!   sent again on an idle subflow, as in Linux.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 
@@ -41,14 +42,15 @@ use super::scheduler::{Features, PacketScheduler, Style};
 use super::view::{PathView, candidates, members, not_yet_carriers};
 use crate::options::PartInfo;
 
-/// Bytes per decision (`MPTCP_SEND_BURST_SIZE`): 65536 less TCP, IPv6 and fragment headers and TCP options.
+/// Bytes per decision (`MPTCP_SEND_BURST_SIZE`): 65536 less TCP, IPv6 and fragment headers and TCP
+/// options.
 const BURST_BYTES: u32 = 65_536 - 20 - 40 - 40 - 8;
 /// Minimum window for sizing the send buffer, packets (`TCP_INIT_CWND`).
 const INITIAL_WINDOW: u32 = 10;
 /// Windows per send buffer (`sndbuf_expand` of Reno and CUBIC).
 const BUFFER_WINDOWS: u64 = 2;
-/// Bytes that `tcp_sndbuf_expand` adds to a segment before it rounds up to a power of two: MAX_TCP_HEADER,
-/// `skb_shared_info`.
+/// Bytes that `tcp_sndbuf_expand` adds to a segment before it rounds up to a power of two:
+/// MAX_TCP_HEADER, `skb_shared_info`.
 const PLANNED_HEADERS: u64 = 192 + 320;
 /// Bytes that it adds after rounding: `sk_buff`.
 const PLANNED_RECORD: u64 = 256;
@@ -89,7 +91,11 @@ pub struct Mainline {
 
 /// `tcp_update_pacing_rate` in 1/100 packet/s; without an RTT sample the RTT counts as 1 µs.
 fn pacing_rate(path: &PathView) -> u64 {
-    let percent = if path.cwnd < path.ssthresh / 2 { PACING_SLOW_START_PERCENT } else { PACING_PERCENT };
+    let percent = if path.cwnd < path.ssthresh / 2 {
+        PACING_SLOW_START_PERCENT
+    } else {
+        PACING_PERCENT
+    };
     percent * u64::from(path.cwnd.max(path.in_flight)) * 1_000_000 / u64::from(path.srtt_us.max(1))
 }
 
@@ -117,13 +123,18 @@ impl PacketScheduler for Mainline {
         &[],
         "Linux 6",
     );
-    const FEATURES: Features =
-        Features { style: Style::Queues, weighs_backlog: false, watches_rtt: false, wants_allotment: false };
+    const FEATURES: Features = Features {
+        style: Style::Queues,
+        weighs_backlog: false,
+        watches_rtt: false,
+        wants_allotment: false,
+    };
 
     fn new(mss_bytes: u32) -> Self {
         Mainline {
             mss_bytes,
-            planned_bytes: (u64::from(mss_bytes) + PLANNED_HEADERS).next_power_of_two() + PLANNED_RECORD,
+            planned_bytes: (u64::from(mss_bytes) + PLANNED_HEADERS).next_power_of_two()
+                + PLANNED_RECORD,
             average_rate: [0; MAX_SUBFLOWS],
             buffered_window: [INITIAL_WINDOW; MAX_SUBFLOWS],
             current: 0,
@@ -148,10 +159,13 @@ impl PacketScheduler for Mainline {
             open = not_yet_carriers(open, carried);
         }
         let page_ends = self.page_left_bytes <= 0;
-        let over = page_ends && (self.burst_left_bytes == 0 || !self.has_memory(paths, self.current));
+        let over =
+            page_ends && (self.burst_left_bytes == 0 || !self.has_memory(paths, self.current));
         if self.stopped || over || open & (1 << self.current) == 0 {
             self.burst_left_bytes = 0;
-            let burst_bytes = self.window_left_bytes.clamp(segment_bytes.into(), BURST_BYTES.into()) as u32;
+            let burst_bytes =
+                self.window_left_bytes
+                    .clamp(segment_bytes.into(), BURST_BYTES.into()) as u32;
             self.current = self.choose(paths, open, burst_bytes)?;
             (self.burst_left_bytes, self.stopped) = (burst_bytes, false);
         }
@@ -183,16 +197,19 @@ impl PacketScheduler for Mainline {
 }
 
 impl Mainline {
-    /// The subflow with the least linger time, after updating its average rate for a burst of `burst_bytes`;
-    /// `None` while its send buffer is full.
+    /// The subflow with the least linger time, after updating its average rate for a burst of
+    /// `burst_bytes`; `None` while its send buffer is full.
     fn choose(&mut self, paths: &[PathView], open: u8, burst_bytes: u32) -> Option<usize> {
         for i in members(open) {
             if self.average_rate[i] == 0 {
                 self.average_rate[i] = pacing_rate(&paths[i]);
             }
         }
-        let linger = |i: &usize| (u64::from(paths[*i].queued_bytes) << 32) / self.average_rate[*i].max(1);
-        let best = members(open).min_by_key(linger).filter(|&i| self.has_memory(paths, i))?;
+        let linger =
+            |i: &usize| (u64::from(paths[*i].queued_bytes) << 32) / self.average_rate[*i].max(1);
+        let best = members(open)
+            .min_by_key(linger)
+            .filter(|&i| self.has_memory(paths, i))?;
         let queued = (self.average_rate[best], paths[best].queued_bytes);
         self.average_rate[best] = mean([queued, (pacing_rate(&paths[best]), burst_bytes)]);
         Some(best)
@@ -207,6 +224,7 @@ impl Mainline {
     fn has_memory(&self, paths: &[PathView], i: usize) -> bool {
         let mss = u64::from(self.mss_bytes);
         // Both sides multiplied by the MSS, to avoid a division.
-        u64::from(paths[i].queued_bytes) * (mss + SEGMENT_OVERHEAD) < self.buffer_bytes(i).saturating_mul(mss)
+        u64::from(paths[i].queued_bytes) * (mss + SEGMENT_OVERHEAD)
+            < self.buffer_bytes(i).saturating_mul(mss)
     }
 }

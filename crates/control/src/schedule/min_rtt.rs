@@ -21,8 +21,12 @@ impl PacketScheduler for MinRtt {
         rescue::OPTIONS,
         "out-of-tree Linux MPTCP v0.95",
     );
-    const FEATURES: Features =
-        Features { style: Style::Plain, weighs_backlog: false, watches_rtt: false, wants_allotment: false };
+    const FEATURES: Features = Features {
+        style: Style::Plain,
+        weighs_backlog: false,
+        watches_rtt: false,
+        wants_allotment: false,
+    };
     const TAKES_THE_ONLY_CHOICE: bool = true;
 
     fn new(_mss_bytes: u32) -> Self {

@@ -5,9 +5,10 @@
 //!  (new or reinjected) regular, else backup   all carried it: start over
 //! ```
 //!
-//! [`PacketScheduler`] is the interface, [`Scheduler`] a registered scheduler. A scheduler is called once per
-//! segment, so `Scheduler` is an enum, and no scheduler allocates. It sees what the out-of-tree Linux MPTCP
-//! shows its schedulers: [`PathView`] is a subflow's view, [`Backlog`] the data's.
+//! [`PacketScheduler`] is the interface, [`Scheduler`] a registered scheduler. A scheduler is
+//! called once per segment, so `Scheduler` is an enum, and no scheduler allocates. It sees what the
+//! out-of-tree Linux MPTCP shows its schedulers: [`PathView`] is a subflow's view, [`Backlog`] the
+//! data's.
 
 mod allotted;
 mod blest;

@@ -1,5 +1,5 @@
-//! `placing`, for binding data-level windows: it places segments so that they arrive in order, and no path
-//! queues more than the window has room for.
+//! `placing`, for binding data-level windows: it places segments so that they arrive in order, and
+//! no path queues more than the window has room for.
 //!
 //! ```text
 //!   paths by τ;  may send: in flight < w, and < B + Q where Σ w exceeds the window
@@ -7,13 +7,15 @@
 //!   B            smoothed (in flight) τmin/τ: what the path holds without a queue
 //!   segment:     next + Σ_faster (τ_i − τ_f)/2 · w_f/τ_f + k Σ_faster (w_f/τ_f)/(w_i/τ_i)
 //! ```
-//! The sum is the number of segments that faster paths deliver before a segment of path i arrives; k counts
-//! the segments that path i has taken since `next` moved. When the window is full, the oldest segment is sent
-//! again on each faster path, and on any path if a carrier of it recovers from a loss. While the window binds
-//! and p · window > 1, retransmissions are also sent on a second path: every window then waits for one.
+//! The sum is the number of segments that faster paths deliver before a segment of path i arrives;
+//! k counts the segments that path i has taken since `next` moved. When the window is full, the
+//! oldest segment is sent again on each faster path, and on any path if a carrier of it recovers
+//! from a loss. While the window binds and p · window > 1, retransmissions are also sent on a
+//! second path: every window then waits for one.
 //!
-//! Not from a paper: in-order arrival is the aim of Kuhn et al. 2014 (`daps`) and of 004's Algorithm 2
-//! (`proactive`); the limit on queues is Vegas' (Brakmo, Peterson 1995), for a window instead of a link.
+//! Not from a paper: in-order arrival is the aim of Kuhn et al. 2014 (`daps`) and of 004's
+//! Algorithm 2 (`proactive`); the limit on queues is Vegas' (Brakmo, Peterson 1995), for a window
+//! instead of a link.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::units::Nanos;
@@ -25,8 +27,8 @@ use crate::options::{self, OptionError, PartInfo};
 
 /// Q: packets that may queue on a path while the window binds.
 const QUEUE: u32 = 4;
-/// Weight of a new value of B: one part in this many per segment sent, about two time constants per round
-/// trip.
+/// Weight of a new value of B: one part in this many per segment sent, about two time constants per
+/// round trip.
 const SMOOTHING: u32 = 32;
 
 /// Places segments in order, without queues, and repairs losses on two paths.
@@ -36,8 +38,8 @@ pub struct Placing {
     pub queue: u32,
     /// Whether frequent losses are repaired on two paths.
     pub copies: bool,
-    /// The first new segment when a path last took one, and the number of segments that each path has taken
-    /// since `next` moved.
+    /// The first new segment when a path last took one, and the number of segments that each path
+    /// has taken since `next` moved.
     next: u32,
     taken: [u32; MAX_SUBFLOWS],
     /// B of each path, [`SMOOTHING`]ths of a packet; 0 before its first segment.
@@ -51,23 +53,40 @@ impl PacketScheduler for Placing {
         &["queue", "copies"],
         "Joulepath",
     );
-    const FEATURES: Features =
-        Features { style: Style::Places, weighs_backlog: true, watches_rtt: true, wants_allotment: false };
+    const FEATURES: Features = Features {
+        style: Style::Places,
+        weighs_backlog: true,
+        watches_rtt: true,
+        wants_allotment: false,
+    };
 
     fn new(_mss_bytes: u32) -> Self {
-        Placing { queue: QUEUE, copies: true, next: 0, taken: [0; MAX_SUBFLOWS], held: [0; MAX_SUBFLOWS] }
+        Placing {
+            queue: QUEUE,
+            copies: true,
+            next: 0,
+            taken: [0; MAX_SUBFLOWS],
+            held: [0; MAX_SUBFLOWS],
+        }
     }
 
     fn pick(&mut self, paths: &[PathView], carried: u8, _segment_bytes: u32) -> Option<usize> {
         fastest_with_space(paths, carried)
     }
 
-    fn place(&mut self, paths: &[PathView], _segment_bytes: u32, backlog: &Backlog) -> Option<Placement> {
+    fn place(
+        &mut self,
+        paths: &[PathView],
+        _segment_bytes: u32,
+        backlog: &Backlog,
+    ) -> Option<Placement> {
         if backlog.next != self.next {
             (self.next, self.taken) = (backlog.next, [0; MAX_SUBFLOWS]);
         }
         let usable = candidates(paths, PathView::is_usable);
-        let windows = members(usable).map(|i| paths[i].cwnd).fold(0, u32::saturating_add);
+        let windows = members(usable)
+            .map(|i| paths[i].cwnd)
+            .fold(0, u32::saturating_add);
         let binds = windows > backlog.window;
         let may_send = |i: usize| {
             let of_faster = faster(paths, usable, i).map(|f| self.fill(f, &paths[f]));
@@ -79,7 +98,10 @@ impl PacketScheduler for Placing {
             .min_by_key(|&i| (paths[i].srtt_us, i))?;
         self.hold(path, &paths[path]);
         let ahead = self.ahead(paths, usable, path);
-        Some(Placement { path, dsn: backlog.next.saturating_add(ahead) })
+        Some(Placement {
+            path,
+            dsn: backlog.next.saturating_add(ahead),
+        })
     }
 
     fn placed(&mut self, placement: Placement) {
@@ -93,7 +115,10 @@ impl PacketScheduler for Placing {
         let free = members(candidates(paths, PathView::is_usable) & !carried)
             .filter(|&i| paths[i].has_space() && (recovers || paths[i].srtt_us < slowest))
             .min_by_key(|&i| (paths[i].srtt_us, i))?;
-        Some(Rescue { retransmit_on: Some(free), penalise: 0 })
+        Some(Rescue {
+            retransmit_on: Some(free),
+            penalise: 0,
+        })
     }
 
     fn copies_repairs(&self) -> bool {
@@ -108,20 +133,33 @@ impl PacketScheduler for Placing {
         match option {
             "queue" => self.queue = options::count("queue", value)?,
             "copies" => self.copies = options::switch("copies", value)?,
-            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+            _ => {
+                return Err(OptionError::unknown_option(
+                    Self::INFO.name,
+                    option,
+                    Self::INFO.options,
+                ));
+            }
         }
         Ok(())
     }
 }
 
 impl Placing {
-    /// Packets that fill path `f`: its window without its queue, limited to what it may have in flight. A
-    /// window that grew while it did not bind may be far larger.
+    /// Packets that fill path `f`: its window without its queue, limited to what it may have in
+    /// flight. A window that grew while it did not bind may be far larger.
     fn fill(&self, f: usize, path: &PathView) -> u32 {
         let (least, now) = (u64::from(path.rtt.min_us), u64::from(path.srtt_us.max(1)));
         let without_queue = (u64::from(path.cwnd) * least.min(now) / now) as u32;
-        let held = if self.held[f] == 0 { u32::MAX } else { self.held[f] / SMOOTHING };
-        without_queue.min(held).saturating_add(self.queue).min(path.cwnd)
+        let held = if self.held[f] == 0 {
+            u32::MAX
+        } else {
+            self.held[f] / SMOOTHING
+        };
+        without_queue
+            .min(held)
+            .saturating_add(self.queue)
+            .min(path.cwnd)
     }
 
     /// Updates B: the packets that path `i` holds without a queue, by its RTTs.
@@ -136,8 +174,9 @@ impl Placing {
     fn ahead(&self, paths: &[PathView], usable: u8, path: usize) -> u32 {
         let rtt_us = |i: usize| u64::from(paths[i].srtt_us.max(1));
         let window = |i: usize| u64::from(paths[i].cwnd.max(1));
-        let per_taken =
-            |f: usize| u64::from(self.taken[path]) * window(f) * rtt_us(path) / (rtt_us(f) * window(path));
+        let per_taken = |f: usize| {
+            u64::from(self.taken[path]) * window(f) * rtt_us(path) / (rtt_us(f) * window(path))
+        };
         let sum: u64 = faster(paths, usable, path)
             .map(|f| (rtt_us(path) - rtt_us(f)) * window(f) / (2 * rtt_us(f)) + per_taken(f))
             .fold(0, u64::saturating_add);

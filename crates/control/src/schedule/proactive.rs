@@ -1,16 +1,18 @@
-//! The proactive scheduler of 004, Algorithm 2: a slow path carries segments that are due at their arrival.
+//! The proactive scheduler of 004, Algorithm 2: a slow path carries segments that are due at their
+//! arrival.
 //!
 //! ```text
 //!   path: the first with space.         D_i = τ_i/2,  t_i = τ_i/w_i,  fast: the least D
 //!   fast:  DSN = F + 1,                            F ← DSN
 //!   slow:  DSN = F + max(1, round((D_s − D_f)/t_f))          + round(j t_s/t_f)  with `spaced`
 //! ```
-//! F is the last DSN of the fast path, j the number of segments that the slow path has taken since F moved.
-//! The literal algorithm gives consecutive slow segments adjacent DSNs, although they arrive t_s apart:
-//! `spaced` fixes that. A DSN already sent moves up by one; a DSN beyond data or window moves down to the
-//! last unsent one.
+//! F is the last DSN of the fast path, j the number of segments that the slow path has taken since
+//! F moved. The literal algorithm gives consecutive slow segments adjacent DSNs, although they
+//! arrive t_s apart: `spaced` fixes that. A DSN already sent moves up by one; a DSN beyond data or
+//! window moves down to the last unsent one.
 //!
-//! Deviations: with more than two paths, one is fast and the others are slow; τ/2 replaces the one-way delay.
+//! Deviations: with more than two paths, one is fast and the others are slow; τ/2 replaces the
+//! one-way delay.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 
@@ -43,8 +45,12 @@ impl PacketScheduler for Proactive {
         &["spaced"],
         "004, Algorithm 2",
     );
-    const FEATURES: Features =
-        Features { style: Style::Places, weighs_backlog: true, watches_rtt: false, wants_allotment: false };
+    const FEATURES: Features = Features {
+        style: Style::Places,
+        weighs_backlog: true,
+        watches_rtt: false,
+        wants_allotment: false,
+    };
 
     fn new(_mss_bytes: u32) -> Self {
         Self::default()
@@ -54,13 +60,25 @@ impl PacketScheduler for Proactive {
         first_free(paths, carried)
     }
 
-    fn place(&mut self, paths: &[PathView], _segment_bytes: u32, backlog: &Backlog) -> Option<Placement> {
+    fn place(
+        &mut self,
+        paths: &[PathView],
+        _segment_bytes: u32,
+        backlog: &Backlog,
+    ) -> Option<Placement> {
         let usable = candidates(paths, PathView::is_usable);
         let path = members(usable).find(|&i| paths[i].has_space())?;
         self.fast = fastest(paths)?;
         let after_fast = self.after_fast.max(backlog.next);
-        let ahead = if path == self.fast { 0 } else { self.increment(paths, path) - 1 };
-        Some(Placement { path, dsn: after_fast.saturating_add(ahead) })
+        let ahead = if path == self.fast {
+            0
+        } else {
+            self.increment(paths, path) - 1
+        };
+        Some(Placement {
+            path,
+            dsn: after_fast.saturating_add(ahead),
+        })
     }
 
     fn placed(&mut self, placement: Placement) {
@@ -75,7 +93,13 @@ impl PacketScheduler for Proactive {
     fn set(&mut self, option: &str, value: &str) -> Result<(), OptionError> {
         match option {
             "spaced" => self.spaced = options::switch("spaced", value)?,
-            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+            _ => {
+                return Err(OptionError::unknown_option(
+                    Self::INFO.name,
+                    option,
+                    Self::INFO.options,
+                ));
+            }
         }
         Ok(())
     }
@@ -91,6 +115,9 @@ impl Proactive {
         if !self.spaced {
             return delay;
         }
-        delay.saturating_add(rounded(u64::from(self.taken[slow]) * tau_s * w_f, w_s * tau_f))
+        delay.saturating_add(rounded(
+            u64::from(self.taken[slow]) * tau_s * w_f,
+            w_s * tau_f,
+        ))
     }
 }

@@ -1,5 +1,5 @@
-//! Every segment on every usable subflow, as in the out-of-tree Linux MPTCP module `redundant`: the least
-//! delay, the most energy.
+//! Every segment on every usable subflow, as in the out-of-tree Linux MPTCP module `redundant`: the
+//! least delay, the most energy.
 //!
 //! Each subflow walks through the data at its own pace and skips DATA_ACKed segments.
 
@@ -23,8 +23,12 @@ impl PacketScheduler for Redundant {
         &[],
         "out-of-tree Linux MPTCP v0.95",
     );
-    const FEATURES: Features =
-        Features { style: Style::Copies, weighs_backlog: true, watches_rtt: false, wants_allotment: false };
+    const FEATURES: Features = Features {
+        style: Style::Copies,
+        weighs_backlog: true,
+        watches_rtt: false,
+        wants_allotment: false,
+    };
 
     fn new(_mss_bytes: u32) -> Self {
         Self::default()
@@ -35,11 +39,19 @@ impl PacketScheduler for Redundant {
     }
 
     /// New data (`dsn` = `backlog.next`) or a copy (below it).
-    fn place(&mut self, paths: &[PathView], _segment_bytes: u32, backlog: &Backlog) -> Option<Placement> {
+    fn place(
+        &mut self,
+        paths: &[PathView],
+        _segment_bytes: u32,
+        backlog: &Backlog,
+    ) -> Option<Placement> {
         let end = backlog.next + u32::from(backlog.unsent > 0);
         let reached = |i: usize| self.reached[i].max(backlog.una);
-        let free = members(candidates(paths, PathView::is_usable)).filter(|&i| paths[i].has_space());
-        let path = free.filter(|&i| reached(i) < end).min_by_key(|&i| paths[i].srtt_us)?;
+        let free =
+            members(candidates(paths, PathView::is_usable)).filter(|&i| paths[i].has_space());
+        let path = free
+            .filter(|&i| reached(i) < end)
+            .min_by_key(|&i| paths[i].srtt_us)?;
         let dsn = reached(path);
         self.reached[path] = dsn + 1;
         Some(Placement { path, dsn })

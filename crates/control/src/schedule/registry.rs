@@ -28,7 +28,8 @@ macro_rules! schedulers {
         }
     };
     (@all $($(#[$doc:meta])* $name:ident($scheduler:ty),)*) => {
-        /// A packet scheduler with its state: one per connection. [`PacketScheduler`] documents the calls.
+        /// A packet scheduler with its state: one per connection. [`PacketScheduler`] documents the
+        /// calls.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Scheduler {
             $($(#[$doc])* $name($scheduler),)*
@@ -177,15 +178,21 @@ pub(crate) fn info(name: &str) -> Result<&'static PartInfo, OptionError> {
 }
 
 impl Scheduler {
-    /// The scheduler called `name`, with `options` in the order written. `mss_bytes` is the payload of a full
-    /// segment.
+    /// The scheduler called `name`, with `options` in the order written. `mss_bytes` is the payload
+    /// of a full segment.
     ///
     /// # Errors
     /// An unknown name or option, or an invalid value; the message names valid ones.
-    pub fn by_name(name: &str, options: &[(String, String)], mss_bytes: u32) -> Result<Self, OptionError> {
+    pub fn by_name(
+        name: &str,
+        options: &[(String, String)],
+        mss_bytes: u32,
+    ) -> Result<Self, OptionError> {
         let info = info(name)?;
         let hosted = || hosted::find(name).map(|host| Scheduler::Hosted(hosted::Hosted::of(host)));
-        let mut scheduler = Self::new(name, mss_bytes).or_else(hosted).expect("every row has a scheduler");
+        let mut scheduler = Self::new(name, mss_bytes)
+            .or_else(hosted)
+            .expect("every row has a scheduler");
         for (option, value) in options {
             if !info.options.contains(&option.as_str()) {
                 return Err(OptionError::unknown_option(info.name, option, info.options));

@@ -1,8 +1,8 @@
 //! Opportunistic retransmission and penalisation (Raiciu et al., NSDI 2012, section 4.2), as in the
 //! schedulers of the out-of-tree Linux MPTCP.
 //!
-//! Deviations: if several subflows carry the oldest segment, one slow carrier suffices for a retransmission
-//! (in the module the last carrier in its list decides).
+//! Deviations: if several subflows carry the oldest segment, one slow carrier suffices for a
+//! retransmission (in the module the last carrier in its list decides).
 
 use joulepath_model::units::Nanos;
 
@@ -29,15 +29,19 @@ pub struct Rescue {
 
 /// cwnd and ssthresh (packets) of a penalised subflow; in slow start ssthresh does not change.
 pub fn penalised(cwnd: u32, ssthresh: u32) -> (u32, u32) {
-    let cut = if cwnd >= ssthresh { (ssthresh / 2).max(2) } else { ssthresh };
+    let cut = if cwnd >= ssthresh {
+        (ssthresh / 2).max(2)
+    } else {
+        ssthresh
+    };
     ((cwnd / 2).max(1), cut)
 }
 
 /// Decides on a [`Rescue`] when the data-level window is full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rescuer {
-    /// Whether to send the oldest unacknowledged segment again on a free, faster subflow when the data-level
-    /// window is full.
+    /// Whether to send the oldest unacknowledged segment again on a free, faster subflow when the
+    /// data-level window is full.
     pub opportunistic: bool,
     /// Whether to halve the windows of the subflows that hold it up.
     pub penalise: bool,
@@ -48,18 +52,30 @@ pub struct Rescuer {
 impl Default for Rescuer {
     /// Both on, as in Linux MPTCP v0.8x to v0.95.
     fn default() -> Self {
-        Rescuer { opportunistic: true, penalise: true, last_penalty: [None; MAX_SUBFLOWS] }
+        Rescuer {
+            opportunistic: true,
+            penalise: true,
+            last_penalty: [None; MAX_SUBFLOWS],
+        }
     }
 }
 
 impl Rescuer {
     /// With opportunistic retransmission and without penalties.
     pub(super) fn without_penalty() -> Self {
-        Rescuer { penalise: false, ..Self::default() }
+        Rescuer {
+            penalise: false,
+            ..Self::default()
+        }
     }
 
     /// Sets one of [`OPTIONS`] of the scheduler `part`.
-    pub(super) fn set(&mut self, part: &PartInfo, option: &str, value: &str) -> Result<(), OptionError> {
+    pub(super) fn set(
+        &mut self,
+        part: &PartInfo,
+        option: &str,
+        value: &str,
+    ) -> Result<(), OptionError> {
         match option {
             "opportunistic" => self.opportunistic = options::switch("opportunistic", value)?,
             "penalise" => self.penalise = options::switch("penalise", value)?,
@@ -72,8 +88,13 @@ impl Rescuer {
         let free = fastest_with_space(paths, 0)?;
         let others = carried & !(1 << free);
         let rescue = Rescue {
-            retransmit_on: (self.opportunistic && should_retransmit(paths, free, carried)).then_some(free),
-            penalise: if self.penalise { self.slower_carriers(paths, now, free, others) } else { 0 },
+            retransmit_on: (self.opportunistic && should_retransmit(paths, free, carried))
+                .then_some(free),
+            penalise: if self.penalise {
+                self.slower_carriers(paths, now, free, others)
+            } else {
+                0
+            },
         };
         (rescue.retransmit_on.is_some() || rescue.penalise != 0).then_some(rescue)
     }

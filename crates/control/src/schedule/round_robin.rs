@@ -1,7 +1,9 @@
-//! Round-robin, as in the out-of-tree Linux MPTCP module `roundrobin` (v0.95); 000 names it as its scheduler.
+//! Round-robin, as in the out-of-tree Linux MPTCP module `roundrobin` (v0.95); 000 names it as its
+//! scheduler.
 //!
 //! Deviations:
-//! - of several subflows before their turn, the first is chosen (the module chooses the last in its list);
+//! - of several subflows before their turn, the first is chosen (the module chooses the last in its
+//!   list);
 //! - a turn counts segments, not bytes divided by the MSS;
 //! - backup subflows wait until no regular one is usable (the module ignores the flag).
 
@@ -25,7 +27,11 @@ pub struct RoundRobin {
 impl Default for RoundRobin {
     /// The module's defaults: one segment per turn, skipping subflows without space.
     fn default() -> Self {
-        RoundRobin { num_segments: 1, cwnd_limited: true, quota: [0; MAX_SUBFLOWS] }
+        RoundRobin {
+            num_segments: 1,
+            cwnd_limited: true,
+            quota: [0; MAX_SUBFLOWS],
+        }
     }
 }
 
@@ -36,8 +42,12 @@ impl PacketScheduler for RoundRobin {
         &["num_segments", "cwnd_limited"],
         "out-of-tree Linux MPTCP v0.95",
     );
-    const FEATURES: Features =
-        Features { style: Style::Plain, weighs_backlog: false, watches_rtt: false, wants_allotment: false };
+    const FEATURES: Features = Features {
+        style: Style::Plain,
+        weighs_backlog: false,
+        watches_rtt: false,
+        wants_allotment: false,
+    };
 
     fn new(_mss_bytes: u32) -> Self {
         Self::default()
@@ -47,7 +57,9 @@ impl PacketScheduler for RoundRobin {
     fn pick(&mut self, paths: &[PathView], carried: u8, _segment_bytes: u32) -> Option<usize> {
         let mut open = open(paths, carried);
         if self.cwnd_limited {
-            open = members(open).filter(|&i| paths[i].has_space()).fold(0, |mask, i| mask | 1 << i);
+            open = members(open)
+                .filter(|&i| paths[i].has_space())
+                .fold(0, |mask, i| mask | 1 << i);
         }
         let turn = self.turn(open).or_else(|| {
             members(open).for_each(|i| self.quota[i] = 0);
@@ -64,7 +76,13 @@ impl PacketScheduler for RoundRobin {
         match option {
             "num_segments" => self.num_segments = options::count("num_segments", value)?,
             "cwnd_limited" => self.cwnd_limited = options::switch("cwnd_limited", value)?,
-            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+            _ => {
+                return Err(OptionError::unknown_option(
+                    Self::INFO.name,
+                    option,
+                    Self::INFO.options,
+                ));
+            }
         }
         Ok(())
     }
@@ -75,6 +93,8 @@ impl RoundRobin {
     #[inline]
     fn turn(&self, open: u8) -> Option<usize> {
         let begun = |&i: &usize| (1..self.num_segments).contains(&self.quota[i]);
-        members(open).find(begun).or_else(|| members(open).find(|&i| self.quota[i] == 0))
+        members(open)
+            .find(begun)
+            .or_else(|| members(open).find(|&i| self.quota[i] == 0))
     }
 }

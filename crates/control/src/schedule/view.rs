@@ -24,8 +24,8 @@ pub struct PathView {
     pub backup: bool,
     /// Recovering from a retransmission timeout (Linux: `TCP_CA_Loss`).
     pub in_loss: bool,
-    /// Several consecutive timeouts without a reply (Linux: `stale`). Updated only for a scheduler that
-    /// queues data ahead of windows.
+    /// Several consecutive timeouts without a reply (Linux: `stale`). Updated only for a scheduler
+    /// that queues data ahead of windows.
     pub stale: bool,
     /// In fast recovery or reducing after an ECN echo (Linux: `TCP_CA_Recovery`, `TCP_CA_CWR`).
     pub in_recovery: bool,
@@ -35,7 +35,8 @@ pub struct PathView {
     pub ssthresh: u32,
     /// Packets that count against the window (RFC 6675: pipe).
     pub in_flight: u32,
-    /// Smoothed RTT, µs. Before the first sample it is 0, which compares as the smallest, as in Linux.
+    /// Smoothed RTT, µs. Before the first sample it is 0, which compares as the smallest, as in
+    /// Linux.
     pub srtt_us: u32,
     /// Bytes handed to the subflow and not yet acknowledged: waiting for window space or in flight.
     pub queued_bytes: u32,
@@ -50,7 +51,8 @@ impl PathView {
         self.in_flight < self.cwnd
     }
 
-    /// True if established and not recovering from a timeout: it may get data as soon as it has space.
+    /// True if established and not recovering from a timeout: it may get data as soon as it has
+    /// space.
     #[inline]
     pub fn is_usable(&self) -> bool {
         self.established && !self.in_loss
@@ -83,8 +85,8 @@ pub struct Backlog {
 pub struct Placement {
     /// The subflow.
     pub path: usize,
-    /// The segment to carry. If it has been sent, the next unsent one is taken; without a next one, the last
-    /// unsent one before it.
+    /// The segment to carry. If it has been sent, the next unsent one is taken; without a next one,
+    /// the last unsent one before it.
     pub dsn: u32,
 }
 
@@ -103,8 +105,8 @@ pub(super) fn candidates(paths: &[PathView], usable: impl Fn(&PathView) -> bool)
     if regular != 0 { regular } else { backup }
 }
 
-/// `candidates` without the carriers of the segment; all `candidates` if every one has carried it, which
-/// restarts the record.
+/// `candidates` without the carriers of the segment; all `candidates` if every one has carried it,
+/// which restarts the record.
 #[inline]
 pub(super) fn not_yet_carriers(candidates: u8, carried: u8) -> u8 {
     match candidates & !carried {
@@ -113,8 +115,8 @@ pub(super) fn not_yet_carriers(candidates: u8, carried: u8) -> u8 {
     }
 }
 
-/// Mask of the subflows that may carry data: the usable regular ones, or the usable backups if there are
-/// none.
+/// Mask of the subflows that may carry data: the usable regular ones, or the usable backups if
+/// there are none.
 #[inline]
 pub fn usable(paths: &[PathView]) -> u8 {
     candidates(paths, PathView::is_usable)
@@ -146,5 +148,7 @@ pub(super) fn fastest(paths: &[PathView]) -> Option<usize> {
 /// The usable subflow with space and the smallest smoothed RTT; the first on a tie.
 #[inline]
 pub(super) fn fastest_with_space(paths: &[PathView], carried: u8) -> Option<usize> {
-    members(open(paths, carried)).filter(|&i| paths[i].has_space()).min_by_key(|&i| paths[i].srtt_us)
+    members(open(paths, carried))
+        .filter(|&i| paths[i].has_space())
+        .min_by_key(|&i| paths[i].srtt_us)
 }

@@ -1,5 +1,5 @@
-//! eMPTCP (Lim, Chen, Nahum, Towsley, Gibbens, Cecchet, CoNEXT 2015): WiFi, cellular or both, by forecast
-//! rates.
+//! eMPTCP (Lim, Chen, Nahum, Towsley, Gibbens, Cecchet, CoNEXT 2015): WiFi, cellular or both, by
+//! forecast rates.
 //!
 //! ```text
 //!                 low(x_c)          high(x_c)
@@ -8,12 +8,12 @@
 //!
 //!   high: x_w (θ_c − (b_w − b_c) x_c) ≥ (P₀ + θ_w) x_c      low: x_w (P₀ + θ_c − (b_w − b_c) x_c) ≤ θ_w x_c
 //! ```
-//! The cellular subflow opens only after κ bytes over WiFi, or after τ if WiFi is forecast below `high`. An
-//! unused path becomes a backup (MP_PRIO) and stays open.
+//! The cellular subflow opens only after κ bytes over WiFi, or after τ if WiFi is forecast below
+//! `high`. An unused path becomes a backup (MP_PRIO) and stays open.
 //!
-//! Deviations: the energy information base is the formula, not a table; of several cellular paths the
-//! cheapest is used and the others stay closed; gains, κ and τ follow the literature (1 MB, 3 s); a path is
-//! sampled while it has more to send.
+//! Deviations: the energy information base is the formula, not a table; of several cellular paths
+//! the cheapest is used and the others stay closed; gains, κ and τ follow the literature (1 MB, 3
+//! s); a path is sampled while it has more to send.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::energy::Confidence;
@@ -70,12 +70,16 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// Thresholds for a cellular rate, with a constant base power `base_w` (energy.md, section 5). Infinite
-    /// if no WiFi rate is enough.
+    /// Thresholds for a cellular rate, with a constant base power `base_w` (energy.md, section 5).
+    /// Infinite if no WiFi rate is enough.
     pub fn at(wifi: &PathEnergy, cellular: &PathEnergy, base_w: f64, cellular_bps: f64) -> Self {
         let saved_w = (wifi.slope_j_per_bit - cellular.slope_j_per_bit) * cellular_bps;
         let over = |numerator_w: f64, bracket_w: f64| {
-            if bracket_w > 0.0 { numerator_w * cellular_bps / bracket_w } else { f64::INFINITY }
+            if bracket_w > 0.0 {
+                numerator_w * cellular_bps / bracket_w
+            } else {
+                f64::INFINITY
+            }
         };
         Thresholds {
             low_bps: over(wifi.sunk_w, base_w + cellular.sunk_w - saved_w),
@@ -147,10 +151,16 @@ impl PathSelector for Emptcp {
         let (wifi, cellular) = *self.pair.get_or_insert_with(|| pair(snapshot));
         let mut uses = [Use::Closed; MAX_SUBFLOWS];
         uses[wifi] = Use::Regular;
-        let Some(cellular) = cellular else { return uses };
+        let Some(cellular) = cellular else {
+            return uses;
+        };
         let (w, c) = (&snapshot.paths[wifi], &snapshot.paths[cellular]);
-        w.busy_bps.into_iter().for_each(|rate| self.wifi.sample(rate));
-        c.busy_bps.into_iter().for_each(|rate| self.cellular.sample(rate));
+        w.busy_bps
+            .into_iter()
+            .for_each(|rate| self.wifi.sample(rate));
+        c.busy_bps
+            .into_iter()
+            .for_each(|rate| self.cellular.sample(rate));
         let x_c = self.cellular.next().unwrap_or(UNTRIED_BPS).max(LEAST_BPS);
         let thresholds = Thresholds::at(&w.energy, &c.energy, snapshot.device.shared_base.0, x_c);
         if let Some(x_w) = self.wifi.next() {
@@ -174,12 +184,23 @@ impl PathSelector for Emptcp {
         SAMPLING
     }
 
-    fn set(&mut self, option: &str, value: &str, _paths: Option<&[&str]>) -> Result<(), OptionError> {
+    fn set(
+        &mut self,
+        option: &str,
+        value: &str,
+        _paths: Option<&[&str]>,
+    ) -> Result<(), OptionError> {
         match option {
             "open_bytes" => self.open_bytes = options::bytes("open_bytes", value)?,
             "open_after" => self.open_after = options::time("open_after", value)?,
             "check" => self.check = options::switch("check", value)?,
-            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+            _ => {
+                return Err(OptionError::unknown_option(
+                    Self::INFO.name,
+                    option,
+                    Self::INFO.options,
+                ));
+            }
         }
         Ok(())
     }
@@ -192,8 +213,13 @@ impl Emptcp {
         if path.state == PathState::Open && self.started.is_none() {
             self.started = Some(snapshot.now);
         }
-        let slow = self.wifi.next().is_some_and(|x_w| x_w < thresholds.high_bps);
-        let waited = self.started.is_some_and(|start| snapshot.now >= start.saturating_add(self.open_after));
+        let slow = self
+            .wifi
+            .next()
+            .is_some_and(|x_w| x_w < thresholds.high_bps);
+        let waited = self
+            .started
+            .is_some_and(|start| snapshot.now >= start.saturating_add(self.open_after));
         let enough = path.delivered_bytes >= self.open_bytes;
         (enough && (!self.check || self.region != Region::Wifi)) || (waited && slow)
     }
@@ -201,8 +227,16 @@ impl Emptcp {
 
 impl Region {
     fn next(self, x_w: f64, Thresholds { low_bps, high_bps }: Thresholds) -> Self {
-        let to_wifi = if self == Region::Wifi { high_bps / HYSTERESIS } else { high_bps * HYSTERESIS };
-        let to_cellular = if self == Region::Cellular { low_bps * HYSTERESIS } else { low_bps / HYSTERESIS };
+        let to_wifi = if self == Region::Wifi {
+            high_bps / HYSTERESIS
+        } else {
+            high_bps * HYSTERESIS
+        };
+        let to_cellular = if self == Region::Cellular {
+            low_bps * HYSTERESIS
+        } else {
+            low_bps / HYSTERESIS
+        };
         if x_w >= to_wifi {
             Region::Wifi
         } else if x_w <= to_cellular {
@@ -218,7 +252,11 @@ mod tests {
     use super::*;
 
     fn huang(slope_mw: f64, sunk_mw: f64) -> PathEnergy {
-        PathEnergy { slope_j_per_bit: slope_mw * 1e-9, sunk_w: sunk_mw / 1e3, ..PathEnergy::default() }
+        PathEnergy {
+            slope_j_per_bit: slope_mw * 1e-9,
+            sunk_w: sunk_mw / 1e3,
+            ..PathEnergy::default()
+        }
     }
 
     #[test]
@@ -234,16 +272,28 @@ mod tests {
             (10.0, 0.5, 1.417, 14.45),
         ] {
             let found = Thresholds::at(&wifi, &lte, base, rate * 1e6);
-            assert!((found.low_bps / 1e6 - low).abs() < 0.001 * low.max(1.0), "{rate} {base}: {found:?}");
-            assert!((found.high_bps / 1e6 - high).abs() < 0.001 * high.max(1.0), "{rate} {base}: {found:?}");
+            assert!(
+                (found.low_bps / 1e6 - low).abs() < 0.001 * low.max(1.0),
+                "{rate} {base}: {found:?}"
+            );
+            assert!(
+                (found.high_bps / 1e6 - high).abs() < 0.001 * high.max(1.0),
+                "{rate} {base}: {found:?}"
+            );
         }
         // Above 15.1 Mbit/s LTE costs less per bit, whatever WiFi does.
-        assert_eq!(Thresholds::at(&wifi, &lte, 0.0, 20e6).low_bps, f64::INFINITY);
+        assert_eq!(
+            Thresholds::at(&wifi, &lte, 0.0, 20e6).low_bps,
+            f64::INFINITY
+        );
     }
 
     #[test]
     fn a_threshold_must_be_passed_by_ten_percent() {
-        let thresholds = Thresholds { low_bps: 1e6, high_bps: 10e6 };
+        let thresholds = Thresholds {
+            low_bps: 1e6,
+            high_bps: 10e6,
+        };
         let mut region = Region::Wifi;
         for (mbps, expected) in [
             (9.2, Region::Wifi),

@@ -1,5 +1,5 @@
-//! ES-MPTCP (001, section IV): the set of paths with the best trade of throughput for energy, chosen again
-//! every round.
+//! ES-MPTCP (001, section IV): the set of paths with the best trade of throughput for energy,
+//! chosen again every round.
 //!
 //! ```text
 //!            Σ X̄_i          E_k                     k: the first k paths by b + θ/x
@@ -9,8 +9,8 @@
 //! X_ref is the largest Σ X̄, E_ref the least E.
 //!
 //! Deviations:
-//! - 001-1: the paper subtracts joules from Mbit/s; the default is the normalised form, `literal_W` and
-//!   `literal_mW` are options;
+//! - 001-1: the paper subtracts joules from Mbit/s; the default is the normalised form, `literal_W`
+//!   and `literal_mW` are options;
 //! - 001-3: the rate carried so far limits a path without losses;
 //! - 001-4: O starts at −∞, so some set is always chosen; 001-5: X̄ is of the k chosen paths;
 //! - a path without an RTT sample keeps its use; for endless data E is joules per bit;
@@ -64,7 +64,12 @@ pub struct Es {
 
 impl Default for Es {
     fn default() -> Self {
-        Es { objective: Objective::default(), subsets: Subsets::default(), mu: 1.0, unused: Use::Closed }
+        Es {
+            objective: Objective::default(),
+            subsets: Subsets::default(),
+            mu: 1.0,
+            unused: Use::Closed,
+        }
     }
 }
 
@@ -88,7 +93,8 @@ impl PathSelector for Es {
 
     fn want(&mut self, snapshot: &Snapshot) -> Uses {
         let known = |i: &usize| snapshot.paths[*i].srtt_s > 0.0;
-        let (mut known, untried): (Vec<usize>, Vec<usize>) = snapshot.usable().into_iter().partition(known);
+        let (mut known, untried): (Vec<usize>, Vec<usize>) =
+            snapshot.usable().into_iter().partition(known);
         if known.is_empty() || snapshot.demand == Demand::Bytes(0.0) {
             return self.keep(snapshot, &untried);
         }
@@ -96,25 +102,45 @@ impl PathSelector for Es {
             |i: usize| snapshot.paths[i].cwnd / snapshot.paths[i].srtt_s * snapshot.mss_bytes * 8.0;
         let cost = |i: usize| snapshot.paths[i].energy.per_bit(rate_bps(i));
         known.sort_by(|&i, &j| cost(i).total_cmp(&cost(j)));
-        let sets: Vec<Expectation> =
-            self.sets(&known).into_iter().map(|set| expectation(snapshot, set)).collect();
+        let sets: Vec<Expectation> = self
+            .sets(&known)
+            .into_iter()
+            .map(|set| expectation(snapshot, set))
+            .collect();
         let best = self.best(&sets);
         only(&[best.set.as_slice(), &untried].concat(), self.unused)
     }
 
     /// The RTT of the slowest path.
     fn period(&self, snapshot: &Snapshot) -> Nanos {
-        let slowest = snapshot.paths.iter().map(|path| path.srtt_s).fold(0.0, f64::max);
+        let slowest = snapshot
+            .paths
+            .iter()
+            .map(|path| path.srtt_s)
+            .fold(0.0, f64::max);
         Nanos::from_secs_f64(slowest).max(SHORTEST_ROUND)
     }
 
-    fn set(&mut self, option: &str, value: &str, _paths: Option<&[&str]>) -> Result<(), OptionError> {
-        let bad = |option, expected| Err(OptionError::BadValue { option, value: value.to_owned(), expected });
+    fn set(
+        &mut self,
+        option: &str,
+        value: &str,
+        _paths: Option<&[&str]>,
+    ) -> Result<(), OptionError> {
+        let bad = |option, expected| {
+            Err(OptionError::BadValue {
+                option,
+                value: value.to_owned(),
+                expected,
+            })
+        };
         match (option, value) {
             ("objective", "normalised") => self.objective = Objective::Normalised,
             ("objective", "literal_W") => self.objective = Objective::LiteralWatts,
             ("objective", "literal_mW") => self.objective = Objective::LiteralMilliwatts,
-            ("objective", _) => return bad("objective", "`normalised`, `literal_W` or `literal_mW`"),
+            ("objective", _) => {
+                return bad("objective", "`normalised`, `literal_W` or `literal_mW`");
+            }
             ("subsets", "prefixes") => self.subsets = Subsets::Prefixes,
             ("subsets", "all") => self.subsets = Subsets::All,
             ("subsets", _) => return bad("subsets", "`prefixes` or `all`"),
@@ -122,7 +148,13 @@ impl PathSelector for Es {
             ("unused", "backup") => self.unused = Use::Backup,
             ("unused", _) => return bad("unused", "`close` or `backup`"),
             ("mu", _) => self.mu = options::positive("mu", value)?,
-            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+            _ => {
+                return Err(OptionError::unknown_option(
+                    Self::INFO.name,
+                    option,
+                    Self::INFO.options,
+                ));
+            }
         }
         Ok(())
     }
@@ -145,7 +177,10 @@ impl Es {
             Subsets::Prefixes => (1..=sorted.len()).map(|k| sorted[..k].to_vec()).collect(),
             Subsets::All => {
                 let members = |mask: usize| {
-                    let bits = sorted.iter().enumerate().filter(move |(bit, _)| mask >> bit & 1 == 1);
+                    let bits = sorted
+                        .iter()
+                        .enumerate()
+                        .filter(move |(bit, _)| mask >> bit & 1 == 1);
                     bits.map(|(_, &i)| i).collect()
                 };
                 (1..1 << sorted.len()).map(members).collect()
@@ -167,10 +202,14 @@ impl Es {
 
     fn objectives(&self, sets: &[Expectation]) -> Vec<f64> {
         let reference_bps = sets.iter().map(|set| set.rate_bps).fold(0.0, f64::max);
-        let reference_j = sets.iter().map(|set| set.energy_j).fold(f64::INFINITY, f64::min);
+        let reference_j = sets
+            .iter()
+            .map(|set| set.energy_j)
+            .fold(f64::INFINITY, f64::min);
         let objective = |set: &Expectation| match self.objective {
             Objective::Normalised => {
-                set.rate_bps / reference_bps - self.mu * set.energy_j / reference_j.max(f64::MIN_POSITIVE)
+                set.rate_bps / reference_bps
+                    - self.mu * set.energy_j / reference_j.max(f64::MIN_POSITIVE)
             }
             Objective::LiteralWatts => set.rate_bps / 1e6 - set.energy_j,
             Objective::LiteralMilliwatts => set.rate_bps / 1e6 - set.energy_j * 1e3,
@@ -185,16 +224,34 @@ fn expectation(snapshot: &Snapshot, set: Vec<usize>) -> Expectation {
         let path = &snapshot.paths[i];
         // A path without losses may lose its next packet.
         let carried = path.delivered_bytes as f64 / snapshot.mss_bytes;
-        let loss = if path.loss > 0.0 { path.loss } else { 1.0 / carried.max(snapshot.initial_window) };
-        let capacity_bps = if path.capacity_bps > 0.0 { path.capacity_bps } else { f64::INFINITY };
-        LossyPath { loss, rtt_s: path.srtt_s, capacity_pps: capacity_bps / packet_bits }
+        let loss = if path.loss > 0.0 {
+            path.loss
+        } else {
+            1.0 / carried.max(snapshot.initial_window)
+        };
+        let capacity_bps = if path.capacity_bps > 0.0 {
+            path.capacity_bps
+        } else {
+            f64::INFINITY
+        };
+        LossyPath {
+            loss,
+            rtt_s: path.srtt_s,
+            capacity_pps: capacity_bps / packet_bits,
+        }
     };
     let lossy: Vec<LossyPath> = set.iter().map(lossy).collect();
     let rates_pps = lia_rates_pps(&lossy);
     let total_pps: f64 = rates_pps.iter().sum();
     let power = |(&i, &x): (&usize, &f64)| snapshot.paths[i].energy.power_w(x * packet_bits);
     let power_w: f64 = set.iter().zip(&rates_pps).map(power).sum();
-    let slowest = (0..set.len()).fold(0, |a, b| if lossy[b].rtt_s > lossy[a].rtt_s { b } else { a });
+    let slowest = (0..set.len()).fold(0, |a, b| {
+        if lossy[b].rtt_s > lossy[a].rtt_s {
+            b
+        } else {
+            a
+        }
+    });
     let rate_bps = total_pps * packet_bits;
     let energy_j = match snapshot.demand {
         Demand::Endless => power_w / rate_bps,
@@ -204,11 +261,15 @@ fn expectation(snapshot: &Snapshot, set: Vec<usize>) -> Expectation {
             power_w * rounds(share, snapshot.initial_window, window) * lossy[slowest].rtt_s
         }
     };
-    Expectation { set, rate_bps, energy_j }
+    Expectation {
+        set,
+        rate_bps,
+        energy_j,
+    }
 }
 
-/// r₀: number of windows for this many packets. The first window is `initial`, each next one doubles, limited
-/// to the whole packets of `most`.
+/// r₀: number of windows for this many packets. The first window is `initial`, each next one
+/// doubles, limited to the whole packets of `most`.
 fn rounds(packets: f64, initial: f64, most: f64) -> f64 {
     let most = most.floor().max(1.0);
     let (mut window, mut left, mut rounds) = (initial.min(most), packets, 0.0);
@@ -227,8 +288,8 @@ mod tests {
     use super::*;
     use crate::energy::PathEnergy;
 
-    /// Tables 2 and 3 of 001: WLAN 25 Mbit/s, 1 %, 25 ms; 3G 5 Mbit/s, no loss, 65 ms. WLAN alone carries
-    /// 6.61 Mbit/s.
+    /// Tables 2 and 3 of 001: WLAN 25 Mbit/s, 1 %, 25 ms; 3G 5 Mbit/s, no loss, 65 ms. WLAN alone
+    /// carries 6.61 Mbit/s.
     fn paths() -> [PathSnapshot; 2] {
         let energy = |slope_mw, sunk_mw: f64| PathEnergy {
             slope_j_per_bit: slope_mw * 1e-9,
@@ -246,7 +307,10 @@ mod tests {
             energy,
             ..PathSnapshot::default()
         };
-        [path(energy(137.0, 132.9), 0.025, 0.01, 25e6), path(energy(122.1, 817.9), 0.065, 0.0, 5e6)]
+        [
+            path(energy(137.0, 132.9), 0.025, 0.01, 25e6),
+            path(energy(122.1, 817.9), 0.065, 0.0, 5e6),
+        ]
     }
 
     fn snapshot(bytes: f64, paths: &[PathSnapshot]) -> Snapshot<'_> {
@@ -257,7 +321,11 @@ mod tests {
         let paths = paths();
         let snapshot = snapshot(bytes, &paths);
         let sets = [vec![0], vec![0, 1]].map(|set| expectation(&snapshot, set));
-        Es { objective, ..Es::default() }.objectives(&sets)
+        Es {
+            objective,
+            ..Es::default()
+        }
+        .objectives(&sets)
     }
 
     #[test]
@@ -271,14 +339,27 @@ mod tests {
             (1000.0, [5.310, 4.458], [-0.03, -0.81]),
         ] {
             let found = objectives(Objective::LiteralWatts, kilobytes * 1e3);
-            assert!(found.iter().zip(literal).all(|(a, b)| (a - b).abs() < 0.002), "{kilobytes}: {found:?}");
+            assert!(
+                found
+                    .iter()
+                    .zip(literal)
+                    .all(|(a, b)| (a - b).abs() < 0.002),
+                "{kilobytes}: {found:?}"
+            );
             let found = objectives(Objective::Normalised, kilobytes * 1e3);
             assert!(
-                found.iter().zip(normalised).all(|(a, b)| (a - b).abs() < 0.01),
+                found
+                    .iter()
+                    .zip(normalised)
+                    .all(|(a, b)| (a - b).abs() < 0.01),
                 "{kilobytes}: {found:?}"
             );
             // In milliwatts energy dominates: every objective is negative (defect 001-4).
-            assert!(objectives(Objective::LiteralMilliwatts, kilobytes * 1e3).iter().all(|&o| o < 0.0));
+            assert!(
+                objectives(Objective::LiteralMilliwatts, kilobytes * 1e3)
+                    .iter()
+                    .all(|&o| o < 0.0)
+            );
         }
     }
 
@@ -294,7 +375,10 @@ mod tests {
     #[test]
     fn the_wlan_alone_is_chosen_for_all_but_what_the_literal_form_makes_of_tiny_files() {
         let want = |objective, bytes| {
-            let mut es = Es { objective, ..Es::default() };
+            let mut es = Es {
+                objective,
+                ..Es::default()
+            };
             es.want(&snapshot(bytes, &paths()))[..2].to_vec()
         };
         let (wlan, both) = ([Use::Regular, Use::Closed], [Use::Regular, Use::Regular]);

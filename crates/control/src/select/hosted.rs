@@ -10,11 +10,13 @@ use crate::options::{OptionError, PartInfo};
 
 /// A hosted selector's state and code for one connection.
 pub trait SelectorHooks: Send {
-    /// The wanted use of the paths. The first call is before the connection opens, with every path closed.
+    /// The wanted use of the paths. The first call is before the connection opens, with every path
+    /// closed.
     fn want(&mut self, snapshot: &Snapshot) -> Uses;
 }
 
-/// Creates the hooks of a connection with paths of these names; without names while they are unknown.
+/// Creates the hooks of a connection with paths of these names; without names while they are
+/// unknown.
 pub type OpenSelector = Box<dyn Fn(&[&str]) -> Box<dyn SelectorHooks> + Send + Sync>;
 
 /// Definition of a hosted selector.
@@ -35,10 +37,14 @@ impl Host for SelectorHost {
 static ADOPTED: Adopted<SelectorHost> = Adopted::new();
 
 impl SelectorHost {
-    /// Registers a selector under its name, to be called once in `period`. A built-in selector keeps its
-    /// name; an earlier hosted one is replaced for later look-ups. It is never freed.
+    /// Registers a selector under its name, to be called once in `period`. A built-in selector
+    /// keeps its name; an earlier hosted one is replaced for later look-ups. It is never freed.
     pub fn adopt(name: &str, summary: &str, period: Nanos, open: OpenSelector) {
-        ADOPTED.add(SelectorHost { info: PartInfo::hosted(name, summary), period, open });
+        ADOPTED.add(SelectorHost {
+            info: PartInfo::hosted(name, summary),
+            period,
+            open,
+        });
     }
 }
 
@@ -56,12 +62,17 @@ pub struct Hosted {
 
 impl Hosted {
     pub(super) fn of(host: &'static SelectorHost, names: &[&str]) -> Self {
-        Hosted { part: Hooked::of(host), names: names.iter().map(|&name| name.to_owned()).collect() }
+        Hosted {
+            part: Hooked::of(host),
+            names: names.iter().map(|&name| name.to_owned()).collect(),
+        }
     }
 
     pub(super) fn want(&mut self, snapshot: &Snapshot) -> Uses {
         let names = &self.names;
-        let open = |host: &SelectorHost| (host.open)(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        let open = |host: &SelectorHost| {
+            (host.open)(&names.iter().map(String::as_str).collect::<Vec<_>>())
+        };
         self.part.hooks(open).want(snapshot)
     }
 
@@ -74,6 +85,10 @@ impl Hosted {
     }
 
     pub(super) fn set(&self, option: &str, _: &str, _: Option<&[&str]>) -> Result<(), OptionError> {
-        Err(OptionError::unknown_option(self.part.host.info.name, option, self.part.host.info.options))
+        Err(OptionError::unknown_option(
+            self.part.host.info.name,
+            option,
+            self.part.host.info.options,
+        ))
     }
 }

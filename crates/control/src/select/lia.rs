@@ -20,13 +20,16 @@ pub struct LossyPath {
 
 /// Rates of LIA's fixed point, packets/s:
 ///
-/// w_r = (1/p_r) max_k(√(2/p_k)/τ_k) / Σ_k 1/(τ_k p_k),  x_r = w_r/τ_r (RFC 6356 in the mean field, cap
-/// inactive).
+/// w_r = (1/p_r) max_k(√(2/p_k)/τ_k) / Σ_k 1/(τ_k p_k),  x_r = w_r/τ_r (RFC 6356 in the mean field,
+/// cap inactive).
 ///
-/// If x_r exceeds the path's capacity, drop-tail losses raise p_r until they are equal (defect 001-3): 001
-/// would divide by zero on its own lossless 3G path.
+/// If x_r exceeds the path's capacity, drop-tail losses raise p_r until they are equal (defect
+/// 001-3): 001 would divide by zero on its own lossless 3G path.
 pub fn lia_rates_pps(paths: &[LossyPath]) -> Vec<f64> {
-    let mut loss: Vec<f64> = paths.iter().map(|path| path.loss.clamp(LEAST_LOSS, 1.0)).collect();
+    let mut loss: Vec<f64> = paths
+        .iter()
+        .map(|path| path.loss.clamp(LEAST_LOSS, 1.0))
+        .collect();
     for _ in 0..SWEEPS {
         let mut settled = true;
         for i in 0..paths.len() {
@@ -64,7 +67,9 @@ fn limited_loss(paths: &[LossyPath], loss: &mut [f64], i: usize) -> f64 {
 
 fn fixed_point(paths: &[LossyPath], loss: &[f64]) -> Vec<f64> {
     let pairs = || paths.iter().zip(loss).map(|(path, &p)| (path.rtt_s, p));
-    let best = pairs().map(|(tau, p)| (2.0 / p).sqrt() / tau).fold(0.0, f64::max);
+    let best = pairs()
+        .map(|(tau, p)| (2.0 / p).sqrt() / tau)
+        .fold(0.0, f64::max);
     let sum: f64 = pairs().map(|(tau, p)| 1.0 / (tau * p)).sum();
     pairs().map(|(tau, p)| best / (sum * p * tau)).collect()
 }

@@ -4,10 +4,10 @@
 //!   counters (TCP_INFO) ──Observer──► Snapshot ──Selector──► use of each path ──differences──► Open │ Close
 //!                                                                                                  SetBackup
 //! ```
-//! A selector states the wanted use of each path; the actions follow from the difference to the actual use.
-//! So a lost action is repeated at the next decision, and no subflow is closed before its replacement is
-//! open. Nothing here has a clock or does I/O. The packet engine feeds it from simulated subflows, a daemon
-//! from `TCP_INFO` and the kernel's path manager.
+//! A selector states the wanted use of each path; the actions follow from the difference to the
+//! actual use. So a lost action is repeated at the next decision, and no subflow is closed before
+//! its replacement is open. Nothing here has a clock or does I/O. The packet engine feeds it from
+//! simulated subflows, a daemon from `TCP_INFO` and the kernel's path manager.
 
 mod emptcp;
 mod es;

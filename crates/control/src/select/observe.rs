@@ -21,8 +21,8 @@ pub struct Counters {
     pub state: PathState,
     /// Whether the subflow is a backup.
     pub backup: bool,
-    /// It retransmits without a reply: its retransmission timer has expired twice in a row, or its SYN's
-    /// timer once.
+    /// It retransmits without a reply: its retransmission timer has expired twice in a row, or its
+    /// SYN's timer once.
     pub stalled: bool,
     /// Smoothed RTT (`tcpi_rtt`); zero before the first sample.
     pub srtt: Nanos,
@@ -60,8 +60,8 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// Starts with paths of these `energies`, in the connection's order, all closed. `mss_bytes`: payload of
-    /// a full segment.
+    /// Starts with paths of these `energies`, in the connection's order, all closed. `mss_bytes`:
+    /// payload of a full segment.
     pub fn new(energies: &[PathEnergy], mss_bytes: f64) -> Self {
         let path = |&energy: &PathEnergy| PathSnapshot {
             energy,
@@ -81,7 +81,12 @@ impl Observer {
 
     /// Lets the costs of `paths` follow their signals, from time 0 on.
     #[must_use]
-    pub fn following(mut self, scenario: &Scenario, direction: Direction, paths: &[PathIndex]) -> Self {
+    pub fn following(
+        mut self,
+        scenario: &Scenario,
+        direction: Direction,
+        paths: &[PathIndex],
+    ) -> Self {
         let of = |&path: &PathIndex| EnergyBySignal::of(scenario, direction, path);
         let costs: Vec<_> = paths.iter().map(of).collect();
         if costs.iter().any(Option::is_some) {
@@ -150,8 +155,11 @@ impl Track {
         if events > 0.0 {
             let latest = since / events;
             let first = self.interval == 0.0;
-            self.interval =
-                if first { latest } else { self.interval + INTERVAL_WEIGHT * (latest - self.interval) };
+            self.interval = if first {
+                latest
+            } else {
+                self.interval + INTERVAL_WEIGHT * (latest - self.interval)
+            };
             self.interval = self.interval.max(1.0);
             self.loss_events = counters.loss_events;
             self.at_loss_bytes = counters.delivered_bytes;
@@ -175,7 +183,11 @@ impl Track {
         if busy && path.state == PathState::Open && rate_bps > 0.0 {
             path.busy_bps = Some(rate_bps);
             let known = path.capacity_bps;
-            path.capacity_bps = if known == 0.0 { rate_bps } else { known + weight * (rate_bps - known) };
+            path.capacity_bps = if known == 0.0 {
+                rate_bps
+            } else {
+                known + weight * (rate_bps - known)
+            };
         }
     }
 }

@@ -1,4 +1,5 @@
-//! `overflow`: the cheapest path alone; the next one only while it is full; back when the load fits again.
+//! `overflow`: the cheapest path alone; the next one only while it is full; back when the load fits
+//! again.
 //!
 //! ```text
 //!                  data waits longer than PATIENCE, for `full_after`
@@ -7,8 +8,8 @@
 //!         │ TRIAL has passed                  nothing waits, `close_after`│     │ data waits: the next trial
 //!         └──────────────────────  trial: the last is a backup  ◄────────┘─────┘ comes twice as late
 //! ```
-//! The return is a trial, because the present rates of paths that are not full are unknown. Not from a paper:
-//! users of multi-homed devices ask for it, and no stock system offers it.
+//! The return is a trial, because the present rates of paths that are not full are unknown. Not
+//! from a paper: users of multi-homed devices ask for it, and no stock system offers it.
 
 use joulepath_model::units::Nanos;
 
@@ -80,7 +81,12 @@ impl PathSelector for Overflow {
             self.order = snapshot.by_cost();
         }
         let usable = snapshot.usable();
-        let order: Vec<usize> = self.order.iter().copied().filter(|i| usable.contains(i)).collect();
+        let order: Vec<usize> = self
+            .order
+            .iter()
+            .copied()
+            .filter(|i| usable.contains(i))
+            .collect();
         self.used = self.used.clamp(1, order.len());
         let full = is_full(snapshot, &order[..self.used]);
         self.step(snapshot.now, full, order.len());
@@ -95,11 +101,22 @@ impl PathSelector for Overflow {
         LOOK
     }
 
-    fn set(&mut self, option: &str, value: &str, _paths: Option<&[&str]>) -> Result<(), OptionError> {
+    fn set(
+        &mut self,
+        option: &str,
+        value: &str,
+        _paths: Option<&[&str]>,
+    ) -> Result<(), OptionError> {
         match option {
             "full_after" => self.full_after = options::time("full_after", value)?,
             "close_after" => self.close_after = options::time("close_after", value)?,
-            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+            _ => {
+                return Err(OptionError::unknown_option(
+                    Self::INFO.name,
+                    option,
+                    Self::INFO.options,
+                ));
+            }
         }
         Ok(())
     }
@@ -113,7 +130,8 @@ impl Overflow {
         match self.trial {
             Some(_) if is_full => {
                 self.trial = None;
-                self.retry = Some(Nanos(wait.0.saturating_mul(2)).min(RAREST_TRIAL.max(self.close_after)));
+                self.retry =
+                    Some(Nanos(wait.0.saturating_mul(2)).min(RAREST_TRIAL.max(self.close_after)));
             }
             Some(since) if !full && now.saturating_sub(since) >= TRIAL => {
                 self.used -= 1;
@@ -130,7 +148,9 @@ impl Overflow {
 
 /// True if the waiting data takes the paths in use too long.
 fn is_full(snapshot: &Snapshot, used: &[usize]) -> bool {
-    let Demand::Bytes(bytes) = snapshot.demand else { return true };
+    let Demand::Bytes(bytes) = snapshot.demand else {
+        return true;
+    };
     let rate_bps: f64 = used.iter().map(|&i| snapshot.paths[i].rate_bps).sum();
     bytes * 8.0 > PATIENCE_S * rate_bps && bytes > snapshot.initial_window * snapshot.mss_bytes
 }

@@ -1,17 +1,19 @@
-//! The scheduler of Pluntke, Eggert and Kiukkonen (MobiArch 2011), reconstructed: a Markov decision process
-//! over the radios' states, the channels' rates and the application's demand, solved for the least long-run
-//! cost.
+//! The scheduler of Pluntke, Eggert and Kiukkonen (MobiArch 2011), reconstructed: a Markov decision
+//! process over the radios' states, the channels' rates and the application's demand, solved for
+//! the least long-run cost.
 //!
 //! ```text
 //!   state:   radio of WiFi and of cellular (idle, active, tail) × channel class of each × application class
 //!   action:  WiFi, cellular (or both, `both=on`) for the next slot of 1 s
 //!   cost:    energy of the slot, with promotion and tail  +  μ · bits that were not carried
 //! ```
-//! Transitions of channels and application are counted, each count starting at one. Relative value iteration
-//! finds the average-cost optimum, again every ten slots. The path that is not chosen becomes a backup.
+//! Transitions of channels and application are counted, each count starting at one. Relative value
+//! iteration finds the average-cost optimum, again every ten slots. The path that is not chosen
+//! becomes a backup.
 //!
-//! Deviations: only the abstract was available; the formulation, its classes and μ are this project's. The
-//! paper solves once, offline, from a user's history; here the history is the connection's own.
+//! Deviations: only the abstract was available; the formulation, its classes and μ are this
+//! project's. The paper solves once, offline, from a user's history; here the history is the
+//! connection's own.
 
 use joulepath_model::energy::Confidence;
 use joulepath_model::units::Nanos;
@@ -75,14 +77,19 @@ struct State {
 impl State {
     fn index(self) -> usize {
         let [w, c] = self.radio.map(|radio| radio as usize);
-        (((w * 3 + c) * CLASSES + self.channel[0]) * CLASSES + self.channel[1]) * CLASSES + self.demand
+        (((w * 3 + c) * CLASSES + self.channel[0]) * CLASSES + self.channel[1]) * CLASSES
+            + self.demand
     }
 
     fn at(index: usize) -> Self {
         let (rest, demand) = (index / CLASSES, index % CLASSES);
         let (rest, second) = (rest / CLASSES, rest % CLASSES);
         let (rest, first) = (rest / CLASSES, rest % CLASSES);
-        State { radio: [RADIOS[rest / 3], RADIOS[rest % 3]], channel: [first, second], demand }
+        State {
+            radio: [RADIOS[rest / 3], RADIOS[rest % 3]],
+            channel: [first, second],
+            demand,
+        }
     }
 }
 
@@ -116,7 +123,11 @@ impl Default for Pluntke {
             unserved_j_per_bit: 1e-6,
             both: false,
             history: [History::NONE; 3],
-            state: State { radio: [Radio::Idle; 2], channel: [CLASSES - 1; 2], demand: CLASSES - 1 },
+            state: State {
+                radio: [Radio::Idle; 2],
+                channel: [CLASSES - 1; 2],
+                demand: CLASSES - 1,
+            },
             table: vec![],
             slots: 0,
             pair: None,
@@ -141,7 +152,9 @@ impl PathSelector for Pluntke {
     };
 
     fn want(&mut self, snapshot: &Snapshot) -> Uses {
-        let Some(pair) = self.pair.or_else(|| cheapest_two(snapshot)) else { return only(&[0], Use::Closed) };
+        let Some(pair) = self.pair.or_else(|| cheapest_two(snapshot)) else {
+            return only(&[0], Use::Closed);
+        };
         self.pair = Some(pair);
         self.observe(snapshot, pair);
         let energies = pair.map(|i| snapshot.paths[i].energy);
@@ -158,12 +171,18 @@ impl PathSelector for Pluntke {
                 (false, _) => Radio::Tail,
             };
         }
-        let chosen: Vec<usize> =
-            (0..2).filter(|side| action >> side & 1 == 1).map(|side| pair[side]).collect();
+        let chosen: Vec<usize> = (0..2)
+            .filter(|side| action >> side & 1 == 1)
+            .map(|side| pair[side])
+            .collect();
         let dead = chosen.iter().all(|&i| !snapshot.paths[i].usable);
         let mut uses = only(&[], Use::Closed);
         for i in pair {
-            uses[i] = if dead || chosen.contains(&i) { Use::Regular } else { Use::Backup };
+            uses[i] = if dead || chosen.contains(&i) {
+                Use::Regular
+            } else {
+                Use::Backup
+            };
         }
         uses
     }
@@ -172,11 +191,22 @@ impl PathSelector for Pluntke {
         SLOT
     }
 
-    fn set(&mut self, option: &str, value: &str, _paths: Option<&[&str]>) -> Result<(), OptionError> {
+    fn set(
+        &mut self,
+        option: &str,
+        value: &str,
+        _paths: Option<&[&str]>,
+    ) -> Result<(), OptionError> {
         match option {
             "unserved" => self.unserved_j_per_bit = options::positive("unserved", value)? * 1e-6,
             "both" => self.both = options::switch("both", value)?,
-            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+            _ => {
+                return Err(OptionError::unknown_option(
+                    Self::INFO.name,
+                    option,
+                    Self::INFO.options,
+                ));
+            }
         }
         Ok(())
     }
@@ -196,14 +226,21 @@ impl Pluntke {
         let carried = (delivered - std::mem::replace(&mut self.delivered_bytes, delivered)) as f64;
         self.state.demand = match snapshot.demand {
             Demand::Endless => CLASSES - 1,
-            Demand::Bytes(bytes) => class((bytes + carried) * 8.0 / SLOT.as_secs_f64(), DEMAND_EDGES_BPS),
+            Demand::Bytes(bytes) => class(
+                (bytes + carried) * 8.0 / SLOT.as_secs_f64(),
+                DEMAND_EDGES_BPS,
+            ),
         };
         self.history[2].0[before.demand][self.state.demand] += 1.0;
     }
 
     /// Relative value iteration: the best action in each state.
     fn solve(&self, energies: &[PathEnergy; 2]) -> Vec<u8> {
-        let actions: &[u8] = if self.both { &[0b01, 0b10, 0b11] } else { &[0b01, 0b10] };
+        let actions: &[u8] = if self.both {
+            &[0b01, 0b10, 0b11]
+        } else {
+            &[0b01, 0b10]
+        };
         let step = |index, action| self.step(State::at(index), action, energies);
         let steps_in = |index| actions.iter().map(|&action| step(index, action)).collect();
         let steps: Vec<Vec<Step>> = (0..STATES).map(steps_in).collect();
@@ -214,17 +251,24 @@ impl Pluntke {
             let expected = expected_over_classes(&chances, &value);
             let cost = |step: &Step| {
                 let followers = step.followers.iter();
-                followers.fold(step.cost_j, |cost_j, &(chance, next)| cost_j + chance * expected[next])
+                followers.fold(step.cost_j, |cost_j, &(chance, next)| {
+                    cost_j + chance * expected[next]
+                })
             };
             let mut next = vec![0.0; STATES];
             for (index, steps) in steps.iter().enumerate() {
                 let costs = steps.iter().map(cost);
-                let (best, cost) =
-                    costs.enumerate().fold((0, f64::INFINITY), |a, b| if b.1 < a.1 { b } else { a });
+                let (best, cost) = costs
+                    .enumerate()
+                    .fold((0, f64::INFINITY), |a, b| if b.1 < a.1 { b } else { a });
                 (table[index], next[index]) = (actions[best], cost);
             }
             let reference = next[0];
-            let moved = next.iter().zip(&value).map(|(a, b)| (a - reference - b).abs()).fold(0.0, f64::max);
+            let moved = next
+                .iter()
+                .zip(&value)
+                .map(|(a, b)| (a - reference - b).abs())
+                .fold(0.0, f64::max);
             value = next.into_iter().map(|cost| cost - reference).collect();
             if moved < TOLERANCE {
                 break;
@@ -256,7 +300,11 @@ impl Pluntke {
                 let rate_bps = left_bps.min(CHANNEL_BPS[state.channel[side]]);
                 left_bps -= rate_bps;
                 cost_j += energy.power_w(rate_bps) * SLOT.as_secs_f64();
-                cost_j += if state.radio[side] == Radio::Idle { energy.wake_j } else { 0.0 };
+                cost_j += if state.radio[side] == Radio::Idle {
+                    energy.wake_j
+                } else {
+                    0.0
+                };
                 radio[side] = Radio::Active;
             } else if state.radio[side] != Radio::Idle {
                 cost_j += energy.tail_w * energy.tail_s.min(SLOT.as_secs_f64());
@@ -270,18 +318,36 @@ impl Pluntke {
             let mut next = radio;
             for side in 0..2 {
                 let idle = combination >> side & 1 == 1;
-                probability *= if idle { falls_idle[side] } else { 1.0 - falls_idle[side] };
+                probability *= if idle {
+                    falls_idle[side]
+                } else {
+                    1.0 - falls_idle[side]
+                };
                 if idle {
                     next[side] = Radio::Idle;
                 }
             }
-            (probability, State { radio: next, ..state }.index())
+            (
+                probability,
+                State {
+                    radio: next,
+                    ..state
+                }
+                .index(),
+            )
         };
-        Step { cost_j, followers: (0..4).map(follower).filter(|&(chance, _)| chance > 0.0).collect() }
+        Step {
+            cost_j,
+            followers: (0..4)
+                .map(follower)
+                .filter(|&(chance, _)| chance > 0.0)
+                .collect(),
+        }
     }
 }
 
-/// For each pair of radio states and present classes, the mean of `value` over the next slot's classes.
+/// For each pair of radio states and present classes, the mean of `value` over the next slot's
+/// classes.
 fn expected_over_classes(chances: &[[f64; MIXES]; MIXES], value: &[f64]) -> Vec<f64> {
     let mut expected = vec![0.0; STATES];
     for (from, chances) in chances.iter().enumerate() {

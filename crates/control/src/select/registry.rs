@@ -27,7 +27,8 @@ macro_rules! selectors {
         }
     };
     (@all $($(#[$doc:meta])* $name:ident($selector:ty),)*) => {
-        /// A path selector with its state: one per connection. [`PathSelector`] documents the calls.
+        /// A path selector with its state: one per connection. [`PathSelector`] documents the
+        /// calls.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Selector {
             $($(#[$doc])* $name(Box<$selector>),)*
@@ -116,7 +117,10 @@ impl SelectorSpec {
     /// # Errors
     /// An unknown name; the message names the nearest one.
     pub fn by_name(name: &str) -> Result<Self, OptionError> {
-        Ok(SelectorSpec { name: info(name)?.name, options: vec![] })
+        Ok(SelectorSpec {
+            name: info(name)?.name,
+            options: vec![],
+        })
     }
 
     /// The registry's description.
@@ -147,7 +151,12 @@ impl SelectorSpec {
 
     fn build(&self, paths: Option<&[&str]>) -> Result<Selector, OptionError> {
         let info = self.info();
-        let hosted = |host| Selector::Hosted(Box::new(hosted::Hosted::of(host, paths.unwrap_or_default())));
+        let hosted = |host| {
+            Selector::Hosted(Box::new(hosted::Hosted::of(
+                host,
+                paths.unwrap_or_default(),
+            )))
+        };
         let mut selector = Selector::new(self.name)
             .or_else(|| hosted::find(self.name).map(hosted))
             .expect("what has a row has a selector");

@@ -11,7 +11,8 @@ use crate::options::{OptionError, PartInfo};
 /// `schedule`: sets of paths by time, without looking at the traffic.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schedule {
-    /// Times after the first decision, rising from 0, each with the uses from then on. Empty: every path.
+    /// Times after the first decision, rising from 0, each with the uses from then on. Empty: every
+    /// path.
     plan: Vec<(Nanos, Uses)>,
     /// Time of the first decision.
     since: Option<Nanos>,
@@ -33,15 +34,32 @@ impl PathSelector for Schedule {
     }
 
     fn period(&self, snapshot: &Snapshot) -> Nanos {
-        let elapsed = snapshot.now.saturating_sub(self.since.unwrap_or(snapshot.now));
-        let next = self.plan.iter().map(|(start, _)| start.saturating_sub(elapsed));
-        next.filter(|&left| left > Nanos::ZERO).fold(LOOK, Nanos::min)
+        let elapsed = snapshot
+            .now
+            .saturating_sub(self.since.unwrap_or(snapshot.now));
+        let next = self
+            .plan
+            .iter()
+            .map(|(start, _)| start.saturating_sub(elapsed));
+        next.filter(|&left| left > Nanos::ZERO)
+            .fold(LOOK, Nanos::min)
     }
 
-    fn set(&mut self, option: &str, value: &str, paths: Option<&[&str]>) -> Result<(), OptionError> {
+    fn set(
+        &mut self,
+        option: &str,
+        value: &str,
+        paths: Option<&[&str]>,
+    ) -> Result<(), OptionError> {
         match option {
             "plan" => self.plan = plan(value, paths)?,
-            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+            _ => {
+                return Err(OptionError::unknown_option(
+                    Self::INFO.name,
+                    option,
+                    Self::INFO.options,
+                ));
+            }
         }
         Ok(())
     }
@@ -49,7 +67,11 @@ impl PathSelector for Schedule {
 
 /// Reads `0:wifi;2.5:wifi+~lte`.
 fn plan(value: &str, paths: Option<&[&str]>) -> Result<Vec<(Nanos, Uses)>, OptionError> {
-    let bad = |expected| OptionError::BadValue { option: "plan", value: value.to_owned(), expected };
+    let bad = |expected| OptionError::BadValue {
+        option: "plan",
+        value: value.to_owned(),
+        expected,
+    };
     let mut plan: Vec<(Nanos, Uses)> = vec![];
     for part in value.split(';') {
         let form = || bad("times in s with their paths, such as `0:wifi;2.5:wifi+~lte`");
@@ -59,11 +81,16 @@ fn plan(value: &str, paths: Option<&[&str]>) -> Result<Vec<(Nanos, Uses)>, Optio
             return Err(form());
         }
         let start = Nanos::from_secs_f64(seconds);
-        let rises = plan.last().map_or(start == Nanos::ZERO, |(before, _)| *before < start);
+        let rises = plan
+            .last()
+            .map_or(start == Nanos::ZERO, |(before, _)| *before < start);
         if !rises {
             return Err(bad("a list of times that starts at 0 and rises"));
         }
-        plan.push((start, uses("plan", set, paths).map_err(|error| error.unwrap_or_else(form))?));
+        plan.push((
+            start,
+            uses("plan", set, paths).map_err(|error| error.unwrap_or_else(form))?,
+        ));
         if !set.split('+').any(|name| !name.trim().starts_with('~')) {
             return Err(bad("a list of sets, each with a path that is not a backup"));
         }
@@ -72,7 +99,11 @@ fn plan(value: &str, paths: Option<&[&str]>) -> Result<Vec<(Nanos, Uses)>, Optio
 }
 
 /// Reads `wifi+~lte`. The error is `None` if a name is missing.
-fn uses(option: &'static str, set: &str, paths: Option<&[&str]>) -> Result<Uses, Option<OptionError>> {
+fn uses(
+    option: &'static str,
+    set: &str,
+    paths: Option<&[&str]>,
+) -> Result<Uses, Option<OptionError>> {
     let mut uses = only(&[], Use::Closed);
     for name in set.split('+').map(str::trim) {
         let (name, wanted) = match name.strip_prefix('~') {
@@ -99,7 +130,9 @@ mod tests {
 
     fn of(plan: &str) -> Result<Schedule, String> {
         let mut schedule = Schedule::default();
-        schedule.set("plan", plan, Some(&PATHS)).map_err(|error| error.to_string())?;
+        schedule
+            .set("plan", plan, Some(&PATHS))
+            .map_err(|error| error.to_string())?;
         Ok(schedule)
     }
 
@@ -113,7 +146,10 @@ mod tests {
         };
         let (wifi, both) = ([Use::Regular, Use::Closed], [Use::Regular; 2]);
         // The connection starts at 10 s.
-        assert_eq!([look(10.0), look(12.4), look(12.5), look(17.9)], [wifi, wifi, both, both]);
+        assert_eq!(
+            [look(10.0), look(12.4), look(12.5), look(17.9)],
+            [wifi, wifi, both, both]
+        );
         assert_eq!(look(18.0), [Use::Backup, Use::Regular]);
     }
 
@@ -131,11 +167,21 @@ mod tests {
     #[test]
     fn a_bad_plan_is_refused_with_what_to_write() {
         let error = |plan: &str| of(plan).unwrap_err();
-        for plan in ["wifi", "0:", "x:wifi", "0:wifi;", "0:wifi+", "-1:wifi", "nan:wifi"] {
-            assert!(error(plan).contains("such as `0:wifi;2.5:wifi+~lte`"), "{plan}: {}", error(plan));
+        for plan in [
+            "wifi", "0:", "x:wifi", "0:wifi;", "0:wifi+", "-1:wifi", "nan:wifi",
+        ] {
+            assert!(
+                error(plan).contains("such as `0:wifi;2.5:wifi+~lte`"),
+                "{plan}: {}",
+                error(plan)
+            );
         }
         for plan in ["1:wifi", "0:wifi;0:lte", "0:wifi;3:lte;2:wifi"] {
-            assert!(error(plan).contains("starts at 0 and rises"), "{plan}: {}", error(plan));
+            assert!(
+                error(plan).contains("starts at 0 and rises"),
+                "{plan}: {}",
+                error(plan)
+            );
         }
         assert!(error("0:wifi;2:~lte").contains("a path that is not a backup"));
         assert!(error("0:wifi;2:umts").contains("no path `umts`; it has wifi, lte"));

@@ -20,8 +20,12 @@ pub struct SingleBest {
 }
 
 impl PathSelector for SingleBest {
-    const INFO: PartInfo =
-        PartInfo::verified("single-best", "the path with the least energy per bit, alone", &[], "baseline");
+    const INFO: PartInfo = PartInfo::verified(
+        "single-best",
+        "the path with the least energy per bit, alone",
+        &[],
+        "baseline",
+    );
 
     fn want(&mut self, snapshot: &Snapshot) -> Uses {
         let best = snapshot.by_cost()[0];
@@ -53,8 +57,12 @@ pub struct Only {
 }
 
 impl PathSelector for Only {
-    const INFO: PartInfo =
-        PartInfo::verified("only", "the paths of paths=PATH+PATH, all the time", &["paths"], "baseline");
+    const INFO: PartInfo = PartInfo::verified(
+        "only",
+        "the paths of paths=PATH+PATH, all the time",
+        &["paths"],
+        "baseline",
+    );
 
     fn want(&mut self, snapshot: &Snapshot) -> Uses {
         match self.paths.is_empty() {
@@ -67,19 +75,37 @@ impl PathSelector for Only {
         LOOK
     }
 
-    fn set(&mut self, option: &str, value: &str, paths: Option<&[&str]>) -> Result<(), OptionError> {
+    fn set(
+        &mut self,
+        option: &str,
+        value: &str,
+        paths: Option<&[&str]>,
+    ) -> Result<(), OptionError> {
         match option {
             "paths" => {
-                let places = value.split('+').map(|name| path("paths", name.trim(), paths));
-                self.paths = places.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+                let places = value
+                    .split('+')
+                    .map(|name| path("paths", name.trim(), paths));
+                self.paths = places
+                    .collect::<Result<Vec<_>, _>>()?
+                    .into_iter()
+                    .flatten()
+                    .collect();
             }
-            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+            _ => {
+                return Err(OptionError::unknown_option(
+                    Self::INFO.name,
+                    option,
+                    Self::INFO.options,
+                ));
+            }
         }
         Ok(())
     }
 }
 
-/// `backup`: one regular path; the others are backups that carry data only while it does not answer.
+/// `backup`: one regular path; the others are backups that carry data only while it does not
+/// answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Backup {
     /// The regular path; `None` means the cheapest.
@@ -103,10 +129,21 @@ impl PathSelector for Backup {
         LOOK
     }
 
-    fn set(&mut self, option: &str, value: &str, paths: Option<&[&str]>) -> Result<(), OptionError> {
+    fn set(
+        &mut self,
+        option: &str,
+        value: &str,
+        paths: Option<&[&str]>,
+    ) -> Result<(), OptionError> {
         match option {
             "primary" => self.primary = path("primary", value, paths)?,
-            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+            _ => {
+                return Err(OptionError::unknown_option(
+                    Self::INFO.name,
+                    option,
+                    Self::INFO.options,
+                ));
+            }
         }
         Ok(())
     }
@@ -123,7 +160,10 @@ pub struct Quota {
 
 impl Default for Quota {
     fn default() -> Self {
-        Quota { on: None, bytes: 100_000_000 }
+        Quota {
+            on: None,
+            bytes: 100_000_000,
+        }
     }
 }
 
@@ -136,7 +176,9 @@ impl PathSelector for Quota {
     );
 
     fn want(&mut self, snapshot: &Snapshot) -> Uses {
-        let on = *self.on.get_or_insert_with(|| *snapshot.by_cost().last().expect("a connection has paths"));
+        let on = *self
+            .on
+            .get_or_insert_with(|| *snapshot.by_cost().last().expect("a connection has paths"));
         let mut uses = only(&Vec::from_iter(0..snapshot.paths.len()), Use::Regular);
         if snapshot.paths[on].delivered_bytes >= self.bytes {
             uses[on] = Use::Backup;
@@ -148,11 +190,22 @@ impl PathSelector for Quota {
         LOOK
     }
 
-    fn set(&mut self, option: &str, value: &str, paths: Option<&[&str]>) -> Result<(), OptionError> {
+    fn set(
+        &mut self,
+        option: &str,
+        value: &str,
+        paths: Option<&[&str]>,
+    ) -> Result<(), OptionError> {
         match option {
             "on" => self.on = path("on", value, paths)?,
             "bytes" => self.bytes = options::bytes("bytes", value)?,
-            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+            _ => {
+                return Err(OptionError::unknown_option(
+                    Self::INFO.name,
+                    option,
+                    Self::INFO.options,
+                ));
+            }
         }
         Ok(())
     }

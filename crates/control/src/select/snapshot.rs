@@ -1,4 +1,5 @@
-//! The inputs of a selector: the paths of a connection at one instant, and the application's demand.
+//! The inputs of a selector: the paths of a connection at one instant, and the application's
+//! demand.
 
 use joulepath_model::energy::DeviceEnergy;
 use joulepath_model::history::PathHistory;
@@ -39,7 +40,8 @@ pub struct PathSnapshot {
     pub cwnd: f64,
     /// Delivered rate, smoothed, bit/s.
     pub rate_bps: f64,
-    /// Latest rate while more data waited, bit/s; `None` if it carried nothing or no more data waited.
+    /// Latest rate while more data waited, bit/s; `None` if it carried nothing or no more data
+    /// waited.
     pub busy_bps: Option<f64>,
     /// Smoothed rate while more data waited: its capacity, bit/s; 0 if unknown.
     pub capacity_bps: f64,
@@ -58,7 +60,11 @@ pub struct PathSnapshot {
 impl PathSnapshot {
     /// Energy per bit at its capacity, J/bit.
     pub fn cost(&self) -> f64 {
-        let rate_bps = if self.capacity_bps > 0.0 { self.capacity_bps } else { UNTRIED_BPS };
+        let rate_bps = if self.capacity_bps > 0.0 {
+            self.capacity_bps
+        } else {
+            UNTRIED_BPS
+        };
         self.energy.per_bit(rate_bps)
     }
 }
@@ -107,7 +113,11 @@ impl Snapshot<'_> {
     pub(super) fn usable(&self) -> Vec<usize> {
         let all = 0..self.paths.len();
         let usable: Vec<usize> = all.clone().filter(|&i| self.paths[i].usable).collect();
-        if usable.is_empty() { all.collect() } else { usable }
+        if usable.is_empty() {
+            all.collect()
+        } else {
+            usable
+        }
     }
 
     pub(super) fn by_cost(&self) -> Vec<usize> {

@@ -56,7 +56,8 @@ pub fn differences(paths: &[PathSnapshot], uses: &Uses) -> Vec<Action> {
     if paths.iter().zip(uses).any(stays) {
         let open = |state| matches!(state, PathState::Open | PathState::Opening);
         let closing = paths.iter().zip(uses).enumerate();
-        let closing = closing.filter(|(_, (path, wanted))| **wanted == Use::Closed && open(path.state));
+        let closing =
+            closing.filter(|(_, (path, wanted))| **wanted == Use::Closed && open(path.state));
         actions.extend(closing.map(|(i, _)| Action::Close(i)));
     }
     actions

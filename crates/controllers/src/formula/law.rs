@@ -1,7 +1,7 @@
 //! The definitions: the increase per ACK, the decrease per loss, and the drain of some controllers.
 //!
-//! They give ψ, β and φ in the fluid model of 002, eq. (3): dx_r/dt = ψ_r x_r²/(τ_r² X²) − β_r λ_r x_r² −
-//! φ_r.
+//! They give ψ, β and φ in the fluid model of 002, eq. (3): dx_r/dt = ψ_r x_r²/(τ_r² X²) − β_r λ_r
+//! x_r² − φ_r.
 //!
 //! ```text
 //!   ψ_r = δ_r τ_r² X² / w_r      β_r = part of the window lost at a loss    φ_r = drain per ACK · x_r/τ_r
@@ -10,7 +10,8 @@
 use super::Path;
 use crate::{Capability, Connection, Controller, ParamValue};
 
-/// Values with a smaller relative difference count as equal, because the integer code compares exactly.
+/// Values with a smaller relative difference count as equal, because the integer code compares
+/// exactly.
 const EQUAL: f64 = 1e-9;
 /// Initial backlog of wVegas, packets.
 const WVEGAS_LEAST_ALPHA: f64 = 2.0;
@@ -42,7 +43,8 @@ pub enum Law {
     },
     /// RFC 6356.
     Lia,
-    /// [`Cubic`](Self::Cubic) while no other subflow has delivered a packet, [`Lia`](Self::Lia) otherwise.
+    /// [`Cubic`](Self::Cubic) while no other subflow has delivered a packet, [`Lia`](Self::Lia)
+    /// otherwise.
     Hybrid,
     /// Khalili et al., CoNEXT 2012.
     Olia,
@@ -99,8 +101,8 @@ pub enum Law {
         theta_min: f64,
         /// Ratio of delays up to which it yields.
         theta_max: f64,
-        /// Whether the slowest path divides by `theta_max` if the ratio is above that; otherwise it does
-        /// nothing.
+        /// Whether the slowest path divides by `theta_max` if the ratio is above that; otherwise it
+        /// does nothing.
         beyond: bool,
         /// Number of reductions in a row after which one period is skipped.
         m: f64,
@@ -151,11 +153,13 @@ impl WindowFloor {
 }
 
 impl Law {
-    /// The definition of `controller` with the parameters of `connection`. `None` for a controller that owns
-    /// its window: it follows measurements and has no increase per ACK.
+    /// The definition of `controller` with the parameters of `connection`. `None` for a controller
+    /// that owns its window: it follows measurements and has no increase per ACK.
     pub fn of(controller: Controller, connection: &Connection) -> Option<Self> {
         let value = |name: &str| {
-            controller.param_value(connection, name).expect("a law names parameters of its controller")
+            controller
+                .param_value(connection, name)
+                .expect("a law names parameters of its controller")
         };
         let is = |name: &str, word: &'static str| value(name) == ParamValue::Word(word);
         let number = |name: &str| match value(name) {
@@ -180,8 +184,14 @@ impl Law {
             "dctcp" => Law::Dctcp,
             "westwood" => Law::Westwood,
             "ewtcp" => match value("a") {
-                ParamValue::Word("1/n^2") => Law::Ewtcp { a: 1.0, power: -2.0 },
-                ParamValue::Word(_) => Law::Ewtcp { a: 1.0, power: -0.5 },
+                ParamValue::Word("1/n^2") => Law::Ewtcp {
+                    a: 1.0,
+                    power: -2.0,
+                },
+                ParamValue::Word(_) => Law::Ewtcp {
+                    a: 1.0,
+                    power: -0.5,
+                },
                 ParamValue::Number(a) => Law::Ewtcp { a, power: 0.0 },
             },
             "coupled" => Law::Coupled {
@@ -196,10 +206,19 @@ impl Law {
             "lia" => Law::Lia,
             "hybrid" => Law::Hybrid,
             "olia" => Law::Olia,
-            "balia" => Law::Balia { kernel_quirk: is("kernel_quirk", "on") },
-            "dwc" => Law::Dwc { all_in_one: is("groups", "all") },
-            "wvegas" => Law::Wvegas { total_alpha: number("total_alpha") },
-            "mveno" => Law::Mveno { beta: number("beta"), random_keep: number("random_keep") },
+            "balia" => Law::Balia {
+                kernel_quirk: is("kernel_quirk", "on"),
+            },
+            "dwc" => Law::Dwc {
+                all_in_one: is("groups", "all"),
+            },
+            "wvegas" => Law::Wvegas {
+                total_alpha: number("total_alpha"),
+            },
+            "mveno" => Law::Mveno {
+                beta: number("beta"),
+                random_keep: number("random_keep"),
+            },
             "ecmtcp" => Law::Ecmtcp {
                 ratio: match value("ratio") {
                     ParamValue::Word("delivery") => EnergyRatio::Delivery,
@@ -208,7 +227,10 @@ impl Law {
                 },
             },
             "emreno" => Law::Emreno,
-            "eemptcp" => Law::Eemptcp { inverse_loss: is("g", "inv_p"), cap_total: is("cap_total", "on") },
+            "eemptcp" => Law::Eemptcp {
+                inverse_loss: is("g", "inv_p"),
+                cap_total: is("cap_total", "on"),
+            },
             "dts" => dts(0.0),
             "edts" => dts(number("kappa")),
             "cwa" => Law::Cwa {
@@ -235,11 +257,19 @@ impl Law {
             Law::Ewtcp { .. } => "a/w_r per ACK",
             Law::Coupled { .. } => "1/W, or w_r^(1−ε)/W^(2−ε), per ACK",
             Law::Lia => "min(A, 1/w_r) per ACK, A = max_k(w_k/τ_k²)/X²",
-            Law::Hybrid => "while several subflows carry data LIA: min(A, 1/w_r) per ACK; otherwise CUBIC",
+            Law::Hybrid => {
+                "while several subflows carry data LIA: min(A, 1/w_r) per ACK; otherwise CUBIC"
+            }
             Law::Olia => "(w_r/τ_r²)/X² + α_r/w_r per ACK",
-            Law::Balia { .. } => "x_r/(τ_r X²) · (1+α_r)/2 · (4+α_r)/5 per ACK, α_r = max_k x_k/x_r",
-            Law::Dwc { .. } => "τ_r/min_g τ / (n_g W_g) per ACK, for all subflows as one group; alone 1/w_r",
-            Law::Wvegas { .. } => "at the end of the next RTT round: +1, 0 or −1 by the backlog against α_r",
+            Law::Balia { .. } => {
+                "x_r/(τ_r X²) · (1+α_r)/2 · (4+α_r)/5 per ACK, α_r = max_k x_k/x_r"
+            }
+            Law::Dwc { .. } => {
+                "τ_r/min_g τ / (n_g W_g) per ACK, for all subflows as one group; alone 1/w_r"
+            }
+            Law::Wvegas { .. } => {
+                "at the end of the next RTT round: +1, 0 or −1 by the backlog against α_r"
+            }
             Law::Mveno { .. } => "min(A, 1/w_r) per ACK, half of it where the backlog is β or more",
             Law::Ecmtcp { .. } => "min(A e_min/e_r, 1/w_r) per ACK",
             Law::Emreno => "e_min/e_r · (w_r/τ_r²)/X² per ACK",
@@ -252,8 +282,8 @@ impl Law {
         }
     }
 
-    /// The definition that applies to `paths[r]`: NewReno if there are no siblings to couple with, for
-    /// [`Hybrid`](Self::Hybrid) CUBIC; otherwise `self`.
+    /// The definition that applies to `paths[r]`: NewReno if there are no siblings to couple with,
+    /// for [`Hybrid`](Self::Hybrid) CUBIC; otherwise `self`.
     pub fn acting(&self, paths: &[Path], r: usize) -> Self {
         match self {
             Law::Hybrid if (0..paths.len()).any(|k| k != r && paths[k].l > 0.0) => Law::Lia,
@@ -264,8 +294,8 @@ impl Law {
         }
     }
 
-    /// `δ_r` plus the drain: the window's growth per packet acknowledged in congestion avoidance, packets.
-    /// For wVegas: per round.
+    /// `δ_r` plus the drain: the window's growth per packet acknowledged in congestion avoidance,
+    /// packets. For wVegas: per round.
     pub fn growth(&self, paths: &[Path], r: usize) -> f64 {
         match self.acting(paths, r) {
             Law::Reno | Law::Dctcp | Law::Westwood => 1.0 / paths[r].w,
@@ -282,14 +312,30 @@ impl Law {
             }
             Law::Dwc { all_in_one } => dwc(paths, r, all_in_one),
             Law::Wvegas { total_alpha } => wvegas(paths, r, total_alpha),
-            Law::Mveno { beta, .. } => lia(paths, r) * if is_congested(&paths[r], beta) { 0.5 } else { 1.0 },
+            Law::Mveno { beta, .. } => {
+                lia(paths, r)
+                    * if is_congested(&paths[r], beta) {
+                        0.5
+                    } else {
+                        1.0
+                    }
+            }
             Law::Ecmtcp { ratio } => (linked(paths) * ratio.of(paths, r)).min(1.0 / paths[r].w),
             Law::Emreno => EnergyRatio::Energy.of(paths, r) * rate_term(paths, r),
-            Law::Eemptcp { inverse_loss, cap_total } => {
+            Law::Eemptcp {
+                inverse_loss,
+                cap_total,
+            } => {
                 let total = lia(paths, r) + eemptcp_beta(paths, r, inverse_loss) / paths[r].w;
-                if cap_total { total.min(1.0 / paths[r].w) } else { total }
+                if cap_total {
+                    total.min(1.0 / paths[r].w)
+                } else {
+                    total
+                }
             }
-            Law::Dts { c, shape, latest, .. } => {
+            Law::Dts {
+                c, shape, latest, ..
+            } => {
                 let path = &paths[r];
                 let tau = if latest { path.tau_last } else { path.tau };
                 let u = (path.tau_base / tau).min(1.0);
@@ -306,8 +352,8 @@ impl Law {
         }
     }
 
-    /// `δ_r`: change of the window per packet acknowledged in congestion avoidance, packets. For wVegas: per
-    /// round.
+    /// `δ_r`: change of the window per packet acknowledged in congestion avoidance, packets. For
+    /// wVegas: per round.
     pub fn increase(&self, paths: &[Path], r: usize) -> f64 {
         self.growth(paths, r) - self.drain(paths, r)
     }
@@ -317,10 +363,16 @@ impl Law {
         match self.acting(paths, r) {
             Law::Cubic => 0.3,
             Law::Westwood => 1.0 - (paths[r].tau_base / paths[r].tau).min(1.0),
-            Law::Coupled { takes_total: true, .. } => total_window(paths) / (2.0 * paths[r].w),
+            Law::Coupled {
+                takes_total: true, ..
+            } => total_window(paths) / (2.0 * paths[r].w),
             Law::Balia { kernel_quirk } => {
                 let exact = fastest(paths) / paths[r].x();
-                let alpha = if kernel_quirk { (exact * (1.0 + EQUAL)).floor() } else { exact };
+                let alpha = if kernel_quirk {
+                    (exact * (1.0 + EQUAL)).floor()
+                } else {
+                    exact
+                };
                 0.5 * alpha.min(1.5)
             }
             Law::Mveno { beta, random_keep } if !is_congested(&paths[r], beta) => 1.0 - random_keep,
@@ -331,7 +383,11 @@ impl Law {
     /// Minimum window after a loss.
     pub fn floor(&self, paths: &[Path], r: usize) -> WindowFloor {
         match self.acting(paths, r) {
-            Law::Olia | Law::Balia { .. } | Law::Coupled { takes_total: true, .. } => WindowFloor::One,
+            Law::Olia
+            | Law::Balia { .. }
+            | Law::Coupled {
+                takes_total: true, ..
+            } => WindowFloor::One,
             _ => WindowFloor::Two,
         }
     }
@@ -406,7 +462,9 @@ fn olia_alpha(paths: &[Path], r: usize) -> f64 {
     let is_best = |k: usize| quality(&paths[k]) >= best_quality * (1.0 - EQUAL);
     let largest_window = maximum(paths.iter().map(|path| path.w));
     let is_largest = |k: usize| paths[k].w == largest_window;
-    let collected = (0..paths.len()).filter(|&k| is_best(k) && !is_largest(k)).count() as f64;
+    let collected = (0..paths.len())
+        .filter(|&k| is_best(k) && !is_largest(k))
+        .count() as f64;
     let n = paths.len() as f64;
     if collected == 0.0 {
         0.0
@@ -420,7 +478,11 @@ fn olia_alpha(paths: &[Path], r: usize) -> f64 {
 }
 
 fn dwc(paths: &[Path], r: usize, all_in_one: bool) -> f64 {
-    let group = || paths.iter().filter(|path| all_in_one || path.group == paths[r].group);
+    let group = || {
+        paths
+            .iter()
+            .filter(|path| all_in_one || path.group == paths[r].group)
+    };
     let n = group().count() as f64;
     let total: f64 = group().map(|path| path.w).sum();
     paths[r].tau / minimum(group().map(|path| path.tau)) / (n * total)
@@ -439,7 +501,9 @@ fn wvegas(paths: &[Path], r: usize, total_alpha: f64) -> f64 {
     let queued = backlog(&paths[r], paths[r].tau_last);
     let mut alpha = WVEGAS_LEAST_ALPHA;
     if queued >= alpha {
-        alpha = (paths[r].x() / total_rate(paths) * total_alpha).floor().max(WVEGAS_LEAST_ALPHA);
+        alpha = (paths[r].x() / total_rate(paths) * total_alpha)
+            .floor()
+            .max(WVEGAS_LEAST_ALPHA);
     }
     if queued > alpha {
         -1.0
@@ -456,12 +520,21 @@ impl EnergyRatio {
         match self {
             EnergyRatio::Energy => {
                 let cheapest = minimum(paths.iter().map(|path| path.e).filter(|&e| e > 0.0));
-                if paths[r].e > 0.0 { cheapest / paths[r].e } else { 1.0 }
+                if paths[r].e > 0.0 {
+                    cheapest / paths[r].e
+                } else {
+                    1.0
+                }
             }
-            EnergyRatio::Delivery => (1.0 - paths[r].p) / maximum(paths.iter().map(|path| 1.0 - path.p)),
+            EnergyRatio::Delivery => {
+                (1.0 - paths[r].p) / maximum(paths.iter().map(|path| 1.0 - path.p))
+            }
             EnergyRatio::Seed002 => {
                 let fastest = fastest(paths);
-                let h = paths.iter().position(|path| path.x() >= fastest * (1.0 - EQUAL)).unwrap_or(r);
+                let h = paths
+                    .iter()
+                    .position(|path| path.x() >= fastest * (1.0 - EQUAL))
+                    .unwrap_or(r);
                 paths[r].p / paths[h].p
             }
         }
@@ -470,10 +543,20 @@ impl EnergyRatio {
 
 /// `β^E_r = ω_r/Σω − w_r/W`, `ω_r = τ_r α_r g(p_r)`
 fn eemptcp_beta(paths: &[Path], r: usize, inverse_loss: bool) -> f64 {
-    let g = |path: &Path| if inverse_loss { 1.0 / path.p } else { 1.0 / (1.0 - path.p) };
+    let g = |path: &Path| {
+        if inverse_loss {
+            1.0 / path.p
+        } else {
+            1.0 / (1.0 - path.p)
+        }
+    };
     let omega = |path: &Path| path.tau * path.alpha * g(path);
     let targets: f64 = paths.iter().map(omega).sum();
-    if targets > 0.0 { omega(&paths[r]) / targets - paths[r].w / total_window(paths) } else { 0.0 }
+    if targets > 0.0 {
+        omega(&paths[r]) / targets - paths[r].w / total_window(paths)
+    } else {
+        0.0
+    }
 }
 
 impl Shape {

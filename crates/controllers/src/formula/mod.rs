@@ -1,10 +1,11 @@
 //! Every controller's increase in floating point, from its definition and in the paper's symbols.
 //!
-//! It checks the fixed-point code of `cc/` independently and shares nothing with it. Windows are in packets,
-//! times in seconds. With fewer than two established subflows every coupled controller is NewReno.
+//! It checks the fixed-point code of `cc/` independently and shares nothing with it. Windows are in
+//! packets, times in seconds. With fewer than two established subflows every coupled controller is
+//! NewReno.
 //!
-//! [`Law`] is the definition for [`Path`]s of real numbers; the fluid engine integrates it. [`evaluate`]
-//! applies it to the integer code's state.
+//! [`Law`] is the definition for [`Path`]s of real numbers; the fluid engine integrates it.
+//! [`evaluate`] applies it to the integer code's state.
 
 mod law;
 
@@ -45,7 +46,11 @@ impl Path {
 
     fn of(subflow: &Subflow) -> Self {
         let own = &subflow.own;
-        let window = if subflow.flags & Subflow::RECOVERY != 0 { subflow.ssthresh } else { subflow.cwnd };
+        let window = if subflow.flags & Subflow::RECOVERY != 0 {
+            subflow.ssthresh
+        } else {
+            subflow.cwnd
+        };
         let or_smoothed = |rtt_us: u32| seconds(if rtt_us == 0 { subflow.srtt_us } else { rtt_us });
         let l = f64::from(own.acked_since_loss.max(own.acked_between_losses));
         let told = own.loss();
@@ -79,8 +84,8 @@ pub struct Formula {
     pub window_after_loss: Vec<f64>,
 }
 
-/// Evaluates the definition of `controller` for the established subflows of `connection`, in order. `None`
-/// for a controller without a [`Law`].
+/// Evaluates the definition of `controller` for the established subflows of `connection`, in order.
+/// `None` for a controller without a [`Law`].
 pub fn evaluate(controller: Controller, connection: &Connection) -> Option<Formula> {
     let in_use = (connection.n as usize).min(MAX_SUBFLOWS);
     let mut paths: Vec<Path> = connection.subflows[..in_use]
@@ -91,11 +96,16 @@ pub fn evaluate(controller: Controller, connection: &Connection) -> Option<Formu
     let law = Law::of(controller, connection)?;
     if let Law::Dwc { all_in_one: false } = law {
         // No detection has happened yet: each subflow is a group of its own.
-        paths.iter_mut().enumerate().for_each(|(own, path)| path.group = own);
+        paths
+            .iter_mut()
+            .enumerate()
+            .for_each(|(own, path)| path.group = own);
     }
     Some(Formula {
         text: law.text(),
         increase: (0..paths.len()).map(|r| law.increase(&paths, r)).collect(),
-        window_after_loss: (0..paths.len()).map(|r| law.window_after_loss(&paths, r)).collect(),
+        window_after_loss: (0..paths.len())
+            .map(|r| law.window_after_loss(&paths, r))
+            .collect(),
     })
 }

@@ -4,8 +4,9 @@
 //! on_ack:  cwnd += 1 / cwnd      # for each acknowledged packet in congestion avoidance
 //! on_loss: cwnd /= 2
 //! ```
-//! A text compiles to a program whose every step has a finite result, and which ends after a bounded number
-//! of steps. The bookkeeping around it (slow start, rounds, recovery) is that of the headers of `cc/`.
+//! A text compiles to a program whose every step has a finite result, and which ends after a
+//! bounded number of steps. The bookkeeping around it (slow start, rounds, recovery) is that of the
+//! headers of `cc/`.
 
 mod parse;
 mod program;
@@ -23,7 +24,8 @@ use crate::hosted::{Hook, Hooks, Host};
 use crate::registry::Controller;
 use crate::state::{Connection, LossKind, PACKET};
 
-/// Maximum change of a window for one acknowledged packet, packets, as for every controller (`cc check`).
+/// Maximum change of a window for one acknowledged packet, packets, as for every controller (`cc
+/// check`).
 const MAX_CHANGE: f64 = 2.0;
 /// Floor of a window, packets: RFC 5681, equation (4).
 const MIN_WINDOW: u32 = 2;
@@ -80,23 +82,40 @@ impl Rules {
             capabilities,
             hooks: vec![Hook::Increase, Hook::Ssthresh],
             open: Box::new(move |_| {
-                Box::new(Ruling { parsed: Arc::clone(&parsed), stack: vec![], named: vec![] })
+                Box::new(Ruling {
+                    parsed: Arc::clone(&parsed),
+                    stack: vec![],
+                    named: vec![],
+                })
             }),
         })
     }
 
     fn capabilities(&self) -> Vec<Capability> {
-        let Parsed { named, ack, loss, timeout } = &self.0;
+        let Parsed {
+            named,
+            ack,
+            loss,
+            timeout,
+        } = &self.0;
         let steps = || named.iter().flatten().chain(ack).chain(loss).chain(timeout);
-        let reads = |value: Value| steps().any(|&step| step == Step::Own(value) || step == Step::Each(value));
+        let reads = |value: Value| {
+            steps().any(|&step| step == Step::Own(value) || step == Step::Each(value))
+        };
         let is_coupled = steps().any(|step| matches!(step, Step::Fold(..) | Step::Count));
         let all = [
             (Capability::ReadsEnergyCost, reads(Value::Energy)),
             (Capability::ReadsPathPrice, reads(Value::Price)),
-            (Capability::ReadsDelay, reads(Value::MinRtt) || reads(Value::Rtt)),
+            (
+                Capability::ReadsDelay,
+                reads(Value::MinRtt) || reads(Value::Rtt),
+            ),
             (Capability::Uncoupled, !is_coupled),
         ];
-        all.into_iter().filter(|(_, holds)| *holds).map(|(capability, _)| capability).collect()
+        all.into_iter()
+            .filter(|(_, holds)| *holds)
+            .map(|(capability, _)| capability)
+            .collect()
     }
 }
 
@@ -124,7 +143,9 @@ impl Hooks for Ruling {
 
     /// Rounded up to the resolution of windows, so that w changes of 1/w add up to a packet.
     fn increase(&mut self, connection: &Connection, i: usize) -> f64 {
-        let change = self.value(connection, i, |parsed| &parsed.ack).clamp(-MAX_CHANGE, MAX_CHANGE);
+        let change = self
+            .value(connection, i, |parsed| &parsed.ack)
+            .clamp(-MAX_CHANGE, MAX_CHANGE);
         (change * PACKET).ceil() / PACKET
     }
 
@@ -150,4 +171,8 @@ impl Hooks for Ruling {
 }
 
 /// The rule for losses of a text without one: `cwnd /= 2`.
-static HALF: [Step; 3] = [Step::Own(Value::Cwnd), Step::Number(2.0), Step::Two(program::Two::Divide)];
+static HALF: [Step; 3] = [
+    Step::Own(Value::Cwnd),
+    Step::Number(2.0),
+    Step::Two(program::Two::Divide),
+];

@@ -20,8 +20,19 @@ const VALUES: [(&str, Value); 8] = [
     ("price", Value::Price),
 ];
 /// Words that no `let` may redefine, besides [`VALUES`].
-const FIXED: [&str; 11] =
-    ["n", "acked", "sum", "min", "max", "sqrt", "if", "let", "on_ack", "on_loss", "on_timeout"];
+const FIXED: [&str; 11] = [
+    "n",
+    "acked",
+    "sum",
+    "min",
+    "max",
+    "sqrt",
+    "if",
+    "let",
+    "on_ack",
+    "on_loss",
+    "on_timeout",
+];
 const FUNCTIONS: &str = "there are sum, min, max, sqrt and if(condition, then, else)";
 const EXAMPLE: &str = "a rule reads, for example, `on_ack: cwnd += 1 / cwnd`";
 
@@ -69,8 +80,17 @@ struct Token<'t> {
 }
 
 impl Token<'_> {
-    fn wrong<T>(&self, message: impl Into<String>, help: impl Into<String>) -> Result<T, RuleError> {
-        Err(RuleError { line: self.line, column: self.column, message: message.into(), help: help.into() })
+    fn wrong<T>(
+        &self,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Result<T, RuleError> {
+        Err(RuleError {
+            line: self.line,
+            column: self.column,
+            message: message.into(),
+            help: help.into(),
+        })
     }
 
     fn shown(&self) -> String {
@@ -82,7 +102,8 @@ impl Token<'_> {
     }
 }
 
-/// Length of the token at the start of `rest`, and what it is; `None` for a character that is no token.
+/// Length of the token at the start of `rest`, and what it is; `None` for a character that is no
+/// token.
 fn token(rest: &str) -> Option<(usize, Kind<'_>)> {
     let first = rest.chars().next()?;
     let span = |is_in: fn(char) -> bool| rest.find(|c| !is_in(c)).unwrap_or(rest.len());
@@ -91,8 +112,14 @@ fn token(rest: &str) -> Option<(usize, Kind<'_>)> {
         let mut length = span(is_digit);
         if let Some(power) = rest[length..].strip_prefix(['e', 'E']) {
             let digits = power.strip_prefix(['+', '-']).unwrap_or(power);
-            let count = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-            length += if count > 0 { 1 + power.len() - digits.len() + count } else { 0 };
+            let count = digits
+                .find(|c: char| !c.is_ascii_digit())
+                .unwrap_or(digits.len());
+            length += if count > 0 {
+                1 + power.len() - digits.len() + count
+            } else {
+                0
+            };
         }
         return Some((length, Kind::Number(rest[..length].parse().ok()?)));
     }
@@ -102,7 +129,10 @@ fn token(rest: &str) -> Option<(usize, Kind<'_>)> {
     }
     let signs = ["+=", "-=", "*=", "/=", "<=", ">=", "==", "!="];
     let one = ["+", "-", "*", "/", "^", "(", ")", ",", ":", "=", "<", ">"];
-    let sign = signs.into_iter().chain(one).find(|sign| rest.starts_with(sign))?;
+    let sign = signs
+        .into_iter()
+        .chain(one)
+        .find(|sign| rest.starts_with(sign))?;
     Some((sign.len(), Kind::Sign(&rest[..sign.len()])))
 }
 
@@ -112,8 +142,11 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, RuleError> {
     for (number, line) in text.lines().enumerate() {
         let code = line.split('#').next().unwrap_or_default();
         let mut at = 0;
-        let place =
-            |at: usize, kind| Token { kind, line: number + 1, column: code[..at].chars().count() + 1 };
+        let place = |at: usize, kind| Token {
+            kind,
+            line: number + 1,
+            column: code[..at].chars().count() + 1,
+        };
         while at < code.len() {
             let rest = &code[at..];
             if rest.starts_with(char::is_whitespace) {
@@ -121,8 +154,13 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, RuleError> {
                 continue;
             }
             let Some((length, kind)) = token(rest) else {
-                let first: String = rest.chars().take_while(|c| !c.is_whitespace()).take(12).collect();
-                let help = "use numbers, names, + - * / ^ ( ) and comparisons; `#` begins a comment";
+                let first: String = rest
+                    .chars()
+                    .take_while(|c| !c.is_whitespace())
+                    .take(12)
+                    .collect();
+                let help =
+                    "use numbers, names, + - * / ^ ( ) and comparisons; `#` begins a comment";
                 return place(at, Kind::End).wrong(format!("`{first}` cannot be read"), help);
             };
             open = match kind {
@@ -137,8 +175,15 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, RuleError> {
             all.push(place(code.len(), Kind::End));
         }
     }
-    let end = (text.lines().count().max(1), text.lines().last().map_or(0, |line| line.chars().count()) + 1);
-    all.push(Token { kind: Kind::End, line: end.0, column: end.1 });
+    let end = (
+        text.lines().count().max(1),
+        text.lines().last().map_or(0, |line| line.chars().count()) + 1,
+    );
+    all.push(Token {
+        kind: Kind::End,
+        line: end.0,
+        column: end.1,
+    });
     Ok(all)
 }
 
@@ -155,10 +200,17 @@ struct Parser<'t> {
 
 /// Compiles a text.
 pub(super) fn parse(text: &str) -> Result<Parsed, RuleError> {
-    let start = Token { kind: Kind::End, line: 1, column: 1 };
+    let start = Token {
+        kind: Kind::End,
+        line: 1,
+        column: 1,
+    };
     if text.len() > MAX_TEXT {
         let help = "C and Python controllers have no such limit";
-        return start.wrong(format!("the rules have more than {} kB", MAX_TEXT >> 10), help);
+        return start.wrong(
+            format!("the rules have more than {} kB", MAX_TEXT >> 10),
+            help,
+        );
     }
     let mut parser = Parser {
         tokens: tokens(text)?,
@@ -202,7 +254,10 @@ impl<'t> Parser<'t> {
         let found = self.advance();
         match found.kind == Kind::Sign(sign) {
             true => Ok(()),
-            false => found.wrong(format!("here must be `{sign}`, not {}", found.shown()), help),
+            false => found.wrong(
+                format!("here must be `{sign}`, not {}", found.shown()),
+                help,
+            ),
         }
     }
 
@@ -231,7 +286,10 @@ impl<'t> Parser<'t> {
                     || VALUES.iter().any(|(known, _)| *known == word)
                     || self.names.contains(&word);
                 if is_taken {
-                    return name.wrong(format!("`{word}` has a meaning already"), "choose another name");
+                    return name.wrong(
+                        format!("`{word}` has a meaning already"),
+                        "choose another name",
+                    );
                 }
                 self.expect("=", "write `let share = …`")?;
                 self.expression()?;
@@ -261,7 +319,10 @@ impl<'t> Parser<'t> {
         let end = self.advance();
         match end.kind {
             Kind::End => Ok(()),
-            _ => end.wrong(format!("{} does not belong here", end.shown()), "one rule per line"),
+            _ => end.wrong(
+                format!("{} does not belong here", end.shown()),
+                "one rule per line",
+            ),
         }
     }
 
@@ -270,7 +331,10 @@ impl<'t> Parser<'t> {
         self.expect(":", EXAMPLE)?;
         let target = self.advance();
         if target.kind != Kind::Word("cwnd") {
-            return target.wrong(format!("a rule changes `cwnd`, not {}", target.shown()), EXAMPLE);
+            return target.wrong(
+                format!("a rule changes `cwnd`, not {}", target.shown()),
+                EXAMPLE,
+            );
         }
         let operator = self.advance();
         let two = match operator.kind {
@@ -345,7 +409,10 @@ impl<'t> Parser<'t> {
         operand(self)?;
         loop {
             let operator = self.token();
-            let Some((_, two)) = signs.into_iter().find(|(sign, _)| operator.kind == Kind::Sign(sign)) else {
+            let Some((_, two)) = signs
+                .into_iter()
+                .find(|(sign, _)| operator.kind == Kind::Sign(sign))
+            else {
                 return Ok(());
             };
             self.next += 1;
@@ -390,14 +457,22 @@ impl<'t> Parser<'t> {
                 self.push(&token, step)
             }
             _ => token.wrong(
-                format!("here must be a number, a name or `(`, not {}", token.shown()),
+                format!(
+                    "here must be a number, a name or `(`, not {}",
+                    token.shown()
+                ),
                 "an operator needs a value on both sides",
             ),
         }
     }
 
     fn read(&self, token: &Token<'_>, word: &str) -> Result<Step, RuleError> {
-        let known = |name: &str| VALUES.iter().find(|(known, _)| *known == name).map(|&(_, value)| value);
+        let known = |name: &str| {
+            VALUES
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|&(_, value)| value)
+        };
         if let Some(place) = self.names.iter().position(|name| *name == word) {
             return Ok(Step::Named(place));
         }
@@ -405,9 +480,16 @@ impl<'t> Parser<'t> {
             ("n", ..) => Ok(Step::Count),
             ("acked", ..) => Ok(Step::Number(1.0)),
             (_, Some(value), _) => Ok(Step::Own(value)),
-            (_, None, Some(value)) => Ok(if self.is_in_fold { Step::Each(value) } else { Step::Own(value) }),
+            (_, None, Some(value)) => Ok(if self.is_in_fold {
+                Step::Each(value)
+            } else {
+                Step::Own(value)
+            }),
             _ => {
-                let names = VALUES.map(|(name, _)| name).into_iter().chain(["n", "acked"]);
+                let names = VALUES
+                    .map(|(name, _)| name)
+                    .into_iter()
+                    .chain(["n", "acked"]);
                 let all: Vec<&str> = names.chain(self.names.iter().copied()).collect();
                 let near = |name: &&&str| strsim::damerau_levenshtein(name, word);
                 let nearest = all.iter().min_by_key(near).copied().unwrap_or("cwnd");
@@ -417,7 +499,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A function, whose parenthesis is open. `min` and `max` of one value are those of all subflows.
+    /// A function, whose parenthesis is open. `min` and `max` of one value are those of all
+    /// subflows.
     fn call(&mut self, token: &Token<'_>, word: &str) -> Result<(), RuleError> {
         let fold = match word {
             "sum" => Some(Fold::Sum),
@@ -456,7 +539,11 @@ impl<'t> Parser<'t> {
         let wanted = if word == "if" { 3 } else { 1 };
         let is_pair = matches!(word, "min" | "max");
         if count != wanted && !is_pair {
-            let help = if word == "if" { "write if(condition, then, else)" } else { "it has one argument" };
+            let help = if word == "if" {
+                "write if(condition, then, else)"
+            } else {
+                "it has one argument"
+            };
             return token.wrong(format!("`{word}` has {count} arguments"), help);
         }
         match word {

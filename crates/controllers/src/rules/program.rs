@@ -1,5 +1,5 @@
-//! Rules as steps for a stack of numbers. Every step has a finite result, and a program has a bounded number
-//! of steps, so any text that compiles ends in any state of a connection.
+//! Rules as steps for a stack of numbers. Every step has a finite result, and a program has a
+//! bounded number of steps, so any text that compiles ends in any state of a connection.
 
 use crate::state::{Connection, Subflow};
 use crate::{CWND_MAX, MAX_SUBFLOWS};
@@ -42,7 +42,12 @@ impl Value {
 /// Packets: in fast recovery the ssthresh, because the window is inflated.
 fn window(subflow: &Subflow) -> u32 {
     let recovers = subflow.flags & Subflow::RECOVERY != 0;
-    (if recovers { subflow.ssthresh } else { subflow.cwnd }).clamp(1, CWND_MAX)
+    (if recovers {
+        subflow.ssthresh
+    } else {
+        subflow.cwnd
+    })
+    .clamp(1, CWND_MAX)
 }
 
 /// Operations on two numbers. Comparisons give 1 or 0.
@@ -117,7 +122,8 @@ pub(super) struct Scene<'a> {
 impl Scene<'_> {
     /// The subflows that count: established, with an RTT sample.
     fn subflows(&self) -> impl Iterator<Item = usize> {
-        let counts = |subflow: &Subflow| subflow.flags & Subflow::ESTABLISHED != 0 && subflow.srtt_us > 0;
+        let counts =
+            |subflow: &Subflow| subflow.flags & Subflow::ESTABLISHED != 0 && subflow.srtt_us > 0;
         let in_use = (self.connection.n as usize).min(MAX_SUBFLOWS);
         (0..in_use).filter(move |&k| counts(&self.connection.subflows[k]))
     }
@@ -125,7 +131,11 @@ impl Scene<'_> {
 
 /// 0 in place of what is no number, and a large number in place of an infinite one.
 fn finite(number: f64) -> f64 {
-    if number.is_nan() { 0.0 } else { number.clamp(-LARGEST, LARGEST) }
+    if number.is_nan() {
+        0.0
+    } else {
+        number.clamp(-LARGEST, LARGEST)
+    }
 }
 
 /// The number that `steps` leave on the stack. `named` has the values of the `let`s so far.

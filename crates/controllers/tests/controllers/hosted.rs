@@ -1,8 +1,8 @@
 //! Hosted controllers run under the bookkeeping of the C code.
 
 use joulepath_controllers::{
-    Ack, AckFlags, AdoptError, Area, Capability, Connection, Controller, Event, Hook, Hooks, Host, LossKind,
-    Subflow, within,
+    Ack, AckFlags, AdoptError, Area, Capability, Connection, Controller, Event, Hook, Hooks, Host,
+    LossKind, Subflow, within,
 };
 
 /// Forwards every call to a controller of `cc/`, and counts the calls of each hook.
@@ -32,7 +32,9 @@ impl Hooks for Through {
 
     fn control(&mut self, connection: &mut Connection, i: usize, event: &Event) {
         connection.subflows[i].cwnd = event.acked * 3;
-        connection.subflows[i].own.set_pacing_rate_bytes_per_s(u64::from(event.mss));
+        connection.subflows[i]
+            .own
+            .set_pacing_rate_bytes_per_s(u64::from(event.mss));
         self.area[i] = Area::default();
     }
 }
@@ -47,7 +49,12 @@ fn host(name: &str, like: &str, capabilities: Vec<Capability>) -> Result<Control
         cache_acks: 16,
         capabilities,
         hooks: vec![Hook::Increase, Hook::Ssthresh],
-        open: Box::new(move |_| Box::new(Through { inner, area: Default::default() })),
+        open: Box::new(move |_| {
+            Box::new(Through {
+                inner,
+                area: Default::default(),
+            })
+        }),
     })
 }
 
@@ -56,7 +63,12 @@ fn start(controller: Controller) -> Connection {
     let mut hosting = controller.hosting(2);
     for i in 0..2 {
         let flags = Subflow::ESTABLISHED;
-        connection.subflows[i] = Subflow { cwnd: 10, ssthresh: 30, flags, ..Subflow::default() };
+        connection.subflows[i] = Subflow {
+            cwnd: 10,
+            ssthresh: 30,
+            flags,
+            ..Subflow::default()
+        };
         within(&mut hosting, || controller.init(&mut connection, i));
     }
     connection
@@ -73,11 +85,25 @@ pub(crate) fn live(controller: Controller) -> Vec<Connection> {
         let rtt_us = connection.subflows[i].srtt_us + step % 90;
         let flags = AckFlags::CWND_LIMITED.with(AckFlags::ROUND_END, step % 17 == 0);
         within(&mut hosting, || {
-            controller.on_ack(&mut connection, i, Ack { acked: 1 + step % 2, rtt_us, flags })
+            controller.on_ack(
+                &mut connection,
+                i,
+                Ack {
+                    acked: 1 + step % 2,
+                    rtt_us,
+                    flags,
+                },
+            )
         });
         if step % 211 == 0 {
-            let kind = if step % 422 == 0 { LossKind::Timeout } else { LossKind::FastRetransmit };
-            let ssthresh = within(&mut hosting, || controller.on_loss(&mut connection, i, kind));
+            let kind = if step % 422 == 0 {
+                LossKind::Timeout
+            } else {
+                LossKind::FastRetransmit
+            };
+            let ssthresh = within(&mut hosting, || {
+                controller.on_loss(&mut connection, i, kind)
+            });
             (connection.subflows[i].ssthresh, connection.subflows[i].cwnd) = (ssthresh, ssthresh);
         }
         lives.push(connection);
@@ -100,13 +126,21 @@ fn hooks_that_compute_lia_run_exactly_like_lia() {
 fn a_hosted_controller_that_owns_its_window_gets_every_event_and_paces() {
     let hosted = host("hostedowner", "lia", vec![Capability::OwnsWindow]).unwrap();
     let (mut hosting, mut connection) = (hosted.hosting(2), start(hosted));
-    let event = Event { acked: 7, mss: 1_250, ..Event::default() };
-    within(&mut hosting, || hosted.control(&mut connection, 1, &event, &mut Area::default()));
+    let event = Event {
+        acked: 7,
+        mss: 1_250,
+        ..Event::default()
+    };
+    within(&mut hosting, || {
+        hosted.control(&mut connection, 1, &event, &mut Area::default())
+    });
     assert_eq!(connection.subflows[1].cwnd, 21);
     assert_eq!(hosted.pacing_rate_bytes_per_s(&connection, 1), Some(1_250));
     // A window of 0 would stop the connection, so the bookkeeping keeps one packet.
     let nothing = Event::default();
-    within(&mut hosting, || hosted.control(&mut connection, 1, &nothing, &mut Area::default()));
+    within(&mut hosting, || {
+        hosted.control(&mut connection, 1, &nothing, &mut Area::default())
+    });
     assert_eq!(connection.subflows[1].cwnd, 1);
 }
 
@@ -115,13 +149,24 @@ fn without_lent_hooks_a_call_changes_no_window() {
     let hosted = host("hostedalone", "lia", vec![]).unwrap();
     let mut connection = start(hosted);
     let before = connection;
-    hosted.on_ack(&mut connection, 0, Ack { acked: 1, rtt_us: 20_000, flags: AckFlags::CWND_LIMITED });
+    hosted.on_ack(
+        &mut connection,
+        0,
+        Ack {
+            acked: 1,
+            rtt_us: 20_000,
+            flags: AckFlags::CWND_LIMITED,
+        },
+    );
     assert_eq!(connection, before);
     assert_eq!(hosted.increase(&connection, 0), 0.0);
 }
 
 #[test]
 fn built_in_names_are_refused() {
-    assert_eq!(host("olia", "lia", vec![]).unwrap_err(), AdoptError::Taken("olia".to_owned()));
+    assert_eq!(
+        host("olia", "lia", vec![]).unwrap_err(),
+        AdoptError::Taken("olia".to_owned())
+    );
     assert!(Controller::all().all(|ours| !ours.is_hosted() && ours.hosting(2).is_none()));
 }

@@ -28,7 +28,11 @@ fn open<const N: usize>(controller: Controller, windows: [u32; N]) -> Connection
 /// One ACK of `acked` packets, 10 ms after the last.
 fn acknowledge(controller: Controller, connection: &mut Connection, i: usize, acked: u32) {
     connection.now_us += 10_000;
-    let ack = Ack { acked, rtt_us: 100_000, flags: AckFlags::CWND_LIMITED };
+    let ack = Ack {
+        acked,
+        rtt_us: 100_000,
+        flags: AckFlags::CWND_LIMITED,
+    };
     controller.on_ack(connection, i, ack);
 }
 
@@ -75,12 +79,17 @@ fn with_a_second_subflow_it_is_the_coupled_controller() {
         windows(controller, &mut connection)
     });
     // LIA may reuse an increase for 16 packets.
-    assert!(got.iter().zip(&want).all(|(got, want)| got.abs_diff(*want) <= 1), "{got:?}\n{want:?}");
+    assert!(
+        got.iter()
+            .zip(&want)
+            .all(|(got, want)| got.abs_diff(*want) <= 1),
+        "{got:?}\n{want:?}"
+    );
 }
 
-/// 9 s after a loss at 100 packets, 4.8 s past the maximum, CUBIC grows fast. The first packet that the
-/// second subflow delivers couples both: two windows of 50 packets with equal RTTs grow by 50/100² per
-/// packet.
+/// 9 s after a loss at 100 packets, 4.8 s past the maximum, CUBIC grows fast. The first packet that
+/// the second subflow delivers couples both: two windows of 50 packets with equal RTTs grow by
+/// 50/100² per packet.
 #[test]
 fn the_first_packet_of_a_second_subflow_couples_both() {
     let hybrid = by_name("hybrid");
@@ -95,11 +104,15 @@ fn the_first_packet_of_a_second_subflow_couples_both() {
     connection.subflows[0].cwnd = 50;
     let coupled = hybrid.increase(&connection, 0);
     assert!((coupled - 0.005).abs() < 1e-4, "{coupled}");
-    assert_eq!(hybrid.ssthresh_after(&connection, 0, LossKind::FastRetransmit), 25, "half, not 0.7");
+    assert_eq!(
+        hybrid.ssthresh_after(&connection, 0, LossKind::FastRetransmit),
+        25,
+        "half, not 0.7"
+    );
 }
 
-/// CUBIC does not return to the 300 packets before the second subflow: it starts at the present 80, and grows
-/// by at least 1/20 per packet until the next loss.
+/// CUBIC does not return to the 300 packets before the second subflow: it starts at the present 80,
+/// and grows by at least 1/20 per packet until the next loss.
 #[test]
 fn when_the_second_subflow_closes_cubic_starts_from_the_present_window() {
     let hybrid = by_name("hybrid");
@@ -115,7 +128,11 @@ fn when_the_second_subflow_closes_cubic_starts_from_the_present_window() {
     assert_eq!(connection.subflows[0].cwnd, 80);
     let increase = hybrid.increase(&connection, 0);
     assert!((increase - 0.05).abs() < 1e-6, "{increase}");
-    assert_eq!(hybrid.ssthresh_after(&connection, 0, LossKind::FastRetransmit), 56, "0.7 of 80");
+    assert_eq!(
+        hybrid.ssthresh_after(&connection, 0, LossKind::FastRetransmit),
+        56,
+        "0.7 of 80"
+    );
     // After 4 s the target is 80 + 0.4 · 4.1³ = 107.6 packets.
     connection.now_us += 4_000_000;
     let increase = hybrid.increase(&connection, 0);

@@ -23,18 +23,60 @@ const fn round(
     acks: &'static [Acks],
     ends: Option<u32>,
 ) -> Round {
-    Round { what, base_us, cwnd, acks, flags: AckFlags::NONE, ends }
+    Round {
+        what,
+        base_us,
+        cwnd,
+        acks,
+        flags: AckFlags::NONE,
+        ends,
+    }
 }
 
 /// Pauses of 3 ms separate ACKs, so they are no train.
 const DELAYS: &[Round] = &[
-    round("40 + 40/8 ms are tolerated", (40_000, 100), &[(30, 3_000, 45_000)], None),
-    round("the ninth sample above 45 ms ends it", (40_000, 100), &[(30, 3_000, 45_001)], Some(9)),
-    round("at least 4 ms are tolerated", (8_000, 100), &[(30, 3_000, 12_000)], None),
-    round("8 + 4 ms are exceeded", (8_000, 100), &[(30, 3_000, 12_001)], Some(9)),
-    round("at most 16 ms are tolerated", (200_000, 100), &[(30, 3_000, 216_001)], Some(9)),
-    round("200 + 16 ms are not exceeded", (200_000, 100), &[(30, 3_000, 216_000)], None),
-    round("eight samples are too few", (40_000, 100), &[(8, 3_000, 90_000)], None),
+    round(
+        "40 + 40/8 ms are tolerated",
+        (40_000, 100),
+        &[(30, 3_000, 45_000)],
+        None,
+    ),
+    round(
+        "the ninth sample above 45 ms ends it",
+        (40_000, 100),
+        &[(30, 3_000, 45_001)],
+        Some(9),
+    ),
+    round(
+        "at least 4 ms are tolerated",
+        (8_000, 100),
+        &[(30, 3_000, 12_000)],
+        None,
+    ),
+    round(
+        "8 + 4 ms are exceeded",
+        (8_000, 100),
+        &[(30, 3_000, 12_001)],
+        Some(9),
+    ),
+    round(
+        "at most 16 ms are tolerated",
+        (200_000, 100),
+        &[(30, 3_000, 216_001)],
+        Some(9),
+    ),
+    round(
+        "200 + 16 ms are not exceeded",
+        (200_000, 100),
+        &[(30, 3_000, 216_000)],
+        None,
+    ),
+    round(
+        "eight samples are too few",
+        (40_000, 100),
+        &[(8, 3_000, 90_000)],
+        None,
+    ),
     round(
         "one short RTT shows that the queue was empty",
         (40_000, 100),
@@ -47,15 +89,40 @@ const DELAYS: &[Round] = &[
         &[(1, 3_000, 40_000), (30, 3_000, 90_000)],
         None,
     ),
-    round("a window of 16 packets", (40_000, 15), &[(30, 3_000, 90_000)], Some(10)),
+    round(
+        "a window of 16 packets",
+        (40_000, 15),
+        &[(30, 3_000, 90_000)],
+        Some(10),
+    ),
 ];
 
 /// All RTTs are the minimum, so no delay ends slow start. (D + 1 ms)/2 = 20.5 ms at D = 40 ms.
 const TRAINS: &[Round] = &[
-    round("a train of 20 ms", (40_000, 100), &[(21, 1_000, 40_000)], None),
-    round("a train of 21 ms", (40_000, 100), &[(40, 1_000, 40_000)], Some(22)),
-    round("pauses of 2 ms", (40_000, 100), &[(40, 2_000, 40_000)], Some(12)),
-    round("pauses above 2 ms", (40_000, 100), &[(40, 2_001, 40_000)], None),
+    round(
+        "a train of 20 ms",
+        (40_000, 100),
+        &[(21, 1_000, 40_000)],
+        None,
+    ),
+    round(
+        "a train of 21 ms",
+        (40_000, 100),
+        &[(40, 1_000, 40_000)],
+        Some(22),
+    ),
+    round(
+        "pauses of 2 ms",
+        (40_000, 100),
+        &[(40, 2_000, 40_000)],
+        Some(12),
+    ),
+    round(
+        "pauses above 2 ms",
+        (40_000, 100),
+        &[(40, 2_001, 40_000)],
+        None,
+    ),
     round(
         "a train that a pause ends",
         (40_000, 100),
@@ -66,7 +133,12 @@ const TRAINS: &[Round] = &[
     round("a fast path", (1_000, 400), &[(40, 100, 1_000)], Some(8)),
     Round {
         flags: AckFlags::PACED,
-        ..round("a pacing sender spreads its packets", (40_000, 100), &[(60, 1_000, 40_000)], Some(43))
+        ..round(
+            "a pacing sender spreads its packets",
+            (40_000, 100),
+            &[(60, 1_000, 40_000)],
+            Some(43),
+        )
     },
 ];
 
@@ -98,10 +170,22 @@ fn only_controllers_that_say_so_end_slow_start() {
             connection.now_us += 1_000;
             let flags = AckFlags::CWND_LIMITED.with(AckFlags::ROUND_END, i == 0);
             let rtt_us = if i == 0 { 40_000 } else { 90_000 };
-            controller.on_ack(&mut connection, 0, Ack { acked: 1, rtt_us, flags });
+            controller.on_ack(
+                &mut connection,
+                0,
+                Ack {
+                    acked: 1,
+                    rtt_us,
+                    flags,
+                },
+            );
         }
         let ends = !in_slow_start(&connection);
-        assert_eq!(ends, controller.has(Capability::EndsSlowStart), "{controller}");
+        assert_eq!(
+            ends,
+            controller.has(Capability::EndsSlowStart),
+            "{controller}"
+        );
     }
 }
 
@@ -111,11 +195,21 @@ fn in_slow_start(connection: &Connection) -> bool {
 
 /// One round; returns the number of the ACK that ends slow start.
 fn take(connection: &mut Connection, acks: &[Acks], flags: AckFlags) -> Option<u32> {
-    let all = acks.iter().flat_map(|&(n, gap_us, rtt_us)| (0..n).map(move |_| (gap_us, rtt_us)));
+    let all = acks
+        .iter()
+        .flat_map(|&(n, gap_us, rtt_us)| (0..n).map(move |_| (gap_us, rtt_us)));
     for (i, (gap_us, rtt_us)) in (1..).zip(all) {
         connection.now_us += gap_us;
         let flags = AckFlags::CWND_LIMITED.with(AckFlags::ROUND_END, i == 1) | flags;
-        cubic().on_ack(connection, 0, Ack { acked: 1, rtt_us, flags });
+        cubic().on_ack(
+            connection,
+            0,
+            Ack {
+                acked: 1,
+                rtt_us,
+                flags,
+            },
+        );
         if !in_slow_start(connection) {
             return Some(i);
         }
@@ -139,8 +233,16 @@ fn delays_and_trains_end_slow_start_where_they_do_in_linux() {
 fn a_round_starts_anew_with_the_next_one() {
     let mut connection = start(40_000, 100);
     for _ in 0..20 {
-        assert_eq!(take(&mut connection, &[(8, 3_000, 90_000)], AckFlags::NONE), None, "eight samples");
-        assert_eq!(take(&mut connection, &[(21, 1_000, 40_000)], AckFlags::NONE), None, "20 ms");
+        assert_eq!(
+            take(&mut connection, &[(8, 3_000, 90_000)], AckFlags::NONE),
+            None,
+            "eight samples"
+        );
+        assert_eq!(
+            take(&mut connection, &[(21, 1_000, 40_000)], AckFlags::NONE),
+            None,
+            "20 ms"
+        );
     }
 }
 
@@ -148,8 +250,15 @@ fn a_round_starts_anew_with_the_next_one() {
 fn hystart_can_be_switched_off() {
     for round in DELAYS.iter().chain(TRAINS) {
         let mut connection = start(round.base_us, round.cwnd);
-        cubic().set_param(&mut connection, "hystart", "off").unwrap();
-        assert_eq!(take(&mut connection, round.acks, round.flags), None, "{}", round.what);
+        cubic()
+            .set_param(&mut connection, "hystart", "off")
+            .unwrap();
+        assert_eq!(
+            take(&mut connection, round.acks, round.flags),
+            None,
+            "{}",
+            round.what
+        );
     }
 }
 
@@ -161,13 +270,25 @@ fn it_ends_slow_start_once_until_a_timeout() {
     // idle: the window shrinks, the threshold stays
     cubic().on_restart(&mut connection, 0);
     connection.subflows[0].cwnd = 50;
-    assert_eq!(take(&mut connection, QUEUE, AckFlags::NONE), None, "the capacity is known");
+    assert_eq!(
+        take(&mut connection, QUEUE, AckFlags::NONE),
+        None,
+        "the capacity is known"
+    );
     let ssthresh = cubic().on_loss(&mut connection, 0, LossKind::FastRetransmit);
     (connection.subflows[0].cwnd, connection.subflows[0].ssthresh) = (20, ssthresh);
-    assert_eq!(take(&mut connection, QUEUE, AckFlags::NONE), None, "a loss does not change that");
+    assert_eq!(
+        take(&mut connection, QUEUE, AckFlags::NONE),
+        None,
+        "a loss does not change that"
+    );
     cubic().on_loss(&mut connection, 0, LossKind::Timeout);
     (connection.subflows[0].cwnd, connection.subflows[0].ssthresh) = (20, 100);
-    assert_eq!(take(&mut connection, QUEUE, AckFlags::NONE), Some(9), "a timeout does");
+    assert_eq!(
+        take(&mut connection, QUEUE, AckFlags::NONE),
+        Some(9),
+        "a timeout does"
+    );
 }
 
 #[test]
@@ -177,12 +298,28 @@ fn congestion_avoidance_leaves_no_trace_in_the_next_slow_start() {
     (connection.subflows[0].cwnd, connection.subflows[0].ssthresh) = (ssthresh, ssthresh);
     for _ in 0..50 {
         connection.now_us += 1_000;
-        cubic().on_ack(&mut connection, 0, Ack { acked: 1, rtt_us: 41_000, flags: AckFlags::CWND_LIMITED });
+        cubic().on_ack(
+            &mut connection,
+            0,
+            Ack {
+                acked: 1,
+                rtt_us: 41_000,
+                flags: AckFlags::CWND_LIMITED,
+            },
+        );
     }
     connection.subflows[0].ssthresh = 200;
     for _ in 0..8 {
         connection.now_us += 3_000;
-        cubic().on_ack(&mut connection, 0, Ack { acked: 1, rtt_us: 90_000, flags: AckFlags::CWND_LIMITED });
+        cubic().on_ack(
+            &mut connection,
+            0,
+            Ack {
+                acked: 1,
+                rtt_us: 90_000,
+                flags: AckFlags::CWND_LIMITED,
+            },
+        );
     }
     assert!(in_slow_start(&connection), "eight samples since it began");
 }
@@ -191,7 +328,10 @@ fn congestion_avoidance_leaves_no_trace_in_the_next_slow_start() {
 fn a_recovering_subflow_keeps_its_threshold() {
     let mut connection = start(40_000, 100);
     connection.subflows[0].flags |= Subflow::RECOVERY;
-    assert_eq!(take(&mut connection, &[(30, 3_000, 90_000)], AckFlags::NONE), None);
+    assert_eq!(
+        take(&mut connection, &[(30, 3_000, 90_000)], AckFlags::NONE),
+        None
+    );
     assert_eq!(connection.subflows[0].cwnd, 100);
 }
 
@@ -202,7 +342,11 @@ fn grown(connection: &mut Connection) -> f64 {
         let cwnd = connection.subflows[0].cwnd;
         for _ in 0..cwnd {
             connection.now_us += 100_000 / u64::from(cwnd);
-            let ack = Ack { acked: 1, rtt_us: 100_000, flags: AckFlags::CWND_LIMITED };
+            let ack = Ack {
+                acked: 1,
+                rtt_us: 100_000,
+                flags: AckFlags::CWND_LIMITED,
+            };
             cubic().on_ack(connection, 0, ack);
         }
     }

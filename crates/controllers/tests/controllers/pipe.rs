@@ -1,5 +1,5 @@
-//! A path with a rate, a delay and a queue, for controllers that own their window. It reports the events that
-//! a kernel would report, without retransmissions.
+//! A path with a rate, a delay and a queue, for controllers that own their window. It reports the
+//! events that a kernel would report, without retransmissions.
 
 use std::collections::VecDeque;
 
@@ -51,7 +51,12 @@ impl Pipe {
     pub(crate) fn new(controller: Controller, rate: u64, rtt_us: u64, queue: u64) -> Self {
         let mut connection = Connection::new(1);
         let flags = Subflow::ESTABLISHED;
-        connection.subflows[0] = Subflow { cwnd: 10, srtt_us: rtt_us as u32, flags, ..Subflow::default() };
+        connection.subflows[0] = Subflow {
+            cwnd: 10,
+            srtt_us: rtt_us as u32,
+            flags,
+            ..Subflow::default()
+        };
         controller.init(&mut connection, 0);
         Pipe {
             controller,
@@ -77,7 +82,9 @@ impl Pipe {
     }
 
     pub(crate) fn set(mut self, name: &str, value: &str) -> Self {
-        self.controller.set_param(&mut self.connection, name, value).unwrap();
+        self.controller
+            .set_param(&mut self.connection, name, value)
+            .unwrap();
         self
     }
 
@@ -96,7 +103,9 @@ impl Pipe {
     }
 
     pub(crate) fn pacing_bytes_per_s(&self) -> u64 {
-        self.controller.pacing_rate_bytes_per_s(&self.connection, 0).unwrap_or(0)
+        self.controller
+            .pacing_rate_bytes_per_s(&self.connection, 0)
+            .unwrap_or(0)
     }
 
     /// Packets waiting at the link.
@@ -105,18 +114,30 @@ impl Pipe {
     }
 
     fn tell(&mut self, event: &Event) {
-        self.controller.control(&mut self.connection, 0, event, &mut self.area);
+        self.controller
+            .control(&mut self.connection, 0, event, &mut self.area);
     }
 
     /// Runs until `until_us`; calls `look` after each ACK.
     pub(crate) fn run(&mut self, until_us: u64, mut look: impl FnMut(&Self)) {
         if self.sent == 0 {
-            self.tell(&Event { flags: AckFlags::STARTS, mss: MSS, ..Event::default() });
+            self.tell(&Event {
+                flags: AckFlags::STARTS,
+                mss: MSS,
+                ..Event::default()
+            });
         }
         while self.connection.now_us < until_us {
             let room = (self.in_flight.len() as u32) < self.connection.subflows[0].cwnd;
-            let departs_us = if room { self.release_us.max(self.connection.now_us) } else { u64::MAX };
-            let arrives_us = self.in_flight.front().map_or(u64::MAX, |packet| packet.arrives_us);
+            let departs_us = if room {
+                self.release_us.max(self.connection.now_us)
+            } else {
+                u64::MAX
+            };
+            let arrives_us = self
+                .in_flight
+                .front()
+                .map_or(u64::MAX, |packet| packet.arrives_us);
             if departs_us <= arrives_us {
                 self.connection.now_us = departs_us;
                 self.send();
@@ -134,7 +155,10 @@ impl Pipe {
         let gap_us = (u64::from(MSS) * 1_000_000).checked_div(rate).unwrap_or(0);
         self.release_us = self.release_us.max(now_us) + gap_us;
         self.sent += 1;
-        self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.seed = self
+            .seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let lost = self.lose_every > 0 && (self.seed >> 33).is_multiple_of(self.lose_every);
         if lost || self.waiting() >= self.queue {
             self.lost += 1;
@@ -145,7 +169,11 @@ impl Pipe {
             self.delivered_us = now_us;
         }
         self.free_us = self.free_us.max(now_us) + self.packet_us;
-        let others_us = if now_us >= self.others.0 { self.others.1 } else { 0 };
+        let others_us = if now_us >= self.others.0 {
+            self.others.1
+        } else {
+            0
+        };
         self.in_flight.push_back(Packet {
             number: self.sent,
             sent_us: now_us,
@@ -156,7 +184,10 @@ impl Pipe {
     }
 
     fn acknowledge(&mut self) {
-        let packet = self.in_flight.pop_front().expect("an ACK is of a packet in flight");
+        let packet = self
+            .in_flight
+            .pop_front()
+            .expect("an ACK is of a packet in flight");
         let now_us = self.connection.now_us;
         let lost = std::mem::take(&mut self.lost);
         let subflow = &mut self.connection.subflows[0];

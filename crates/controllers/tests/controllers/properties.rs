@@ -1,9 +1,9 @@
-//! Random states and random sequences of events. Debug builds of the C code trap on undefined behaviour, so a
-//! signed overflow or an oversized shift fails the test.
+//! Random states and random sequences of events. Debug builds of the C code trap on undefined
+//! behaviour, so a signed overflow or an oversized shift fails the test.
 
 use joulepath_controllers::{
-    Ack, AckFlags, Area, CWND_MAX, Capability, Connection, Controller, Event as Told, LossKind, MAX_SUBFLOWS,
-    Param, Subflow, formula,
+    Ack, AckFlags, Area, CWND_MAX, Capability, Connection, Controller, Event as Told, LossKind,
+    MAX_SUBFLOWS, Param, Subflow, formula,
 };
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -52,16 +52,23 @@ fn rtt() -> impl Strategy<Value = u32> {
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let ack = (window(), any::<bool>(), rtt(), any::<[bool; 4]>(), 0u64..2_000_000).prop_map(
-        |(many, one, rtt_us, [sampled, ece, limited, round_end], after_us)| Event::Ack {
-            acked: if one { 1 } else { many },
-            rtt_us: if sampled { rtt_us } else { 0 },
-            ece,
-            limited,
-            round_end,
-            after_us,
-        },
-    );
+    let ack = (
+        window(),
+        any::<bool>(),
+        rtt(),
+        any::<[bool; 4]>(),
+        0u64..2_000_000,
+    )
+        .prop_map(
+            |(many, one, rtt_us, [sampled, ece, limited, round_end], after_us)| Event::Ack {
+                acked: if one { 1 } else { many },
+                rtt_us: if sampled { rtt_us } else { 0 },
+                ece,
+                limited,
+                round_end,
+                after_us,
+            },
+        );
     prop_oneof![
         16 => ack,
         3 => kind().prop_map(Event::Loss),
@@ -77,7 +84,11 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 fn kind() -> impl Strategy<Value = LossKind> {
-    prop_oneof![Just(LossKind::FastRetransmit), Just(LossKind::Timeout), Just(LossKind::Ecn)]
+    prop_oneof![
+        Just(LossKind::FastRetransmit),
+        Just(LossKind::Timeout),
+        Just(LossKind::Ecn)
+    ]
 }
 
 /// A connection with the state that an engine keeps for it.
@@ -91,7 +102,11 @@ struct Kept {
 
 impl Kept {
     fn of(connection: Connection) -> Self {
-        Kept { connection, areas: [Area::default(); MAX_SUBFLOWS], delivered: [0; MAX_SUBFLOWS] }
+        Kept {
+            connection,
+            areas: [Area::default(); MAX_SUBFLOWS],
+            delivered: [0; MAX_SUBFLOWS],
+        }
     }
 
     /// Starts a subflow.
@@ -108,28 +123,67 @@ impl Kept {
 
     /// An ACK; the smoothed RTT stays.
     fn acknowledge(&mut self, controller: Controller, i: usize, event: &Event) {
-        let Event::Ack { acked, rtt_us, ece, limited, round_end, after_us } = *event else { return };
+        let Event::Ack {
+            acked,
+            rtt_us,
+            ece,
+            limited,
+            round_end,
+            after_us,
+        } = *event
+        else {
+            return;
+        };
         self.connection.now_us += after_us;
         let flags = AckFlags::NONE
             .with(AckFlags::ECE, ece)
             .with(AckFlags::CWND_LIMITED, limited)
             .with(AckFlags::ROUND_END, round_end);
         if !controller.has(Capability::OwnsWindow) {
-            return controller.on_ack(&mut self.connection, i, Ack { acked, rtt_us, flags });
+            return controller.on_ack(
+                &mut self.connection,
+                i,
+                Ack {
+                    acked,
+                    rtt_us,
+                    flags,
+                },
+            );
         }
         let in_flight = self.connection.subflows[i].cwnd;
-        let marked = if ece && controller.has(Capability::ReadsMarks) { acked } else { 0 };
-        let sample = Told { acked, rtt_us, flags, in_flight, marked, ..told(AckFlags::NONE) };
+        let marked = if ece && controller.has(Capability::ReadsMarks) {
+            acked
+        } else {
+            0
+        };
+        let sample = Told {
+            acked,
+            rtt_us,
+            flags,
+            in_flight,
+            marked,
+            ..told(AckFlags::NONE)
+        };
         let prior_delivered = self.delivered[i];
         self.delivered[i] = prior_delivered.wrapping_add(acked);
         let (total_delivered, interval_us) = (self.delivered[i], rtt_us);
-        let rate = Told { total_delivered, prior_delivered, delivered: acked, interval_us, ..sample };
+        let rate = Told {
+            total_delivered,
+            prior_delivered,
+            delivered: acked,
+            interval_us,
+            ..sample
+        };
         self.control(controller, i, &rate);
     }
 }
 
 fn told(flags: AckFlags) -> Told {
-    Told { flags, mss: 1_400, ..Told::default() }
+    Told {
+        flags,
+        mss: 1_400,
+        ..Told::default()
+    }
 }
 
 /// Applies the event as an engine would.
@@ -144,7 +198,11 @@ fn apply(controller: Controller, kept: &mut Kept, i: usize, event: &Event) {
         }
         Event::Loss(kind) if owns => {
             let subflow = &mut kept.connection.subflows[i];
-            let recovers = if kind == LossKind::Timeout { Subflow::LOSS } else { Subflow::RECOVERY };
+            let recovers = if kind == LossKind::Timeout {
+                Subflow::LOSS
+            } else {
+                Subflow::RECOVERY
+            };
             subflow.flags = Subflow::ESTABLISHED | recovers;
             let flags = match kind {
                 LossKind::Timeout => {
@@ -155,7 +213,16 @@ fn apply(controller: Controller, kept: &mut Kept, i: usize, event: &Event) {
                 LossKind::Ecn => AckFlags::ECE,
             };
             let lost = u32::from(kind != LossKind::Ecn);
-            kept.control(controller, i, &Told { lost, marked: 1 - lost, acked: 1, ..told(flags) });
+            kept.control(
+                controller,
+                i,
+                &Told {
+                    lost,
+                    marked: 1 - lost,
+                    acked: 1,
+                    ..told(flags)
+                },
+            );
         }
         Event::Loss(kind) => {
             let ssthresh = controller.on_loss(&mut kept.connection, i, kind);
@@ -164,7 +231,9 @@ fn apply(controller: Controller, kept: &mut Kept, i: usize, event: &Event) {
             (subflow.cwnd, subflow.flags) = match kind {
                 LossKind::Timeout => (1, Subflow::ESTABLISHED | Subflow::LOSS),
                 // inflated, as during NewReno's recovery
-                LossKind::FastRetransmit => (ssthresh + 3, Subflow::ESTABLISHED | Subflow::RECOVERY),
+                LossKind::FastRetransmit => {
+                    (ssthresh + 3, Subflow::ESTABLISHED | Subflow::RECOVERY)
+                }
                 LossKind::Ecn => (ssthresh, Subflow::ESTABLISHED),
             };
         }
@@ -181,7 +250,12 @@ fn apply(controller: Controller, kept: &mut Kept, i: usize, event: &Event) {
         Event::Established(up) => {
             kept.connection.subflows[i].flags = if up { Subflow::ESTABLISHED } else { 0 };
         }
-        Event::Told { energy, share, price, loss } => {
+        Event::Told {
+            energy,
+            share,
+            price,
+            loss,
+        } => {
             let own = &mut kept.connection.subflows[i].own;
             own.set_energy_cost(energy);
             own.set_target_share(share);
@@ -197,16 +271,29 @@ fn apply(controller: Controller, kept: &mut Kept, i: usize, event: &Event) {
 
 /// A failing case is printed in full; nothing is written into the tree.
 fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
 
 /// Sets each parameter to one of its words, an end of its range, or its default.
 fn set_params(controller: Controller, connection: &mut Connection, picks: &[Index]) {
-    for (param, pick) in controller.params().collect::<Vec<Param>>().iter().zip(picks) {
+    for (param, pick) in controller
+        .params()
+        .collect::<Vec<Param>>()
+        .iter()
+        .zip(picks)
+    {
         let mut values: Vec<String> = param.words().map(str::to_owned).collect();
         values.push(param.default().to_string());
         if let Some((min, max)) = param.range() {
-            values.extend([min.to_string(), max.to_string(), ((min + max) / 3.0).to_string()]);
+            values.extend([
+                min.to_string(),
+                max.to_string(),
+                ((min + max) / 3.0).to_string(),
+            ]);
         }
         controller
             .set_param(connection, param.name(), &values[pick.index(values.len())])
@@ -273,8 +360,8 @@ proptest! {
         }
     }
 
-    /// Alone, `hybrid` is CUBIC. Every other controller except CUBIC, Westwood+ and wVegas is NewReno; DCTCP
-    /// only without marks.
+    /// Alone, `hybrid` is CUBIC. Every other controller except CUBIC, Westwood+ and wVegas is
+    /// NewReno; DCTCP only without marks.
     #[test]
     fn a_coupled_controller_with_one_subflow_is_an_uncoupled_one(
         cwnd in window(), ssthresh in window(), srtt_us in rtt(), idle_sibling in any::<bool>(),
@@ -322,7 +409,13 @@ proptest! {
 /// A random subflow in congestion avoidance; fields that no formula reads are zero.
 fn subflow() -> impl Strategy<Value = Subflow> {
     let path = (window(), rtt(), 0.25..4.0f64, 0.01..=1.0f64);
-    let told = (0.0..=1.0f64, 0.0..12.0f64, 0.0..1e-3f64, any::<[bool; 2]>(), 1e-5..0.5f64);
+    let told = (
+        0.0..=1.0f64,
+        0.0..12.0f64,
+        0.0..1e-3f64,
+        any::<[bool; 2]>(),
+        1e-5..0.5f64,
+    );
     (path, told, 0.0..20.0f64, 0.0..20.0f64).prop_map(
         |(
             (cwnd, srtt_us, last, base),
@@ -330,7 +423,12 @@ fn subflow() -> impl Strategy<Value = Subflow> {
             since_log,
             between_log,
         )| {
-            let mut subflow = Subflow { cwnd, srtt_us, flags: Subflow::ESTABLISHED, ..Subflow::default() };
+            let mut subflow = Subflow {
+                cwnd,
+                srtt_us,
+                flags: Subflow::ESTABLISHED,
+                ..Subflow::default()
+            };
             let own = &mut subflow.own;
             own.last_rtt_us = ((f64::from(srtt_us) * last) as u32).clamp(20, 10_000_000);
             own.base_rtt_us = ((f64::from(own.last_rtt_us.min(srtt_us)) * base) as u32).max(1);
@@ -349,10 +447,16 @@ fn subflow() -> impl Strategy<Value = Subflow> {
 fn loss(subflow: &Subflow) -> f64 {
     let own = &subflow.own;
     let acked = f64::from(own.acked_since_loss.max(own.acked_between_losses).max(1));
-    if own.loss() > 0.0 { own.loss() } else { 1.0 / acked }.clamp(1e-5, 0.5)
+    if own.loss() > 0.0 {
+        own.loss()
+    } else {
+        1.0 / acked
+    }
+    .clamp(1e-5, 0.5)
 }
 
-/// Tolerance of fixed point against the formula: relative to the largest term, plus the resolution of Q32.
+/// Tolerance of fixed point against the formula: relative to the largest term, plus the resolution
+/// of Q32.
 const RELATIVE: f64 = 4e-4;
 const RESOLUTION: f64 = 2e-9;
 /// Interpolation error of ε of DTS.
@@ -434,7 +538,8 @@ proptest! {
     }
 }
 
-/// Number of random sequences per capability: enough for each controller to use everything that it reads.
+/// Number of random sequences per capability: enough for each controller to use everything that it
+/// reads.
 const TWINS: usize = 400;
 
 /// Minimum RTT of every subflow, µs: no twin changes it.
@@ -447,10 +552,18 @@ fn sequences() -> Vec<Sequence> {
     let start = proptest::collection::vec((2u32..200, 1_000u32..500_000), 3);
     let sequence = (start, proptest::collection::vec((0usize..3, event()), 60));
     let mut runner = TestRunner::deterministic();
-    (0..TWINS).map(|_| sequence.new_tree(&mut runner).expect("nothing is filtered").current()).collect()
+    (0..TWINS)
+        .map(|_| {
+            sequence
+                .new_tree(&mut runner)
+                .expect("nothing is filtered")
+                .current()
+        })
+        .collect()
 }
 
-/// Window, ssthresh and increase of the first subflow after each event. ACKs do not change the smoothed RTT.
+/// Window, ssthresh and increase of the first subflow after each event. ACKs do not change the
+/// smoothed RTT.
 fn windows(controller: Controller, (start, events): &Sequence) -> Vec<(u32, u32, f64)> {
     let mut kept = Kept::of(Connection::new(start.len()));
     let open = |kept: &mut Kept, i: usize| {
@@ -466,8 +579,13 @@ fn windows(controller: Controller, (start, events): &Sequence) -> Vec<(u32, u32,
         kept.acknowledge(controller, i, &first);
     };
     for (i, &(cwnd, srtt_us)) in start.iter().enumerate() {
-        kept.connection.subflows[i] =
-            Subflow { cwnd, ssthresh: cwnd, srtt_us, flags: Subflow::ESTABLISHED, ..Subflow::default() };
+        kept.connection.subflows[i] = Subflow {
+            cwnd,
+            ssthresh: cwnd,
+            srtt_us,
+            flags: Subflow::ESTABLISHED,
+            ..Subflow::default()
+        };
         open(&mut kept, i);
     }
     let after = |(i, event): &(usize, Event)| {
@@ -477,7 +595,11 @@ fn windows(controller: Controller, (start, events): &Sequence) -> Vec<(u32, u32,
             _ => apply(controller, &mut kept, *i, event),
         }
         let window = &kept.connection.subflows[0];
-        (window.cwnd, window.ssthresh, controller.increase(&kept.connection, 0))
+        (
+            window.cwnd,
+            window.ssthresh,
+            controller.increase(&kept.connection, 0),
+        )
     };
     events.iter().map(after).collect()
 }
@@ -488,7 +610,9 @@ fn twin((start, events): &Sequence, capability: Capability) -> Sequence {
     let change = |(i, event): &(usize, Event)| {
         let mut event = event.clone();
         match (&mut event, capability) {
-            (Event::Told { energy, .. }, Capability::ReadsEnergyCost) => *energy = 70_000.0 - *energy,
+            (Event::Told { energy, .. }, Capability::ReadsEnergyCost) => {
+                *energy = 70_000.0 - *energy
+            }
             (Event::Told { price, .. }, Capability::ReadsPathPrice) => *price = 70_000.0 - *price,
             (Event::Told { share, .. }, Capability::ReadsTargetShare) => *share = 1.0 - *share,
             (Event::Ack { ece, .. }, Capability::ReadsMarks) => *ece = !*ece,
@@ -503,13 +627,16 @@ fn twin((start, events): &Sequence, capability: Capability) -> Sequence {
     };
     let events = events.iter().map(change).collect();
     if capability == Capability::Uncoupled {
-        start.iter_mut().skip(1).for_each(|(cwnd, srtt_us)| (*cwnd, *srtt_us) = (3 * *cwnd, *srtt_us / 2));
+        start
+            .iter_mut()
+            .skip(1)
+            .for_each(|(cwnd, srtt_us)| (*cwnd, *srtt_us) = (3 * *cwnd, *srtt_us / 2));
     }
     (start, events)
 }
 
-/// A controller reads exactly the state that its flags name. Two runs that differ only in that state have the
-/// same windows unless the controller reads it.
+/// A controller reads exactly the state that its flags name. Two runs that differ only in that
+/// state have the same windows unless the controller reads it.
 #[test]
 fn the_capabilities_of_a_controller_are_what_its_code_reads() {
     let sequences = sequences();
@@ -522,29 +649,55 @@ fn the_capabilities_of_a_controller_are_what_its_code_reads() {
         Capability::Uncoupled,
     ];
     for controller in Controller::all() {
-        let windows: Vec<_> = sequences.iter().map(|sequence| windows(controller, sequence)).collect();
+        let windows: Vec<_> = sequences
+            .iter()
+            .map(|sequence| windows(controller, sequence))
+            .collect();
         for capability in read {
-            let twins =
-                sequences.iter().map(|sequence| self::windows(controller, &twin(sequence, capability)));
-            let differ = windows.iter().zip(twins).filter(|(windows, twin)| *windows != twin).count();
-            let reads = if capability == Capability::Uncoupled { differ == 0 } else { differ > 0 };
-            assert_eq!(reads, controller.has(capability), "{controller}: {capability:?}, {differ} differ");
+            let twins = sequences
+                .iter()
+                .map(|sequence| self::windows(controller, &twin(sequence, capability)));
+            let differ = windows
+                .iter()
+                .zip(twins)
+                .filter(|(windows, twin)| *windows != twin)
+                .count();
+            let reads = if capability == Capability::Uncoupled {
+                differ == 0
+            } else {
+                differ > 0
+            };
+            assert_eq!(
+                reads,
+                controller.has(capability),
+                "{controller}: {capability:?}, {differ} differ"
+            );
         }
-        let still = windows.iter().flatten().all(|&(.., increase)| increase == 0.0);
-        let acts = controller.has(Capability::ActsByRound) || controller.has(Capability::OwnsWindow);
+        let still = windows
+            .iter()
+            .flatten()
+            .all(|&(.., increase)| increase == 0.0);
+        let acts =
+            controller.has(Capability::ActsByRound) || controller.has(Capability::OwnsWindow);
         assert_eq!(still, acts, "{controller}");
     }
 }
 
-/// A few ACKs, together at most an eighth of a window of a hundred packets: packets of each, whether they are
-/// marked, whether they end a round, and the loss after them.
+/// A few ACKs, together at most an eighth of a window of a hundred packets: packets of each,
+/// whether they are marked, whether they end a round, and the loss after them.
 fn acks() -> impl Strategy<Value = (Vec<u32>, bool, bool, Option<LossKind>)> {
     let loss = proptest::option::weighted(0.2, kind());
-    (proptest::collection::vec(1u32..=3, 1..=4), any::<bool>(), any::<bool>(), loss)
+    (
+        proptest::collection::vec(1u32..=3, 1..=4),
+        any::<bool>(),
+        any::<bool>(),
+        loss,
+    )
 }
 
 proptest! {
-    /// [`Capability::AcksInSum`]: one report of several ACKs gives the same decision except for rounding.
+    /// [`Capability::AcksInSum`]: one report of several ACKs gives the same decision except for
+    /// rounding.
     #[test]
     fn summed_acks_have_the_effect_of_single_acks(
         (cwnd, srtt_us) in (100u32..1000, 1_000u32..500_000),

@@ -1,8 +1,8 @@
-//! A deterministic path for controllers that own their window: one bottleneck of a fixed rate, a queue, and a
-//! loss of every n-th packet.
+//! A deterministic path for controllers that own their window: one bottleneck of a fixed rate, a
+//! queue, and a loss of every n-th packet.
 //!
-//! Time advances in rounds. A window of w packets takes max(τ₀, w/rate): packets above the bandwidth-delay
-//! product wait in the queue, and packets above the queue's capacity are lost.
+//! Time advances in rounds. A window of w packets takes max(τ₀, w/rate): packets above the
+//! bandwidth-delay product wait in the queue, and packets above the queue's capacity are lost.
 
 use joulepath_controllers::{
     Ack, AckFlags, Area, Capability, Connection, Controller, Event, LossKind, Subflow,
@@ -47,7 +47,9 @@ impl Pipe {
     ) -> Flow {
         let mut connection = Connection::new(1);
         for (name, value) in params {
-            controller.set_param(&mut connection, name, value).expect("a parameter of the controller");
+            controller
+                .set_param(&mut connection, name, value)
+                .expect("a parameter of the controller");
         }
         connection.subflows[0].cwnd = 10;
         connection.subflows[0].flags = Subflow::ESTABLISHED;
@@ -55,15 +57,28 @@ impl Pipe {
         controller.init(&mut connection, 0);
         told(controller, &mut connection);
         let area = Area::default();
-        let mut flow = Flow { controller, connection, area, pipe: self, sent: 0, delivered: 0, recover: 0 };
-        flow.control(&Event { flags: AckFlags::STARTS, mss: 1_400, ..Event::default() });
+        let mut flow = Flow {
+            controller,
+            connection,
+            area,
+            pipe: self,
+            sent: 0,
+            delivered: 0,
+            recover: 0,
+        };
+        flow.control(&Event {
+            flags: AckFlags::STARTS,
+            mss: 1_400,
+            ..Event::default()
+        });
         flow
     }
 }
 
 impl Flow {
     pub(crate) fn control(&mut self, event: &Event) {
-        self.controller.control(&mut self.connection, 0, event, &mut self.area);
+        self.controller
+            .control(&mut self.connection, 0, event, &mut self.area);
     }
 
     pub(crate) fn cwnd(&self) -> u64 {
@@ -93,7 +108,8 @@ impl Flow {
         rtt_us
     }
 
-    /// An ACK after `lost` losses, in a round of `window` packets whose last packet is number `end`.
+    /// An ACK after `lost` losses, in a round of `window` packets whose last packet is number
+    /// `end`.
     fn acknowledge(&mut self, rtt_us: u64, (window, end): (u64, u64), lost: u64, last: bool) {
         self.delivered += 1;
         self.connection.subflows[0].srtt_us = rtt_us as u32;
@@ -103,7 +119,9 @@ impl Flow {
         }
         if !self.controller.has(Capability::OwnsWindow) {
             if episode {
-                let ssthresh = self.controller.on_loss(&mut self.connection, 0, LossKind::FastRetransmit);
+                let ssthresh =
+                    self.controller
+                        .on_loss(&mut self.connection, 0, LossKind::FastRetransmit);
                 let subflow = &mut self.connection.subflows[0];
                 (subflow.cwnd, subflow.ssthresh) = (ssthresh, ssthresh);
             }
@@ -112,10 +130,20 @@ impl Flow {
             let state = if recovers { Subflow::RECOVERY } else { 0 };
             self.connection.subflows[0].flags = Subflow::ESTABLISHED | state;
             let flags = AckFlags::CWND_LIMITED.with(AckFlags::ROUND_END, last);
-            self.controller.on_ack(&mut self.connection, 0, Ack { acked: 1, rtt_us: rtt_us as u32, flags });
+            self.controller.on_ack(
+                &mut self.connection,
+                0,
+                Ack {
+                    acked: 1,
+                    rtt_us: rtt_us as u32,
+                    flags,
+                },
+            );
             return;
         }
-        let flags = AckFlags::CWND_LIMITED.with(AckFlags::ROUND_END, last).with(AckFlags::EPISODE, episode);
+        let flags = AckFlags::CWND_LIMITED
+            .with(AckFlags::ROUND_END, last)
+            .with(AckFlags::EPISODE, episode);
         let total_delivered = self.delivered as u32;
         let event = Event {
             acked: 1,
@@ -144,10 +172,15 @@ impl Flow {
     }
 }
 
-/// The windows of a minute on a path with a queue, where every parameter of a controller that owns its window
-/// has an effect.
+/// The windows of a minute on a path with a queue, where every parameter of a controller that owns
+/// its window has an effect.
 pub(crate) fn windows(controller: Controller, params: &[(&str, &str)]) -> Vec<u32> {
-    let pipe = Pipe { packets_per_s: 1_000, base_us: 40_000, queue_packets: 80, lost_one_of: 0 };
+    let pipe = Pipe {
+        packets_per_s: 1_000,
+        base_us: 40_000,
+        queue_packets: 80,
+        lost_one_of: 0,
+    };
     let mut flow = pipe.flow(controller, params, |_, _| {});
     let rounds = (0..1_000).map(|_| {
         flow.round();

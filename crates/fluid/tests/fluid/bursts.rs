@@ -9,7 +9,8 @@ use crate::runs::{scenario, setup};
 /// Largest relative difference from the packet engine.
 const TOLERANCE: f64 = 0.15;
 
-/// The `loss` of a link that loses `mean` of all packets, and `bad` of them in bursts of `burst` packets.
+/// The `loss` of a link that loses `mean` of all packets, and `bad` of them in bursts of `burst`
+/// packets.
 fn bursty(mean: f64, burst: f64, bad: f64) -> String {
     let (leave, share) = (1.0 / burst, mean / bad);
     let enter = leave * share / (1.0 - share);
@@ -48,13 +49,22 @@ fn packet_bps(toml: &str, policy: &str) -> f64 {
 
 fn fluid_bps(toml: &str, policy: &str) -> f64 {
     let scenario = scenario(toml);
-    let result = run(&scenario, &setup(policy, &scenario), 1, RunOptions::default());
+    let result = run(
+        &scenario,
+        &setup(policy, &scenario),
+        1,
+        RunOptions::default(),
+    );
     result.expect("the scenario runs").goodput_bps
 }
 
 fn reference_bps(toml: &str) -> f64 {
     let limits = limits(&scenario(toml));
-    limits.iter().find(|limit| limit.kind == "tcp-reference").expect("a reference").goodput_bps
+    limits
+        .iter()
+        .find(|limit| limit.kind == "tcp-reference")
+        .expect("a reference")
+        .goodput_bps
 }
 
 /// Without events in place of lost packets the reference is 0.26 to 0.72 of the packet engine here.
@@ -69,33 +79,66 @@ fn reference_and_fluid_engine_count_a_burst_once() {
                 let toml = bulk(&path("only", rtt_ms, &bursty(mean, burst, bad)));
                 let what = format!("{rtt_ms} ms, {mean} in bursts of {burst}");
                 let measured_bps = packet_bps(&toml, "reno");
-                assert_near(&format!("reference, {what}"), reference_bps(&toml), measured_bps, TOLERANCE);
-                assert_near(&format!("NewReno, {what}"), fluid_bps(&toml, "reno"), measured_bps, TOLERANCE);
+                assert_near(
+                    &format!("reference, {what}"),
+                    reference_bps(&toml),
+                    measured_bps,
+                    TOLERANCE,
+                );
+                assert_near(
+                    &format!("NewReno, {what}"),
+                    fluid_bps(&toml, "reno"),
+                    measured_bps,
+                    TOLERANCE,
+                );
                 let cubic_bps = packet_bps(&toml, "cubic");
                 // RFC 9438's response function assumes equal intervals between losses.
                 let tolerance = if rtt_ms > 40 { 0.2 } else { TOLERANCE };
-                assert_near(&format!("CUBIC, {what}"), fluid_bps(&toml, "cubic"), cubic_bps, tolerance);
+                assert_near(
+                    &format!("CUBIC, {what}"),
+                    fluid_bps(&toml, "cubic"),
+                    cubic_bps,
+                    tolerance,
+                );
             }
         }
     }
 }
 
-/// 1 and 3 % in bursts that lose every retransmission with some probability: the reference has their stalls.
+/// 1 and 3 % in bursts that lose every retransmission with some probability: the reference has
+/// their stalls.
 #[test]
 fn the_reference_counts_lost_retransmissions() {
-    for (mean, burst) in [(0.01, 3.0), (0.01, 10.0), (0.01, 30.0), (0.03, 3.0), (0.03, 10.0)] {
+    for (mean, burst) in [
+        (0.01, 3.0),
+        (0.01, 10.0),
+        (0.01, 30.0),
+        (0.03, 3.0),
+        (0.03, 10.0),
+    ] {
         let toml = bulk(&path("only", 40, &bursty(mean, burst, 0.5)));
         let what = format!("{mean} in bursts of {burst}");
-        assert_near(&what, reference_bps(&toml), packet_bps(&toml, "reno"), TOLERANCE);
+        assert_near(
+            &what,
+            reference_bps(&toml),
+            packet_bps(&toml, "reno"),
+            TOLERANCE,
+        );
     }
 }
 
 #[test]
 fn coupled_windows_meet_bursts_as_events() {
-    let paths = path("near", 40, &bursty(0.003, 10.0, 0.5)) + &path("far", 80, &bursty(0.001, 3.0, 0.5));
+    let paths =
+        path("near", 40, &bursty(0.003, 10.0, 0.5)) + &path("far", 80, &bursty(0.001, 3.0, 0.5));
     let toml = bulk(&paths);
     // The mean field of LIA is above the packet engine by 12 to 16 % under independent losses, too.
-    assert_near("LIA", fluid_bps(&toml, "lia"), packet_bps(&toml, "lia"), 0.2);
+    assert_near(
+        "LIA",
+        fluid_bps(&toml, "lia"),
+        packet_bps(&toml, "lia"),
+        0.2,
+    );
 }
 
 /// Bursts of 30 lost packets at a window of 60.
@@ -103,7 +146,13 @@ fn coupled_windows_meet_bursts_as_events() {
 fn the_fluid_engine_refuses_bursts_that_stop_a_tcp() {
     let toml = bulk(&path("only", 40, &bursty(0.01, 30.0, 1.0)));
     let scenario = scenario(&toml);
-    let error = run(&scenario, &setup("reno", &scenario), 1, RunOptions::default()).map(|_| ());
+    let error = run(
+        &scenario,
+        &setup("reno", &scenario),
+        1,
+        RunOptions::default(),
+    )
+    .map(|_| ());
     let Err(RunError::Unsupported(Unsupported::Bursts { link, percent })) = error else {
         panic!("{error:?}");
     };

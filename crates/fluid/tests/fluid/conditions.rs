@@ -7,19 +7,32 @@ use proptest::prelude::*;
 use crate::theory::{EnergyEfficiency, friendliness, utility};
 use crate::{DTS, ECMTCP, assert_near, law, pair, path};
 
-/// (name, law, Condition 1 on the reference's pair of paths). On that pair the best path is also the fastest.
+/// (name, law, Condition 1 on the reference's pair of paths). On that pair the best path is also
+/// the fastest.
 ///
-/// 002 states that all are friendly except EWTCP with 1/√n and DTS with c = 1; this agrees. Uncoupled Reno
-/// has ψ = X²/x² > 1. Balia's ψ_h is 1 for α_h = 1. Classic Coupled takes W/2 per loss, β_h = W/(2 w_h),
-/// which is ½ once the other path is empty.
+/// 002 states that all are friendly except EWTCP with 1/√n and DTS with c = 1; this agrees.
+/// Uncoupled Reno has ψ = X²/x² > 1. Balia's ψ_h is 1 for α_h = 1. Classic Coupled takes W/2 per
+/// loss, β_h = W/(2 w_h), which is ½ once the other path is empty.
 #[test]
 fn condition_1_holds_for_the_friendly_and_fails_for_the_others() {
     let cases = [
         ("reno", law("reno", &[]), false),
         ("ewtcp", law("ewtcp", &[]), true),
-        ("ewtcp 1/sqrt(n)", law("ewtcp", &[("a", "1/sqrt(n)")]), false),
-        ("coupled as in 002", law("coupled", &[("epsilon", "seed")]), true),
-        ("semicoupled", law("coupled", &[("epsilon", "semicoupled")]), false),
+        (
+            "ewtcp 1/sqrt(n)",
+            law("ewtcp", &[("a", "1/sqrt(n)")]),
+            false,
+        ),
+        (
+            "coupled as in 002",
+            law("coupled", &[("epsilon", "seed")]),
+            true,
+        ),
+        (
+            "semicoupled",
+            law("coupled", &[("epsilon", "semicoupled")]),
+            false,
+        ),
         ("lia", Law::Lia, true),
         ("olia", Law::Olia, true),
         ("balia", law("balia", &[]), true),
@@ -43,13 +56,16 @@ fn condition_1_holds_for_the_friendly_and_fails_for_the_others() {
     }
 }
 
-/// Condition 1 is sufficient, not necessary: it concerns the fastest path h, friendliness concerns the path
-/// of the best TCP. LIA on p = (0.0004, 0.01), τ = (0.2, 0.05): TCPs of 353.6 and 282.8; w ∝ 1/p, x ∝ (12500,
-/// 2000): h is the first path. w/τ² is largest on the first path unless 2500/0.04 < 100/0.0025. p = (0.002,
-/// 0.01) reverses this: w/τ² ∝ 12500 and 40000.
+/// Condition 1 is sufficient, not necessary: it concerns the fastest path h, friendliness concerns
+/// the path of the best TCP. LIA on p = (0.0004, 0.01), τ = (0.2, 0.05): TCPs of 353.6 and 282.8; w
+/// ∝ 1/p, x ∝ (12500, 2000): h is the first path. w/τ² is largest on the first path unless
+/// 2500/0.04 < 100/0.0025. p = (0.002, 0.01) reverses this: w/τ² ∝ 12500 and 40000.
 #[test]
 fn lia_may_violate_condition_1_and_still_be_friendly() {
-    let network = Network::of_one(Law::Lia, vec![Route::fixed(0.002, 0.2), Route::fixed(0.01, 0.045)]);
+    let network = Network::of_one(
+        Law::Lia,
+        vec![Route::fixed(0.002, 0.2), Route::fixed(0.01, 0.045)],
+    );
     let found = friendliness(&network, 0, &network.equilibrium().expect("an equilibrium"));
     assert!(found.psi > 1.5 && !found.holds(1e-3), "{found:?}");
     assert!(found.tcp_shares <= 1.0 + 1e-6, "{found:?}");
@@ -57,49 +73,80 @@ fn lia_may_violate_condition_1_and_still_be_friendly() {
 
 /// Points with coordinates from 50 to 500 packets/s, evenly distributed.
 fn points(n: usize) -> Vec<Vec<f64>> {
-    let coordinate =
-        |i: usize, r: usize| 50.0 + 450.0 * ((i * 7919 + r * 104_729 + i * r * 31) % 1000) as f64 / 1000.0;
-    (0..40).map(|i| (0..n).map(|r| coordinate(i, r)).collect()).collect()
+    let coordinate = |i: usize, r: usize| {
+        50.0 + 450.0 * ((i * 7919 + r * 104_729 + i * r * 31) % 1000) as f64 / 1000.0
+    };
+    (0..40)
+        .map(|i| (0..n).map(|r| coordinate(i, r)).collect())
+        .collect()
 }
 
-/// (name, law, Condition 2 with equal RTTs, with unequal RTTs and some step sizes, with unequal RTTs as
-/// printed).
+/// (name, law, Condition 2 with equal RTTs, with unequal RTTs and some step sizes, with unequal
+/// RTTs as printed).
 ///
-/// Separable ψ (Reno, EWTCP) always have a utility. For OLIA ∂U/∂x_r = 1/(τ_r² X²) is a gradient only with
-/// equal RTTs, or with steps c_r ∝ 1/τ_r². Coupled in 002's form has 1/W², c_r ∝ 1/τ_r. DTS at fixed u is
-/// like OLIA. The maxima of LIA and Balia, and ecMTCP, are no gradients: hence 002's claim that of the four
-/// controllers in its figure 6 only OLIA is Pareto-optimal.
+/// Separable ψ (Reno, EWTCP) always have a utility. For OLIA ∂U/∂x_r = 1/(τ_r² X²) is a gradient
+/// only with equal RTTs, or with steps c_r ∝ 1/τ_r². Coupled in 002's form has 1/W², c_r ∝ 1/τ_r.
+/// DTS at fixed u is like OLIA. The maxima of LIA and Balia, and ecMTCP, are no gradients: hence
+/// 002's claim that of the four controllers in its figure 6 only OLIA is Pareto-optimal.
 #[test]
 fn condition_2_holds_for_controllers_that_climb_a_utility() {
     let cases = [
         ("reno", law("reno", &[]), [true, true, true]),
         ("ewtcp", law("ewtcp", &[]), [true, true, true]),
-        ("coupled as in 002", law("coupled", &[("epsilon", "seed")]), [true, true, false]),
+        (
+            "coupled as in 002",
+            law("coupled", &[("epsilon", "seed")]),
+            [true, true, false],
+        ),
         ("olia", Law::Olia, [true, true, false]),
         ("emreno", Law::Emreno, [true, true, false]),
         ("dts", DTS, [true, true, false]),
-        ("semicoupled", law("coupled", &[("epsilon", "semicoupled")]), [false, false, false]),
+        (
+            "semicoupled",
+            law("coupled", &[("epsilon", "semicoupled")]),
+            [false, false, false],
+        ),
         ("lia", Law::Lia, [false, false, false]),
         ("balia", law("balia", &[]), [false, false, false]),
         ("ecmtcp", ECMTCP, [false, false, false]),
-        ("dwc", law("dwc", &[("groups", "all")]), [false, false, false]),
+        (
+            "dwc",
+            law("dwc", &[("groups", "all")]),
+            [false, false, false],
+        ),
     ];
-    let with = |taus: [f64; 3]| -> Vec<Path> { taus.iter().map(|&tau| path(1.0, tau, 0.001, 0.8)).collect() };
+    let with = |taus: [f64; 3]| -> Vec<Path> {
+        taus.iter().map(|&tau| path(1.0, tau, 0.001, 0.8)).collect()
+    };
     let (even, uneven) = (with([0.1; 3]), with([0.05, 0.1, 0.3]));
     println!("| controller | equal RTTs | unequal RTTs | as printed | asymmetry |");
     for (name, law, [equal, unequal, printed]) in cases {
         let alike = utility(Form::from(law), &even, &points(3));
         let mixed = utility(Form::from(law), &uneven, &points(3));
-        let found = [alike.exists(1e-4), mixed.exists(1e-4), mixed.exists_as_printed(1e-4)];
-        println!("| {name} | {} | {} | {} | {:.1e} |", found[0], found[1], found[2], mixed.asymmetry);
-        assert_eq!(found, [equal, unequal, printed], "{name}: {alike:?} {mixed:?}");
+        let found = [
+            alike.exists(1e-4),
+            mixed.exists(1e-4),
+            mixed.exists_as_printed(1e-4),
+        ];
+        println!(
+            "| {name} | {} | {} | {} | {:.1e} |",
+            found[0], found[1], found[2], mixed.asymmetry
+        );
+        assert_eq!(
+            found,
+            [equal, unequal, printed],
+            "{name}: {alike:?} {mixed:?}"
+        );
     }
 }
 
 /// c_r of OLIA: 1/τ_r², relative to the first of 0.05, 0.1, 0.3 s.
 #[test]
 fn olia_climbs_in_steps_of_the_inverse_square_of_the_rtt() {
-    let paths: Vec<Path> = [0.05, 0.1, 0.3].iter().map(|&tau| path(1.0, tau, 0.001, 1.0)).collect();
+    let paths: Vec<Path> = [0.05, 0.1, 0.3]
+        .iter()
+        .map(|&tau| path(1.0, tau, 0.001, 1.0))
+        .collect();
     let steps = utility(Form::from(Law::Olia), &paths, &points(3)).steps;
     assert_near("second", steps[1], 0.25, 1e-6);
     assert_near("third", steps[2], 1.0 / 36.0, 1e-6);
@@ -108,8 +155,8 @@ fn olia_climbs_in_steps_of_the_inverse_square_of_the_rtt() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Rates in Mbit/s, slopes in J/Mbit. Central differences of width 1e-4 are accurate to 1e-6 of the
-    /// largest entry.
+    /// Rates in Mbit/s, slopes in J/Mbit. Central differences of width 1e-4 are accurate to 1e-6 of
+    /// the largest entry.
     #[test]
     fn gradient_and_hessian_of_the_efficiency_are_its_derivatives(
         interfaces in proptest::collection::vec((0.05..0.3f64, 0.1..2.0f64, 0.1..5.0f64), 2..=5),

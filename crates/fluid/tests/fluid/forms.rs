@@ -16,12 +16,20 @@ fn any_paths() -> impl Strategy<Value = Vec<Path>> {
 
 /// 002's list in its own symbols; ψ of EWTCP with 1/√n, of DWC with all subflows in one group.
 fn listed(name: &str, paths: &[Path], r: usize) -> f64 {
-    let Path { w, tau, tau_base, .. } = paths[r];
+    let Path {
+        w, tau, tau_base, ..
+    } = paths[r];
     let (x, n) = (w / tau, paths.len() as f64);
     let (all_x, all_w) = (total_rate(paths), total_window(paths));
-    let best = paths.iter().map(|path| path.w / path.tau.powi(2)).fold(0.0, f64::max);
+    let best = paths
+        .iter()
+        .map(|path| path.w / path.tau.powi(2))
+        .fold(0.0, f64::max);
     let fastest = paths.iter().map(Path::x).fold(0.0, f64::max);
-    let least_tau = paths.iter().map(|path| path.tau).fold(f64::INFINITY, f64::min);
+    let least_tau = paths
+        .iter()
+        .map(|path| path.tau)
+        .fold(f64::INFINITY, f64::min);
     match name {
         "ewtcp" => all_x.powi(2) / (x.powi(2) * n.sqrt()),
         "coupled" => tau.powi(2) * all_x.powi(2) / all_w.powi(2),
@@ -61,9 +69,9 @@ proptest! {
         }
     }
 
-    /// Compares the C code of `cc/` with ψ through δ = ψ w/(τ² X²) − φ τ/x. `crates/controllers` tests
-    /// increases in this way; this test covers the fluid form. There is no such test for states in which the
-    /// two differ by design (α of OLIA, thresholds); see forms.
+    /// Compares the C code of `cc/` with ψ through δ = ψ w/(τ² X²) − φ τ/x. `crates/controllers`
+    /// tests increases in this way; this test covers the fluid form. There is no such test for
+    /// states in which the two differ by design (α of OLIA, thresholds); see forms.
     #[test]
     fn the_increase_of_the_c_code_matches_psi(
         paths in any_paths(),
@@ -125,11 +133,16 @@ proptest! {
     }
 }
 
-/// x = (240, 375, 160), X = 775 packets/s, W = 82, as in the reference's worked state. OLIA's first term is
-/// 0.00799168, 0.00780437, 0.00106556; CUBIC on the third path 0.3 · 1.0724 · 0.25/40^(1/3) = 0.023518.
+/// x = (240, 375, 160), X = 775 packets/s, W = 82, as in the reference's worked state. OLIA's first
+/// term is 0.00799168, 0.00780437, 0.00106556; CUBIC on the third path 0.3 · 1.0724 · 0.25/40^(1/3)
+/// = 0.023518.
 #[test]
 fn forms_that_differ_from_their_definitions_match_the_worked_numbers() {
-    let state = [path(12.0, 0.05, 0.01, 0.9), path(30.0, 0.08, 0.002, 0.75), path(40.0, 0.25, 0.005, 0.6)];
+    let state = [
+        path(12.0, 0.05, 0.01, 0.9),
+        path(30.0, 0.08, 0.002, 0.75),
+        path(40.0, 0.25, 0.005, 0.6),
+    ];
     let growth = |law: Law, r: usize| Form::from(law).forces(&state, r).growth;
     for (r, want) in [0.00799168, 0.00780437, 0.00106556].into_iter().enumerate() {
         assert_near("OLIA", growth(Law::Olia, r), want, 1e-5);
@@ -137,16 +150,21 @@ fn forms_that_differ_from_their_definitions_match_the_worked_numbers() {
     assert_near("CUBIC", growth(Law::Cubic, 2), 0.0235179, 1e-4);
     // Backlogs 1.2, 7.5 and 16 packets; α = 10 · 240/775 = 3.10, 4.84, 2.06: up, down, down.
     for (r, sign) in [1.0, -1.0, -1.0].into_iter().enumerate() {
-        assert_near("wVegas", growth(law("wvegas", &[]), r) * state[r].w, sign, 1e-12);
+        assert_near(
+            "wVegas",
+            growth(law("wvegas", &[]), r) * state[r].w,
+            sign,
+            1e-12,
+        );
     }
-    // mVeno's threshold is 3: below it a loss takes 0.2, above it one half, and the gain is half of LIA's
-    // 0.00799168.
+    // mVeno's threshold is 3: below it a loss takes 0.2, above it one half, and the gain is half of
+    // LIA's 0.00799168.
     let mveno = |r| Form::from(law("mveno", &[])).forces(&state, r);
     assert_near("mVeno, random loss", mveno(0).decrease, 0.2, 1e-12);
     assert_near("mVeno, congested", mveno(1).decrease, 0.5, 1e-12);
     assert_near("mVeno, congested", mveno(1).growth, 0.00399584, 1e-5);
-    // CWA: θ = 0.25/0.05 = 5 is above 3, so no effect. Without the third path θ = 1.6: 3 of 4 periods of 0.5
-    // s, ln 1.6 each.
+    // CWA: θ = 0.25/0.05 = 5 is above 3, so no effect. Without the third path θ = 1.6: 3 of 4
+    // periods of 0.5 s, ln 1.6 each.
     let cwa = |paths: &[Path], r| Form::from(law("cwa", &[])).forces(paths, r).yielding;
     assert_eq!(cwa(&state, 2), 0.0);
     assert_near("CWA", cwa(&state[..2], 1), 1.6f64.ln() * 1.5, 1e-12);

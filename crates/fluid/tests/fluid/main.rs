@@ -1,5 +1,5 @@
-//! The fluid model compared with closed forms, hand-computed numbers, finite differences and the packet
-//! engine.
+//! The fluid model compared with closed forms, hand-computed numbers, finite differences and the
+//! packet engine.
 //!
 //! `cargo test -p joulepath-fluid --test fluid -- --nocapture` prints computed and expected values.
 
@@ -22,7 +22,10 @@ use joulepath_model::units::JoulesPerBit;
 #[track_caller]
 fn assert_near(what: &str, got: f64, want: f64, tolerance: f64) {
     println!("{what}: {got:.6}, expected {want:.6}");
-    assert!((got - want).abs() <= tolerance * want.abs(), "{what}: {got}, not {want} within {tolerance}");
+    assert!(
+        (got - want).abs() <= tolerance * want.abs(),
+        "{what}: {got}, not {want} within {tolerance}"
+    );
 }
 
 /// A law, by the name and parameters of its controller.
@@ -30,13 +33,15 @@ fn law(name: &str, params: &[(&str, &str)]) -> Law {
     let controller = Controller::by_name(name).expect("a controller");
     let mut connection = Connection::new(2);
     for (name, value) in params {
-        controller.set_param(&mut connection, name, value).expect("a parameter");
+        controller
+            .set_param(&mut connection, name, value)
+            .expect("a parameter");
     }
     Law::of(controller, &connection).expect("a controller with a law")
 }
 
-/// p = (0.001, 0.002), τ = (0.05, 0.1) s, energy per bit 1 : 2. One TCP on the first path gets 894.427
-/// packets/s.
+/// p = (0.001, 0.002), τ = (0.05, 0.1) s, energy per bit 1 : 2. One TCP on the first path gets
+/// 894.427 packets/s.
 fn pair() -> Vec<Route> {
     let route = |loss, rtt_s, joules| {
         let mut route = Route::fixed(loss, rtt_s);
@@ -48,8 +53,26 @@ fn pair() -> Vec<Route> {
 
 /// A path in the papers' symbols with u = τ⁰/τ.
 fn path(w: f64, tau: f64, p: f64, u: f64) -> Path {
-    Path { w, tau, tau_last: tau, tau_base: u * tau, l: 1.0 / p, p, e: 1.0, alpha: 0.5, u: 0.0, group: 0 }
+    Path {
+        w,
+        tau,
+        tau_last: tau,
+        tau_base: u * tau,
+        l: 1.0 / p,
+        p,
+        e: 1.0,
+        alpha: 0.5,
+        u: 0.0,
+        group: 0,
+    }
 }
 
-const ECMTCP: Law = Law::Ecmtcp { ratio: EnergyRatio::Energy };
-const DTS: Law = Law::Dts { c: 1.0, shape: Shape::Sigmoid, latest: false, kappa: 0.0 };
+const ECMTCP: Law = Law::Ecmtcp {
+    ratio: EnergyRatio::Energy,
+};
+const DTS: Law = Law::Dts {
+    c: 1.0,
+    shape: Shape::Sigmoid,
+    latest: false,
+    kappa: 0.0,
+};

@@ -10,7 +10,8 @@ use crate::assert_near;
 
 pub(crate) fn scenario(toml: &str) -> Scenario {
     let text = format!("title = \"test\"\n{toml}");
-    load(&text, &|name| Err(format!("no trace {name}"))).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
+    load(&text, &|name| Err(format!("no trace {name}")))
+        .unwrap_or_else(|errors| panic!("{errors}\n{text}"))
 }
 
 pub(crate) fn setup(policy: &str, scenario: &Scenario) -> Setup {
@@ -19,8 +20,16 @@ pub(crate) fn setup(policy: &str, scenario: &Scenario) -> Setup {
 
 pub(crate) fn simulate(toml: &str, policy: &str) -> RunResult {
     let scenario = scenario(toml);
-    run(&scenario, &setup(policy, &scenario), 1, RunOptions { series: true, ..RunOptions::default() })
-        .expect("the scenario runs")
+    run(
+        &scenario,
+        &setup(policy, &scenario),
+        1,
+        RunOptions {
+            series: true,
+            ..RunOptions::default()
+        },
+    )
+    .expect("the scenario runs")
 }
 
 /// 12 Mbit/s, 1000 packets/s of 1500 B; RTT 40 ms; one BDP of buffer.
@@ -37,19 +46,36 @@ const SATURATED: &str = r#"
     kind = "bulk"
 "#;
 
-/// Goodput 1000 · 1460 B; energy 2 W, plus 12 Mbit/s down at 100 mW and 1000 ACKs of 40 B up at 300 mW.
+/// Goodput 1000 · 1460 B; energy 2 W, plus 12 Mbit/s down at 100 mW and 1000 ACKs of 40 B up at 300
+/// mW.
 #[test]
 fn a_saturated_link_delivers_its_rate_and_the_model_its_joules() {
     let result = simulate(SATURATED, "reno");
-    // One flow, B = C τ: the full rate is used (0.9998, since the pipe is slightly above 40 packets).
+    // One flow, B = C τ: the full rate is used (0.9998, since the pipe is slightly above 40
+    // packets).
     assert_near("goodput", result.goodput_bps, 1000.0 * 1460.0 * 8.0, 2e-3);
     let power_w = 2.0 + 0.1 * 12.0 + 0.3 * 1000.0 * 40.0 * 8.0 / 1e6;
     assert_near("power", result.power_w, power_w, 2e-3);
     assert_near("measured", result.measured_s, 150.0, 1e-12);
-    assert_near("efficiency", result.bits_per_joule, result.goodput_bps / result.power_w, 1e-9);
-    assert_near("connections", result.connections_bps[0], result.goodput_bps, 1e-12);
+    assert_near(
+        "efficiency",
+        result.bits_per_joule,
+        result.goodput_bps / result.power_w,
+        1e-9,
+    );
+    assert_near(
+        "connections",
+        result.connections_bps[0],
+        result.goodput_bps,
+        1e-12,
+    );
     let series = result.series.expect("asked for");
-    assert_near("power over time", *series.power_w[0].last().expect("samples"), power_w, 1e-2);
+    assert_near(
+        "power over time",
+        *series.power_w[0].last().expect("samples"),
+        power_w,
+        1e-2,
+    );
 }
 
 /// 10 MB at 1000 packets/s: 6.85 s, plus a few RTTs for the start.
@@ -61,13 +87,16 @@ fn a_file_takes_its_size_over_the_rate_plus_the_handshake() {
     let result = simulate(&toml, "reno");
     let seconds = result.completion_s.expect("complete");
     let least = 10e6 / 1460.0 / 1000.0;
-    assert!((least..least + 0.5).contains(&seconds), "{seconds} s, at least {least}");
+    assert!(
+        (least..least + 0.5).contains(&seconds),
+        "{seconds} s, at least {least}"
+    );
     assert_near("measured", result.measured_s, seconds, 1e-9);
     assert_near("goodput", result.goodput_bps * seconds, 80e6, 2e-3);
 }
 
-/// A radio sleeps before and after a download and is active during it: Huang's LTE, β = 1288.04 mW, 51.97
-/// mW/Mbit/s.
+/// A radio sleeps before and after a download and is active during it: Huang's LTE, β = 1288.04 mW,
+/// 51.97 mW/Mbit/s.
 #[test]
 fn a_radio_is_active_while_data_flows() {
     let lte = SATURATED.replace(
@@ -85,7 +114,12 @@ fn steps_of_the_rate_are_followed() {
     let steps = r#"rate = { steps = [["0 s", "12 Mbit/s"], ["100 s", "6 Mbit/s"]] }"#;
     let toml = SATURATED.replace("rate = \"12 Mbit/s\"", steps);
     let result = simulate(&toml, "reno");
-    assert_near("goodput", result.goodput_bps, (1000.0 * 50.0 + 500.0 * 100.0) / 150.0 * 1460.0 * 8.0, 1e-2);
+    assert_near(
+        "goodput",
+        result.goodput_bps,
+        (1000.0 * 50.0 + 500.0 * 100.0) / 150.0 * 1460.0 * 8.0,
+        1e-2,
+    );
 }
 
 /// A buffer of 20 packets on a pipe of 40 packets: half of the rate.
@@ -94,18 +128,33 @@ fn the_receive_buffer_bounds_the_goodput() {
     let toml = format!("{SATURATED}\n[receiver]\nbuffer = \"29200 B\"\n");
     let result = simulate(&toml, "reno");
     // Base RTT: 40 ms, plus 1 ms for a segment and 0.027 ms for an ACK.
-    assert_near("goodput", result.goodput_bps, 20.0 * 1460.0 * 8.0 / 0.041_027, 1e-2);
+    assert_near(
+        "goodput",
+        result.goodput_bps,
+        20.0 * 1460.0 * 8.0 / 0.041_027,
+        1e-2,
+    );
 }
 
-/// A window of 100 segments fits into the queue of the faster path. In the packet engine LIA and `minrtt`
-/// then leave the other one unused: 3.9 of 6 Mbit/s.
+/// A window of 100 segments fits into the queue of the faster path. In the packet engine LIA and
+/// `minrtt` then leave the other one unused: 3.9 of 6 Mbit/s.
 #[test]
 fn a_split_that_the_scheduler_decides_is_refused() {
     let toml = include_str!("../../../../scenarios/papers/004-wired.toml");
     let scenario = load(toml, &|name| Err(format!("no trace {name}"))).unwrap();
-    let result = run(&scenario, &setup("mptcp", &scenario), 1, RunOptions::default());
+    let result = run(
+        &scenario,
+        &setup("mptcp", &scenario),
+        1,
+        RunOptions::default(),
+    );
     let error = result.expect_err("refused");
-    assert!(error.to_string().contains("its buffer of 100 packets limits it"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("its buffer of 100 packets limits it"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -121,10 +170,25 @@ fn unsupported_features_are_refused_by_name() {
         check(&scenario, &setup(policy, &scenario))
     };
     let refused = |toml: &str| checked(toml, "reno").expect_err("refused");
-    let stream = SATURATED.replace("kind = \"bulk\"", "kind = \"stream\"\n    rate = \"1 Mbit/s\"");
-    assert!(matches!(refused(&stream), Unsupported::Workload { workload: "a stream", .. }));
-    let rival = format!("{SATURATED}\n[[competitor]]\nname = \"tcp\"\npath = \"only\"\nsize = \"1 MB\"\n");
-    assert_eq!(refused(&rival), Unsupported::ShortCompetitor { competitor: "tcp".to_owned() });
+    let stream = SATURATED.replace(
+        "kind = \"bulk\"",
+        "kind = \"stream\"\n    rate = \"1 Mbit/s\"",
+    );
+    assert!(matches!(
+        refused(&stream),
+        Unsupported::Workload {
+            workload: "a stream",
+            ..
+        }
+    ));
+    let rival =
+        format!("{SATURATED}\n[[competitor]]\nname = \"tcp\"\npath = \"only\"\nsize = \"1 MB\"\n");
+    assert_eq!(
+        refused(&rival),
+        Unsupported::ShortCompetitor {
+            competitor: "tcp".to_owned()
+        }
+    );
     for (key, value) in [
         ("aqm", "\"pie\""),
         ("policer", "{ rate = \"5 Mbit/s\", burst = \"64 kB\" }"),
@@ -133,22 +197,42 @@ fn unsupported_features_are_refused_by_name() {
     ] {
         let written = SATURATED.replacen("delay = ", &format!("{key} = {value}\ndelay = "), 1);
         let error = refused(&written);
-        assert!(matches!(&error, Unsupported::Feature { key: named, .. } if *named == key), "{error}");
+        assert!(
+            matches!(&error, Unsupported::Feature { key: named, .. } if *named == key),
+            "{error}"
+        );
         assert!(error.to_string().contains("--engine packet"), "{error}");
     }
-    let relay = SATURATED.replacen("energy =", "relay = { kind = \"ip\", channel = \"c\" }\n    energy =", 1)
-        + "\n[[channel]]\nname = \"c\"\nrate = \"11 Mbit/s\"\n";
-    assert_eq!(refused(&relay), Unsupported::Relay { path: "only".to_owned() });
+    let relay = SATURATED.replacen(
+        "energy =",
+        "relay = { kind = \"ip\", channel = \"c\" }\n    energy =",
+        1,
+    ) + "\n[[channel]]\nname = \"c\"\nrate = \"11 Mbit/s\"\n";
+    assert_eq!(
+        refused(&relay),
+        Unsupported::Relay {
+            path: "only".to_owned()
+        }
+    );
     let backup = SATURATED.replacen("energy =", "backup = true\n    energy =", 1);
-    assert_eq!(refused(&backup), Unsupported::BackupsOnly { connection: "main".to_owned() });
+    assert_eq!(
+        refused(&backup),
+        Unsupported::BackupsOnly {
+            connection: "main".to_owned()
+        }
+    );
     assert!(checked(&backup, "single:only").is_ok());
-    for (policy, part) in
-        [("overflow", "a selector"), ("so-mptcp", "an allocator of slots"), ("redundant", "the redundant")]
-    {
+    for (policy, part) in [
+        ("overflow", "a selector"),
+        ("so-mptcp", "an allocator of slots"),
+        ("redundant", "the redundant"),
+    ] {
         let error = checked(SATURATED, policy).expect_err(policy).to_string();
         assert!(error.contains(part) && error.contains(policy), "{error}");
     }
-    assert!(checked(SATURATED, "reno").is_ok() && checked(SATURATED, "mptcp[scheduler=blest]").is_ok());
+    assert!(
+        checked(SATURATED, "reno").is_ok() && checked(SATURATED, "mptcp[scheduler=blest]").is_ok()
+    );
 }
 
 /// Two paths with shallow queues: stiff, because a queue fills within a few packets.
@@ -172,8 +256,13 @@ const SHALLOW: &str = r#"
 /// The run with all steps, and the run that stops where windows and queues have settled.
 fn whole_and_settled(toml: &str, policy: &str) -> [RunResult; 2] {
     let scenario = scenario(toml);
-    let of = |settles| RunOptions { series: true, settles, ..RunOptions::default() };
-    [false, true].map(|settles| run(&scenario, &setup(policy, &scenario), 1, of(settles)).expect("it runs"))
+    let of = |settles| RunOptions {
+        series: true,
+        settles,
+        ..RunOptions::default()
+    };
+    [false, true]
+        .map(|settles| run(&scenario, &setup(policy, &scenario), 1, of(settles)).expect("it runs"))
 }
 
 /// The documented bound is 0.3 %; windows that approach their final value keep far below it.
@@ -181,7 +270,11 @@ fn whole_and_settled(toml: &str, policy: &str) -> [RunResult; 2] {
 fn a_run_that_settles_needs_fewer_steps_for_the_same_result() {
     for policy in ["lia", "olia", "dts"] {
         let [whole, settled] = whole_and_settled(&format!("{SHALLOW} kind = \"bulk\""), policy);
-        assert!(settled.counters.events < whole.counters.events / 2, "{policy}: {:?}", settled.counters);
+        assert!(
+            settled.counters.events < whole.counters.events / 2,
+            "{policy}: {:?}",
+            settled.counters
+        );
         assert_near(policy, settled.goodput_bps, whole.goodput_bps, 1e-4);
         assert_near(policy, settled.energy_j, whole.energy_j, 1e-4);
         let [whole, settled] = [whole, settled].map(|run| run.series.expect("asked for").time_s);
@@ -192,9 +285,15 @@ fn a_run_that_settles_needs_fewer_steps_for_the_same_result() {
 /// 200 MB take over a minute: windows and queues have settled long before.
 #[test]
 fn a_file_ends_at_the_same_time_if_windows_have_settled() {
-    let [whole, settled] =
-        whole_and_settled(&format!("{SHALLOW} kind = \"file\"\n size = \"200 MB\""), "lia");
-    assert!(settled.counters.events < whole.counters.events / 2, "{:?}", settled.counters);
+    let [whole, settled] = whole_and_settled(
+        &format!("{SHALLOW} kind = \"file\"\n size = \"200 MB\""),
+        "lia",
+    );
+    assert!(
+        settled.counters.events < whole.counters.events / 2,
+        "{:?}",
+        settled.counters
+    );
     let [whole_s, settled_s] = [whole, settled].map(|run| run.completion_s.expect("it completes"));
     assert!(whole_s > 60.0 && whole_s < 199.0, "{whole_s}");
     assert_near("completion", settled_s, whole_s, 1e-4);
@@ -204,7 +303,10 @@ fn a_file_ends_at_the_same_time_if_windows_have_settled() {
 fn a_cancelled_run_reports_it() {
     let (scenario, cancel) = (scenario(SATURATED), Cancel::new());
     let outcome = || {
-        let options = RunOptions { cancel: cancel.clone(), ..RunOptions::default() };
+        let options = RunOptions {
+            cancel: cancel.clone(),
+            ..RunOptions::default()
+        };
         run(&scenario, &setup("reno", &scenario), 1, options)
     };
     assert!(outcome().is_ok());
@@ -217,7 +319,10 @@ fn a_cancelled_run_reports_it() {
 fn no_more_is_lost_than_is_sent_in_the_measured_interval() {
     let toml = SATURATED
         .replace("warm_up = \"50 s\"", "warm_up = \"49.99 s\"")
-        .replace("    energy", "    outages = [[\"50 s\", \"200 s\"]]\n    energy");
+        .replace(
+            "    energy",
+            "    outages = [[\"50 s\", \"200 s\"]]\n    energy",
+        );
     let ratio = simulate(&toml, "reno").retransmission_ratio;
     assert!((0.5..=1.0).contains(&ratio), "{ratio}");
 }

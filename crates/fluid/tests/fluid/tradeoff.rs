@@ -1,5 +1,5 @@
-//! Theorems 1 and 2 of 003 in their correct form, on random instances: energy within O(1/V) of the minimum,
-//! backlog O(V).
+//! Theorems 1 and 2 of 003 in their correct form, on random instances: energy within O(1/V) of the
+//! minimum, backlog O(V).
 
 use joulepath_control::allocate::so_mptcp::SlotPath;
 use joulepath_model::random::{Domain, Stream};
@@ -9,8 +9,13 @@ use crate::theory::{Averages, Slots};
 
 /// An instance: paths (cost, capacity), load relative to the capacity, and a seed for the arrivals.
 fn instance() -> impl Strategy<Value = (Vec<SlotPath>, f64, u64)> {
-    let path = (1.0..20.0f64, 5.0..50.0f64).prop_map(|(cost_j, capacity)| SlotPath::within(cost_j, capacity));
-    (proptest::collection::vec(path, 2..=4), 0.2..0.85f64, any::<u64>())
+    let path = (1.0..20.0f64, 5.0..50.0f64)
+        .prop_map(|(cost_j, capacity)| SlotPath::within(cost_j, capacity));
+    (
+        proptest::collection::vec(path, 2..=4),
+        0.2..0.85f64,
+        any::<u64>(),
+    )
 }
 
 const SLOTS: usize = 40_000;
@@ -27,7 +32,11 @@ fn arrivals(rate: f64, seed: u64) -> Vec<f64> {
 
 /// The smallest V with which a path sends only when the backlog exceeds a slot's capacity.
 fn smallest_v(paths: &[SlotPath]) -> f64 {
-    capacity(paths) / paths.iter().map(|path| path.cost_j).fold(f64::INFINITY, f64::min)
+    capacity(paths)
+        / paths
+            .iter()
+            .map(|path| path.cost_j)
+            .fold(f64::INFINITY, f64::min)
 }
 
 proptest! {
@@ -62,20 +71,32 @@ proptest! {
     }
 }
 
-/// 003-6 and the reference's numbers: three paths of 20, 30, 60 packets per slot at 5, 10, 20 J, Poisson
-/// arrivals of mean 35. V = 10 gives 250 J and 99 packets, V = 100 gives 249 J and 998. Here arrivals are
-/// uniform on 0 to 70: E* = 20 · 5 + 15 · 10 = 250 J.
+/// 003-6 and the reference's numbers: three paths of 20, 30, 60 packets per slot at 5, 10, 20 J,
+/// Poisson arrivals of mean 35. V = 10 gives 250 J and 99 packets, V = 100 gives 249 J and 998.
+/// Here arrivals are uniform on 0 to 70: E* = 20 · 5 + 15 · 10 = 250 J.
 #[test]
 fn three_paths_at_35_packets_cost_250_joules() {
     let paths = [(5.0, 20.0), (10.0, 30.0), (20.0, 60.0)]
         .map(|(cost_j, capacity)| SlotPath::within(cost_j, capacity))
         .to_vec();
-    let at = |v: f64| Slots { paths: paths.clone(), v }.run(arrivals(35.0, 1));
+    let at = |v: f64| {
+        Slots {
+            paths: paths.clone(),
+            v,
+        }
+        .run(arrivals(35.0, 1))
+    };
     for (v, queue) in [(10.0, 99.0), (100.0, 998.0)] {
         let averages = at(v);
         println!("V = {v}: {averages:?}");
-        assert!((averages.energy_j / 250.0 - 1.0).abs() < 0.03, "V = {v}: {averages:?}");
-        assert!((averages.backlog / queue - 1.0).abs() < 0.1, "V = {v}: {averages:?}");
+        assert!(
+            (averages.energy_j / 250.0 - 1.0).abs() < 0.03,
+            "V = {v}: {averages:?}"
+        );
+        assert!(
+            (averages.backlog / queue - 1.0).abs() < 0.1,
+            "V = {v}: {averages:?}"
+        );
     }
     // A larger V saves energy and queues more; 003 states the opposite.
     let (small, large) = (at(2.0), at(10.0));

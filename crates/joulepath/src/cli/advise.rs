@@ -47,7 +47,8 @@ pub(crate) struct AdviseOptions {
     /// It must arrive within this multiple of the time of the fastest path alone, for example 2.
     #[arg(long, value_name = "N", conflicts_with_all = ["rate", "every"])]
     pub(crate) slowest: Option<String>,
-    /// Balance between energy and time, as in `joule[preset=WORD]`. --slowest replaces its longest time.
+    /// Balance between energy and time, as in `joule[preset=WORD]`. --slowest replaces its longest
+    /// time.
     #[arg(long, value_name = "WORD", conflicts_with_all = ["rate", "every"])]
     #[arg(value_parser = words::presets())]
     pub(crate) preset: Option<String>,
@@ -61,8 +62,8 @@ pub(crate) struct AdviseOptions {
     /// The longest time that the data may wait, to be sent together. With --every.
     #[arg(long, value_name = "TIME", requires = "every")]
     pub(crate) tolerance: Option<String>,
-    /// A device (`joulepath list energy`), or the power that it uses while any interface is active; 0 if
-    /// absent.
+    /// A device (`joulepath list energy`), or the power that it uses while any interface is active;
+    /// 0 if absent.
     #[arg(long, value_name = "NAME|POWER", add = complete::devices())]
     pub(crate) device: Option<String>,
     /// Use the rates of the links, not those that TCP gets under their loss.

@@ -43,7 +43,8 @@ pub(crate) struct BenchmarkOptions {
     /// Only these families, separated by commas: ranked or random ones; all ranked ones if absent.
     #[arg(long, value_name = "NAME", value_delimiter = ',', num_args = 1..)]
     pub(crate) family: Vec<String>,
-    /// Random families: scenarios of `train` (if absent), `check` or `sealed`. Without --family: all of them.
+    /// Random families: scenarios of `train` (if absent), `check` or `sealed`. Without --family:
+    /// all of them.
     #[arg(long, value_name = "SET")]
     pub(crate) random: Option<String>,
     /// Scenarios of each family; 12 of ranked families, 64 of random ones if absent.
@@ -55,27 +56,28 @@ pub(crate) struct BenchmarkOptions {
     /// Ranked families: seed of the scenarios, 1 if absent.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Ranked families: one scenario of each and two of the papers', cut short, under eight policies.
+    /// Ranked families: one scenario of each and two of the papers', cut short, under eight
+    /// policies.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// These policies, separated by commas. If absent: all in ranked families; uncoupled, mptcp, emptcp,
-    /// es-mptcp, overflow in random ones.
+    /// These policies, separated by commas. If absent: all in ranked families; uncoupled, mptcp,
+    /// emptcp, es-mptcp, overflow in random ones.
     #[arg(long, value_name = "LIST", add = complete::policies())]
     pub(crate) policies: Option<String>,
-    /// Random families: run these policies a second time, knowing the rate (within a factor of 1.3), RTT and
-    /// loss of each path from an earlier visit.
+    /// Random families: run these policies a second time, knowing the rate (within a factor of
+    /// 1.3), RTT and loss of each path from an earlier visit.
     #[arg(long, value_name = "LIST", add = complete::policies())]
     pub(crate) warm: Option<String>,
-    /// Random families: compare with the oracle, the best of a portfolio of policies, chosen in hindsight on
-    /// each scenario.
+    /// Random families: compare with the oracle, the best of a portfolio of policies, chosen in
+    /// hindsight on each scenario.
     #[arg(long)]
     pub(crate) oracle: bool,
     /// Search for schedules of paths that beat the oracle, in N runs per scenario.
     #[arg(long, value_name = "N", requires = "oracle")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) search: Option<u32>,
-    /// Number of seeds of each policy on each scenario. If absent: 3, or 2 with --quick; random families
-    /// without competing TCP flows: 1.
+    /// Number of seeds of each policy on each scenario. If absent: 3, or 2 with --quick; random
+    /// families without competing TCP flows: 1.
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) seeds: Option<u32>,
     /// Number of cores, for runs at a time; all if absent. The results do not depend on it.
@@ -87,8 +89,8 @@ pub(crate) struct BenchmarkOptions {
     /// The log of runs of sealed scenarios; created if absent.
     #[arg(long, value_name = "FILE")]
     pub(crate) sealed_log: Option<PathBuf>,
-    /// Run sealed scenarios although this commit has a result, or although an earlier start has none: the
-    /// reason, for the log and the tables.
+    /// Run sealed scenarios although this commit has a result, or although an earlier start has
+    /// none: the reason, for the log and the tables.
     #[arg(long, value_name = "REASON", requires = "sealed_log")]
     pub(crate) again: Option<String>,
     /// Write the random scenarios into this folder, and run nothing.
@@ -104,7 +106,8 @@ pub(crate) struct BenchmarkOptions {
     /// Write an HTML page: into a folder, or to a file that ends in .html.
     #[arg(long, value_name = "DIR|FILE", num_args = 0..=1, default_missing_value = "joulepath-report")]
     pub(crate) report: Option<PathBuf>,
-    /// CSV into a file, one line for each policy on each scenario; `-` is stdout, instead of the tables.
+    /// CSV into a file, one line for each policy on each scenario; `-` is stdout, instead of the
+    /// tables.
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
     /// As JSON, with every policy on every scenario.

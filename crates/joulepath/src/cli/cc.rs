@@ -25,25 +25,26 @@ On plain TCP, and where MPTCP has fallen back to it, coupled controllers behave 
 pub(crate) enum CcCommand {
     /// List the controllers, and which are loaded.
     List(CcJson),
-    /// Load controllers, until they are unloaded. Loading again replaces a controller, also under sockets in
-    /// use. A header of your own, `./mine.h`, is compiled by clang and registered as jp_mine.
+    /// Load controllers, until they are unloaded. Loading again replaces a controller, also under
+    /// sockets in use. A header of your own, `./mine.h`, is compiled by clang and registered as
+    /// jp_mine.
     Load(CcNames),
-    /// Unload controllers. Sockets keep theirs until they close; namespaces get back the default that they
-    /// had.
+    /// Unload controllers. Sockets keep theirs until they close; namespaces get back the default
+    /// that they had.
     Unload(CcNames),
     /// Print or set the controller of new sockets in this network namespace.
     Default(CcDefaultOptions),
     /// Write NAME.h, a commented header to begin a controller of your own with.
     New(CcNewOptions),
-    /// Check a controller of your own: defined in every state, bounded, writes only to its own subflow,
-    /// declares what it reads, and computes the examples in its comments. Asks the kernel's verifier, too,
-    /// where that is possible. Loads nothing.
+    /// Check a controller of your own: defined in every state, bounded, writes only to its own
+    /// subflow, declares what it reads, and computes the examples in its comments. Asks the
+    /// kernel's verifier, too, where that is possible. Loads nothing.
     Check(CcCheckOptions),
-    /// Run test cases on a controller in the packet engine: those of the BBR draft, RFC 9438 and RFC 9743, or
-    /// your own. Each is a scenario with checks of states and values.
+    /// Run test cases on a controller in the packet engine: those of the BBR draft, RFC 9438 and
+    /// RFC 9743, or your own. Each is a scenario with checks of states and values.
     Test(CcTestOptions),
-    /// Show the connections that use loaded controllers, in all namespaces: window, RTT, rate, target share
-    /// and cost of each subflow.
+    /// Show the connections that use loaded controllers, in all namespaces: window, RTT, rate,
+    /// target share and cost of each subflow.
     Status(CcJson),
 }
 
@@ -99,8 +100,8 @@ pub(crate) struct CcTestOptions {
 /// Options of `cc default`.
 #[derive(Debug, Args)]
 pub(crate) struct CcDefaultOptions {
-    /// A controller of the kernel, a loaded one, or a header of your own, which is loaded first. If absent,
-    /// print the default.
+    /// A controller of the kernel, a loaded one, or a header of your own, which is loaded first. If
+    /// absent, print the default.
     #[arg(add = complete::controllers())]
     pub(crate) name: Option<String>,
     /// Restore the default from before `cc default`.

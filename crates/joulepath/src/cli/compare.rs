@@ -47,9 +47,9 @@ pub(crate) struct CompareOptions {
     /// Policies, separated by commas; those of the scenario if absent.
     #[arg(short, long, value_name = "LIST", add = complete::policies())]
     pub(crate) policies: Option<String>,
-    /// Compile a congestion controller of your own and add it to the policies under the name of the file: a C
-    /// header, for the packet and the kernel engine, or rules (NAME.rules), for the packet engine. May be
-    /// repeated.
+    /// Compile a congestion controller of your own and add it to the policies under the name of the
+    /// file: a C header, for the packet and the kernel engine, or rules (NAME.rules), for the
+    /// packet engine. May be repeated.
     #[arg(long, value_name = "FILE")]
     pub(crate) cc: Vec<PathBuf>,
     /// Number of seeds; the scenario's if absent, with the kernel engine at most 3.
@@ -67,8 +67,8 @@ pub(crate) struct CompareOptions {
     pub(crate) engine: Engine,
     #[command(flatten)]
     pub(crate) timekeeping: Timekeeping,
-    /// Number of cores; all if absent. The results do not depend on it. The kernel engine does one run at a
-    /// time.
+    /// Number of cores; all if absent. The results do not depend on it. The kernel engine does one
+    /// run at a time.
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Write an HTML page: into a folder, or to a file that ends in .html.
@@ -83,12 +83,12 @@ pub(crate) struct CompareOptions {
     /// CSV into a file, one line for each run.
     #[arg(long, value_name = "FILE")]
     pub(crate) runs_csv: Option<PathBuf>,
-    /// Read the rates, RTTs and losses of known networks from this file, as `--record` writes it. Used by
-    /// selectors that learn (`joule`).
+    /// Read the rates, RTTs and losses of known networks from this file, as `--record` writes it.
+    /// Used by selectors that learn (`joule`).
     #[arg(long, value_name = "FILE")]
     pub(crate) history: Option<PathBuf>,
-    /// Add the rates, RTTs and losses that the first policy meets to this file; created if absent. It may be
-    /// the file of --history.
+    /// Add the rates, RTTs and losses that the first policy meets to this file; created if absent.
+    /// It may be the file of --history.
     #[arg(long, value_name = "FILE", conflicts_with = "all_variants")]
     pub(crate) record: Option<PathBuf>,
     /// Show every column, however wide the table becomes.

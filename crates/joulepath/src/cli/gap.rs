@@ -27,7 +27,8 @@ A cell in which both engines carry at least 97 % of what links and application l
 /// Options of `gap`.
 #[derive(Debug, Args)]
 pub(crate) struct GapOptions {
-    /// Scenario files, or names of shipped scenarios; of a paper's scenario one variant after a colon.
+    /// Scenario files, or names of shipped scenarios; of a paper's scenario one variant after a
+    /// colon.
     #[arg(value_name = "SCENARIO", add = complete::scenarios())]
     pub(crate) scenarios: Vec<OsString>,
     /// Policies, separated by commas; those of each scenario if absent.

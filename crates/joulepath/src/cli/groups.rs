@@ -8,11 +8,37 @@ use super::Cli;
 
 /// Headings, and the commands below them. Each command that is not hidden is in one group.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Compare policies", &["compare", "map", "study", "benchmark", "advise", "reproduce", "gap"]),
-    ("Look things up", &["list", "show", "explain", "schema", "completions", "help"]),
+    (
+        "Compare policies",
+        &[
+            "compare",
+            "map",
+            "study",
+            "benchmark",
+            "advise",
+            "reproduce",
+            "gap",
+        ],
+    ),
+    (
+        "Look things up",
+        &["list", "show", "explain", "schema", "completions", "help"],
+    ),
     (
         "Use this machine's radios",
-        &["on", "off", "live", "status", "top", "why", "run", "relay", "meter", "calibrate", "profile"],
+        &[
+            "on",
+            "off",
+            "live",
+            "status",
+            "top",
+            "why",
+            "run",
+            "relay",
+            "meter",
+            "calibrate",
+            "profile",
+        ],
     ),
     ("Use this machine's kernel", &["doctor", "cc", "lab"]),
 ];
@@ -25,7 +51,10 @@ pub(crate) fn command() -> Command {
     let header = *command.get_styles().get_header();
     let literal = *command.get_styles().get_literal();
     let about = |name: &str| match command.find_subcommand(name) {
-        Some(found) => found.get_about().map(ToString::to_string).unwrap_or_default(),
+        Some(found) => found
+            .get_about()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
         // clap adds it later.
         None => "Print the help of a command".into(),
     };
@@ -38,7 +67,10 @@ pub(crate) fn command() -> Command {
             let _ = writeln!(template, "  {literal}{name}{literal:#}{gap}{}", about(name));
         }
     }
-    let _ = write!(template, "\n{header}Options:{header:#}\n{{options}}{{after-help}}");
+    let _ = write!(
+        template,
+        "\n{header}Options:{header:#}\n{{options}}{{after-help}}"
+    );
     command.help_template(template)
 }
 
@@ -50,7 +82,10 @@ mod tests {
 
     #[test]
     fn each_command_is_in_one_group_and_its_sentence_fits_a_line() {
-        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let mut grouped: Vec<&str> = GROUPS
+            .iter()
+            .flat_map(|(_, names)| names.iter().copied())
+            .collect();
         let mut command = Cli::command();
         command.build();
         let shown = command.get_subcommands().filter(|one| !one.is_hide_set());

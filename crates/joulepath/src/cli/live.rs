@@ -61,8 +61,8 @@ pub(crate) struct LiveOptions {
     /// The configuration.
     #[arg(long, value_name = "FILE", default_value = CONFIG)]
     pub(crate) config: PathBuf,
-    /// Path manager, in place of the configuration's: `kernel` treats all connections alike, `userspace` lets
-    /// the daemon open and close subflows of each connection.
+    /// Path manager, in place of the configuration's: `kernel` treats all connections alike,
+    /// `userspace` lets the daemon open and close subflows of each connection.
     #[arg(long, value_name = "WHO", conflicts_with = "undo")]
     pub(crate) pm: Option<Manager>,
     /// Intent, in place of the configuration's.
@@ -71,12 +71,12 @@ pub(crate) struct LiveOptions {
     /// Where new connections start, in place of the configuration's: `leave` or `steer`.
     #[arg(long, value_name = "WORD", conflicts_with = "undo")]
     pub(crate) first: Option<First>,
-    /// Take over the endpoints that other programs have set on interfaces that the daemon may use, and give
-    /// them back at the end as they were.
+    /// Take over the endpoints that other programs have set on interfaces that the daemon may use,
+    /// and give them back at the end as they were.
     #[arg(long, conflicts_with = "undo")]
     pub(crate) adopt: bool,
-    /// Put the programs of the configuration's mptcp tables on MPTCP: by BPF until this process ends, or
-    /// where the kernel cannot, by systemd drop-ins, which --undo removes.
+    /// Put the programs of the configuration's mptcp tables on MPTCP: by BPF until this process
+    /// ends, or where the kernel cannot, by systemd drop-ins, which --undo removes.
     #[arg(long, conflicts_with_all = ["dry_run", "undo", "simulate", "record", "replay", "keep"])]
     pub(crate) programs: bool,
     /// Print a configuration to begin with, every key explained.
@@ -88,8 +88,8 @@ pub(crate) struct LiveOptions {
     /// With --dry-run or --replay: as JSON.
     #[arg(long, requires = "offline")]
     pub(crate) json: bool,
-    /// Print a scenario from the running daemon's measurements, for `compare` and `map`. With --replay:
-    /// repeat the decisions on simulated paths.
+    /// Print a scenario from the running daemon's measurements, for `compare` and `map`. With
+    /// --replay: repeat the decisions on simulated paths.
     #[arg(long, conflicts_with_all = ["dry_run", "undo"])]
     pub(crate) simulate: bool,
     /// Record the inputs of all decisions in this new file, JSON lines, about 1 kB each.
@@ -102,8 +102,8 @@ pub(crate) struct LiveOptions {
     /// At the end, leave endpoints and limits as they are, for the next start or --undo.
     #[arg(long, conflicts_with_all = ["dry_run", "undo", "simulate", "replay"])]
     pub(crate) keep: bool,
-    /// Put back what a killed daemon has left. Endpoints that a connection needs stay until it ends: a
-    /// process in the background waits for that, and the exit code is 5.
+    /// Put back what a killed daemon has left. Endpoints that a connection needs stay until it
+    /// ends: a process in the background waits for that, and the exit code is 5.
     #[arg(long, conflicts_with_all = ["dry_run", "config"])]
     pub(crate) undo: bool,
     /// With --undo: wait until everything is put back, or a daemon has taken over.
@@ -122,7 +122,8 @@ pub(crate) enum LiveCommand {
     Resume(SocketOptions),
     /// Forget what the daemon remembers of networks: rate, RTT and loss.
     Forget(ForgetOptions),
-    /// Run the daemon on the emulated radios of scenarios, and measure what its choice of paths costs.
+    /// Run the daemon on the emulated radios of scenarios, and measure what its choice of paths
+    /// costs.
     #[command(after_help = JUDGE_HELP)]
     Judge(JudgeOptions),
 }
@@ -130,8 +131,8 @@ pub(crate) enum LiveCommand {
 /// Options of `live judge`.
 #[derive(Debug, Args)]
 pub(crate) struct JudgeOptions {
-    /// Scenario files, each with the daemon's configuration (`home.toml`, `daemon/home.toml`), or names of
-    /// shipped scenarios; all of `live/` if absent.
+    /// Scenario files, each with the daemon's configuration (`home.toml`, `daemon/home.toml`), or
+    /// names of shipped scenarios; all of `live/` if absent.
     #[arg(value_name = "SCENARIO", add = complete::scenarios())]
     pub(crate) scenarios: Vec<String>,
     /// Number of seeds.
@@ -176,7 +177,8 @@ pub(crate) struct SetIntentOptions {
 /// Options of `live forget`.
 #[derive(Debug, Args)]
 pub(crate) struct ForgetOptions {
-    /// The network: its SSID, its router's hardware address, or its id, as `joulepath status` shows it.
+    /// The network: its SSID, its router's hardware address, or its id, as `joulepath status` shows
+    /// it.
     #[arg(value_name = "NETWORK", required_unless_present = "all")]
     pub(crate) network: Option<String>,
     /// All networks.
@@ -205,11 +207,12 @@ pub(crate) struct StatusOptions {
     /// As OpenMetrics text, for Prometheus.
     #[arg(long, conflicts_with = "json")]
     pub(crate) metrics: bool,
-    /// As a page for a browser at this address, until Ctrl-C. It changes nothing and needs no daemon.
+    /// As a page for a browser at this address, until Ctrl-C. It changes nothing and needs no
+    /// daemon.
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["json", "metrics"])]
     pub(crate) serve: Option<SocketAddr>,
-    /// With --serve: only the address that it prints opens the page. Always on for root; required for an
-    /// address that other hosts reach.
+    /// With --serve: only the address that it prints opens the page. Always on for root; required
+    /// for an address that other hosts reach.
     #[arg(long, requires = "serve")]
     pub(crate) token: bool,
 }

@@ -68,7 +68,8 @@ pub(crate) struct MapOptions {
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// CSV into a file, one line for each policy at each point; `-` is stdout, instead of the picture.
+    /// CSV into a file, one line for each policy at each point; `-` is stdout, instead of the
+    /// picture.
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
     /// Print only errors on stderr.
@@ -78,7 +79,9 @@ pub(crate) struct MapOptions {
 
 /// The name of a metric.
 fn metric() -> impl TypedValueParser<Value = &'static Metric> {
-    let names = METRICS.iter().map(|metric| PossibleValue::new(metric.name).help(metric.title));
+    let names = METRICS
+        .iter()
+        .map(|metric| PossibleValue::new(metric.name).help(metric.title));
     PossibleValuesParser::new(names)
         .try_map(|name| metrics::named(&name).map_err(|error| error.in_one_line()))
 }

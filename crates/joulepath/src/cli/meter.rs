@@ -41,6 +41,9 @@ pub(crate) struct MeterOptions {
 
 /// A time of at most an hour.
 fn seconds(text: &str) -> Result<f64, String> {
-    let number = text.parse::<f64>().ok().filter(|seconds| (0.1..=3600.0).contains(seconds));
+    let number = text
+        .parse::<f64>()
+        .ok()
+        .filter(|seconds| (0.1..=3600.0).contains(seconds));
     number.ok_or_else(|| "write seconds from 0.1 to 3600".to_owned())
 }

@@ -51,8 +51,8 @@ pub(crate) struct ReproduceOptions {
     /// All experiments with all seeds, and the second measurement in the kernel.
     #[arg(long)]
     pub(crate) full: bool,
-    /// Search where each claim holds, over what its paper leaves open. Writes claims.json, claims.html and
-    /// finished runs into the folder --out.
+    /// Search where each claim holds, over what its paper leaves open. Writes claims.json,
+    /// claims.html and finished runs into the folder --out.
     #[arg(long, conflicts_with_all = ["full", "list", "no_kernel", "at"])]
     pub(crate) search: bool,
     /// Points of each box before refinement; each box has its own number if absent.
@@ -63,8 +63,8 @@ pub(crate) struct ReproduceOptions {
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u64).range(0..=1_000_000_000))]
     pub(crate) seed: u64,
-    /// Show experiments at one point of their box: a parameter that the search varies and its value, or
-    /// `usual`. May be repeated.
+    /// Show experiments at one point of their box: a parameter that the search varies and its
+    /// value, or `usual`. May be repeated.
     #[arg(long, value_name = "KEY=VALUE", value_parser = point)]
     #[arg(conflicts_with_all = ["full", "list", "docs"])]
     pub(crate) at: Vec<Option<(String, String)>>,
@@ -74,8 +74,8 @@ pub(crate) struct ReproduceOptions {
     /// List the experiments with claim and source, and run nothing.
     #[arg(long)]
     pub(crate) list: bool,
-    /// Run nothing: write the HTML page of stored results, full.json or claims.json, into the folder --out,
-    /// and the pages that --docs and --markdown name.
+    /// Run nothing: write the HTML page of stored results, full.json or claims.json, into the
+    /// folder --out, and the pages that --docs and --markdown name.
     #[arg(long, value_name = "FILE")]
     #[arg(conflicts_with_all = ["ids", "quick", "full", "at", "list"])]
     pub(crate) from: Option<PathBuf>,
@@ -83,9 +83,15 @@ pub(crate) struct ReproduceOptions {
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Folder for results, page and finished runs.
-    #[arg(short, long, value_name = "DIR", default_value = "joulepath-reproduction")]
+    #[arg(
+        short,
+        long,
+        value_name = "DIR",
+        default_value = "joulepath-reproduction"
+    )]
     pub(crate) out: PathBuf,
-    /// Keep the rows of the folder's full.json, quick.json or claims.json that this command leaves out.
+    /// Keep the rows of the folder's full.json, quick.json or claims.json that this command leaves
+    /// out.
     #[arg(long, conflicts_with_all = ["from", "list", "at"])]
     pub(crate) merge: bool,
     /// Put the HTML page into another folder, or into a file that ends in .html.

@@ -26,9 +26,9 @@ for which neither works, and it runs with TCP.";
 #[derive(Debug, Args)]
 #[command(override_usage = "joulepath run [OPTIONS] -- <COMMAND>...")]
 pub(crate) struct RunOptions {
-    /// Give the program's connections this intent, in place of the machine's. Needs systemd, the daemon with
-    /// `pm = "userspace"`, and a rule in its configuration; a message says what is missing, and the command
-    /// runs without it.
+    /// Give the program's connections this intent, in place of the machine's. Needs systemd, the
+    /// daemon with `pm = "userspace"`, and a rule in its configuration; a message says what is
+    /// missing, and the command runs without it.
     #[arg(long, value_name = "WORD", value_parser = intents(), conflicts_with = "dry_run")]
     pub(crate) intent: Option<Intent>,
     /// The daemon's control socket.

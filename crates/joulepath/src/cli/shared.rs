@@ -21,8 +21,9 @@ pub(crate) struct Changes {
 /// Options of engines that run in real time.
 #[derive(Debug, Args)]
 pub(crate) struct Timekeeping {
-    /// Largest lateness of packets on the kernel engine's emulated links: a run in which one packet in 100 is
-    /// later fails. If absent, what the scenario's delays, rates and queues tolerate, at least 1 ms.
+    /// Largest lateness of packets on the kernel engine's emulated links: a run in which one packet
+    /// in 100 is later fails. If absent, what the scenario's delays, rates and queues tolerate, at
+    /// least 1 ms.
     #[arg(long, value_name = "TIME")]
     pub(crate) max_lateness: Option<Nanos>,
 }
@@ -40,7 +41,9 @@ pub(crate) enum Engine {
 
 /// Parses an engine. `live`, which is a command, is refused by name.
 pub(super) fn engine() -> impl TypedValueParser<Value = Engine> {
-    let shown = Engine::value_variants().iter().filter_map(Engine::to_possible_value);
+    let shown = Engine::value_variants()
+        .iter()
+        .filter_map(Engine::to_possible_value);
     let names = shown.chain([PossibleValue::new("live").hide(true)]);
     PossibleValuesParser::new(names).try_map(|name| match name.as_str() {
         "live" => Err("`joulepath live` manages real interfaces".to_owned()),
@@ -51,7 +54,9 @@ pub(super) fn engine() -> impl TypedValueParser<Value = Engine> {
 /// `key=value`; the value may contain more equals signs.
 pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.trim().to_owned())),
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.trim().to_owned()))
+        }
         _ => Err("write a key, an equals sign and a value".to_owned()),
     }
 }
@@ -62,7 +67,10 @@ mod tests {
 
     #[test]
     fn a_value_may_contain_equals_signs() {
-        assert_eq!(key_value("a.b = x=y"), Ok(("a.b".to_owned(), "x=y".to_owned())));
+        assert_eq!(
+            key_value("a.b = x=y"),
+            Ok(("a.b".to_owned(), "x=y".to_owned()))
+        );
         assert!(key_value("a.b").is_err() && key_value("=1").is_err());
     }
 }

@@ -28,8 +28,8 @@ pub(crate) struct OnOptions {
     /// The intent. Without it, the configuration's.
     #[arg(value_name = "WORD", value_parser = intents())]
     pub(crate) intent: Option<Intent>,
-    /// Take over the endpoints that other programs, such as NetworkManager and mptcpd, have set on interfaces
-    /// that the daemon may use. `off` gives them back as they were.
+    /// Take over the endpoints that other programs, such as NetworkManager and mptcpd, have set on
+    /// interfaces that the daemon may use. `off` gives them back as they were.
     #[arg(long)]
     pub(crate) adopt: bool,
     /// Print what would be done, and change nothing.

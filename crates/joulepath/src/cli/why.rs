@@ -19,7 +19,8 @@ Exit codes: 0 nothing found that can be fixed, 10 found. docs/why.md lists the c
 /// Options of `why`.
 #[derive(Debug, Args)]
 pub(crate) struct WhyOptions {
-    /// A process, or the address of a peer, with or without port. Absent: all connections that carry data.
+    /// A process, or the address of a peer, with or without port. Absent: all connections that
+    /// carry data.
     #[arg(value_name = "PID|ADDRESS", conflicts_with = "all")]
     pub(crate) what: Option<String>,
     /// All connections, also idle ones and those without findings.

@@ -13,7 +13,9 @@ pub(crate) struct IntentWord(pub(crate) Option<Intent>);
 
 /// Balances between energy and time.
 pub(super) fn presets() -> PossibleValuesParser {
-    Preset::ALL.map(|preset| PossibleValue::new(preset.word()).help(preset.sentence())).into()
+    Preset::ALL
+        .map(|preset| PossibleValue::new(preset.word()).help(preset.sentence()))
+        .into()
 }
 
 /// Intents.
@@ -25,11 +27,14 @@ pub(super) fn intents() -> impl TypedValueParser<Value = Intent> {
 pub(super) fn settable() -> impl TypedValueParser<Value = IntentWord> {
     let configured = PossibleValue::new(CONFIGURED).help("as configured");
     let words = Intent::ALL.map(value).into_iter().chain([configured]);
-    PossibleValuesParser::new(words).map(|word| IntentWord((word != CONFIGURED).then(|| known(&word))))
+    PossibleValuesParser::new(words)
+        .map(|word| IntentWord((word != CONFIGURED).then(|| known(&word))))
 }
 
 fn value(intent: Intent) -> PossibleValue {
-    PossibleValue::new(intent.word()).help(intent.sentence()).aliases(intent.alias())
+    PossibleValue::new(intent.word())
+        .help(intent.sentence())
+        .aliases(intent.alias())
 }
 
 fn known(word: &str) -> Intent {

@@ -31,6 +31,11 @@ impl Gauge for Watched {
             measures: about.measures,
             has_radios: about.quality != Quality::HostShare,
         });
-        Taken { about, joules: taken.joules, length_s: taken.length_s, trouble: taken.trouble }
+        Taken {
+            about,
+            joules: taken.joules,
+            length_s: taken.length_s,
+            trouble: taken.trouble,
+        }
     }
 }

@@ -29,22 +29,33 @@ pub(super) fn judge(options: &JudgeOptions) -> Result<Exit, Failure> {
         marks::check(page, &[MARK])?;
     }
     if let Some(folder) = &options.logs {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| Failure::io(format!("cannot make the folder {}", folder.display()), error))?;
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Failure::io(
+                format!("cannot make the folder {}", folder.display()),
+                error,
+            )
+        })?;
     }
     let max_lateness = options.timekeeping.max_lateness;
     let request = Request {
         scenarios: options.scenarios.clone(),
         seeds: options.seeds,
         first_seed: options.seed,
-        engine: EngineOptions { max_lateness, ..EngineOptions::default() },
+        engine: EngineOptions {
+            max_lateness,
+            ..EngineOptions::default()
+        },
         // This program, even if its file has been replaced.
         program: PathBuf::from("/proc/self/exe"),
         logs: options.logs.clone(),
     };
     let plan = Plan::of(&request)?;
     let commit = provenance().commit;
-    let mut stored = options.runs.as_deref().map(|path| StoredRuns::open(path, &commit)).transpose()?;
+    let mut stored = options
+        .runs
+        .as_deref()
+        .map(|path| StoredRuns::open(path, &commit))
+        .transpose()?;
     let cancel = interrupt::token();
     let mut watcher = Watcher::new(options.quiet);
     let mut hear = |event: joulepath_study::event::Event<'_>| watcher.hear(event);
@@ -52,7 +63,14 @@ pub(super) fn judge(options: &JudgeOptions) -> Result<Exit, Failure> {
     watcher.finish();
     tell(options, &done.judged)?;
     Ok(match () {
-        () if done.judged.cases.iter().all(|case| case.contenders.is_empty()) => Exit::Failed,
+        () if done
+            .judged
+            .cases
+            .iter()
+            .all(|case| case.contenders.is_empty()) =>
+        {
+            Exit::Failed
+        }
         () if done.partial => Exit::Partial,
         () => Exit::Ok,
     })
@@ -65,8 +83,8 @@ fn tell(options: &JudgeOptions, judged: &Judged) -> Result<(), Failure> {
     match options.json.as_deref() {
         Some(file) if file == Path::new("-") => print_json(judged).map(drop),
         Some(file) => {
-            let text =
-                serde_json::to_string_pretty(judged).expect("numbers and texts can be written as JSON");
+            let text = serde_json::to_string_pretty(judged)
+                .expect("numbers and texts can be written as JSON");
             Ok(files::write(file, &(text + "\n"))?)
         }
         None => terminal::print(&table(judged, terminal::view())).map(drop),

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use joulepath_report::search::{
-    Search, region_svg, search_json, search_markdown, search_short_markdown, search_summary, search_table,
+    Search, region_svg, search_json, search_markdown, search_short_markdown, search_summary,
+    search_table,
 };
 use joulepath_report::{reproduction_table, search_html};
 use joulepath_study::event::Event;
@@ -30,7 +31,12 @@ const PICTURES: &str = "where";
 
 fn request(options: &ReproduceOptions) -> Request {
     let (points, seed) = (options.points, options.seed);
-    Request { points, seed, is_quick: options.quick, jobs: options.jobs }
+    Request {
+        points,
+        seed,
+        is_quick: options.quick,
+        jobs: options.jobs,
+    }
 }
 
 /// Searches, and writes the results.
@@ -38,7 +44,11 @@ fn request(options: &ReproduceOptions) -> Request {
 /// # Errors
 /// If it cannot start, or the results cannot be written.
 pub(super) fn search(options: &ReproduceOptions) -> Result<Exit, Failure> {
-    let plan = search_plan(&options.ids, &request(options), engine::open(Engine::Packet, None)?)?;
+    let plan = search_plan(
+        &options.ids,
+        &request(options),
+        engine::open(Engine::Packet, None)?,
+    )?;
     let by = provenance();
     let place = |name: &str| options.out.join(name);
     if let Some(page) = &options.markdown {
@@ -49,7 +59,11 @@ pub(super) fn search(options: &ReproduceOptions) -> Result<Exit, Failure> {
     let mut stored = StoredRuns::open(&place("search.runs.jsonl"), &by.commit)?;
     let cancel = interrupt::token();
     if !options.quiet {
-        terminal::say(&format!("{} claims in {} boxes", plan.claims(), plan.boxes()));
+        terminal::say(&format!(
+            "{} claims in {} boxes",
+            plan.claims(),
+            plan.boxes()
+        ));
     }
     let mut watcher = Watcher::new(options.quiet);
     let mut hear = |event: Event<'_>| watcher.hear(event);
@@ -69,7 +83,11 @@ pub(super) fn search(options: &ReproduceOptions) -> Result<Exit, Failure> {
             let (width, color) = terminal::stdout();
             terminal::print(&search_table(&found, width, color))?;
             let results = place("claims.json");
-            terminal::print(&format!("report: {}\nresults: {}\n", page.display(), results.display()))?
+            terminal::print(&format!(
+                "report: {}\nresults: {}\n",
+                page.display(),
+                results.display()
+            ))?
         }
     };
     if found.partial {
@@ -82,15 +100,25 @@ pub(super) fn search(options: &ReproduceOptions) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Writes the claims between the marks of the pages that `options` name, their summary too if `is_whole`.
+/// Writes the claims between the marks of the pages that `options` name, their summary too if
+/// `is_whole`.
 ///
 /// # Errors
 /// If a page or its marks are missing, or it cannot be written.
-pub(super) fn write_pages(options: &ReproduceOptions, found: &Search, is_whole: bool) -> Result<(), Failure> {
+pub(super) fn write_pages(
+    options: &ReproduceOptions,
+    found: &Search,
+    is_whole: bool,
+) -> Result<(), Failure> {
     if let Some(folder) = &options.docs {
         draw_regions(&folder.join(PICTURES), found)?;
         let claims = |paper: &str| search_markdown(found, paper, PICTURES);
-        pages::fill(folder, "claims", claims, is_whole.then(|| search_summary(found)))?;
+        pages::fill(
+            folder,
+            "claims",
+            claims,
+            is_whole.then(|| search_summary(found)),
+        )?;
     }
     if let Some(page) = &options.markdown {
         marks::write(page, VERDICTS, &search_short_markdown(found))?;
@@ -121,16 +149,31 @@ pub(super) fn at(options: &ReproduceOptions) -> Result<Exit, Failure> {
     let mut hear = |event: Event<'_>| watcher.hear(event);
     let packet = engine::open(Engine::Packet, None)?;
     let by = provenance();
-    let shown = reproduce_at(&options.ids, &request(options), &point, packet, &by, &mut hear, &cancel)?;
+    let shown = reproduce_at(
+        &options.ids,
+        &request(options),
+        &point,
+        packet,
+        &by,
+        &mut hear,
+        &cancel,
+    )?;
     watcher.finish();
-    let exit = if shown.partial { Exit::Partial } else { Exit::Ok };
+    let exit = if shown.partial {
+        Exit::Partial
+    } else {
+        Exit::Ok
+    };
     if options.json {
         return print_json(&shown).map(|_| exit);
     }
     let (width, color) = terminal::stdout();
     let mut text = reproduction_table(&shown, width, color);
     for report in &shown.experiments {
-        let place = report.reading.as_deref().unwrap_or("at the shipped setting");
+        let place = report
+            .reading
+            .as_deref()
+            .unwrap_or("at the shipped setting");
         text += &format!("{}, {place}: {}\n", report.id, report.reason);
     }
     terminal::print(&text).map(|_| exit)

@@ -32,8 +32,14 @@ fn a_scenario_that_cannot_be_is_shown_with_its_line_underlined() {
     let files = [
         ("malformed.toml", changed("[[path]]", "[[path]")),
         ("no-unit.toml", changed(rate, "rate = 10")),
-        ("loss.toml", changed(rate, "rate = \"10 Mbit/s\"\nloss = \"1.2\"")),
-        ("loss-percent.toml", changed(rate, "rate = \"10 Mbit/s\"\nloss = \"120 %\"")),
+        (
+            "loss.toml",
+            changed(rate, "rate = \"10 Mbit/s\"\nloss = \"1.2\""),
+        ),
+        (
+            "loss-percent.toml",
+            changed(rate, "rate = \"10 Mbit/s\"\nloss = \"120 %\""),
+        ),
         ("rate-zero.toml", changed(rate, "rate = \"0 Mbit/s\"")),
         ("unknown-key.toml", changed("queue =", "qeue =")),
         ("unknown-energy.toml", changed("wifi6-2021", "wifi-2021")),
@@ -41,8 +47,14 @@ fn a_scenario_that_cannot_be_is_shown_with_its_line_underlined() {
             "unknown-path.toml",
             format!("{QUICK}\n[[connection]]\nname = \"phone\"\npaths = [\"wifi\", \"umts\"]\n"),
         ),
-        ("no-subflow.toml", "title = \"nothing\"\nduration = \"1 s\"\npath = []\n".to_owned()),
-        ("no-path.toml", "title = \"nothing\"\nduration = \"1 s\"\n".to_owned()),
+        (
+            "no-subflow.toml",
+            "title = \"nothing\"\nduration = \"1 s\"\npath = []\n".to_owned(),
+        ),
+        (
+            "no-path.toml",
+            "title = \"nothing\"\nduration = \"1 s\"\n".to_owned(),
+        ),
         ("empty.toml", String::new()),
     ];
     for (name, text) in &files {
@@ -68,11 +80,20 @@ fn a_trace_is_read_from_beside_the_scenario_and_from_nowhere_else() {
     symlink(outside.path(), folder.path().join("far")).unwrap();
     fs::create_dir(folder.path().join("folder.down")).unwrap();
     // Reading a pipe without a writer, or /dev/zero, would never end.
-    let made = std::process::Command::new("mkfifo").arg(folder.path().join("pipe.down")).status().unwrap();
+    let made = std::process::Command::new("mkfifo")
+        .arg(folder.path().join("pipe.down"))
+        .status()
+        .unwrap();
     assert!(made.success());
-    let up = format!("../{}/secret", outside.path().file_name().unwrap().to_str().unwrap());
+    let up = format!(
+        "../{}/secret",
+        outside.path().file_name().unwrap().to_str().unwrap()
+    );
     for (trace, why) in [
-        (secret.to_str().unwrap(), "it is not below the scenario's folder"),
+        (
+            secret.to_str().unwrap(),
+            "it is not below the scenario's folder",
+        ),
         ("/dev/zero", "it is not below the scenario's folder"),
         (&up, "it is not below the scenario's folder"),
         ("link.down", "link.down is a symbolic link"),
@@ -80,11 +101,19 @@ fn a_trace_is_read_from_beside_the_scenario_and_from_nowhere_else() {
         ("folder.down", "it is not a regular file"),
         ("pipe.down", "it is not a regular file"),
     ] {
-        let text = changed("rate = \"10 Mbit/s\"", &format!("rate = {{ trace = \"{trace}\" }}"));
+        let text = changed(
+            "rate = \"10 Mbit/s\"",
+            &format!("rate = {{ trace = \"{trace}\" }}"),
+        );
         fs::write(folder.path().join("theirs.toml"), text).unwrap();
         let said = joulepath_in(folder.path(), &["compare", "theirs.toml"]);
         // Lines are wrapped.
-        let words = said.stderr.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = said
+            .stderr
+            .replace('│', " ")
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
         assert_eq!(said.code, Some(2), "{trace}: {words}");
         assert!(words.contains(why), "{trace}: {words}");
         assert!(!words.contains("root:"), "{trace}: {words}");
@@ -95,14 +124,24 @@ fn a_trace_is_read_from_beside_the_scenario_and_from_nowhere_else() {
 fn an_impossible_trace_is_refused_with_its_line() {
     let folder = folder();
     for (name, trace) in [("empty", ""), ("backwards", "5\n3\n"), ("word", "5\nsix\n")] {
-        let text = changed("rate = \"10 Mbit/s\"", &format!("rate = {{ trace = \"{name}.down\" }}"));
+        let text = changed(
+            "rate = \"10 Mbit/s\"",
+            &format!("rate = {{ trace = \"{name}.down\" }}"),
+        );
         fs::write(folder.path().join(format!("{name}.toml")), text).unwrap();
         fs::write(folder.path().join(format!("{name}.down")), trace).unwrap();
     }
-    fs::rename(folder.path().join("word.toml"), folder.path().join("words.toml")).unwrap();
+    fs::rename(
+        folder.path().join("word.toml"),
+        folder.path().join("words.toml"),
+    )
+    .unwrap();
     fs::write(
         folder.path().join("missing.toml"),
-        changed("rate = \"10 Mbit/s\"", "rate = { trace = \"nowhere.down\" }"),
+        changed(
+            "rate = \"10 Mbit/s\"",
+            "rate = { trace = \"nowhere.down\" }",
+        ),
     )
     .unwrap();
     insta::assert_snapshot!(transcript(
@@ -131,10 +170,24 @@ fn a_wrong_command_line_gets_a_suggestion() {
             (2, &["compare", "quick", "--policies", "mtpcp"]),
             (2, &["compare", "quick", "--policies", "oila"]),
             (2, &["compare", "quick", "--policies", "mptcp[cc=ollia]"]),
-            (2, &["compare", "quick", "--policies", "mptcp[cc=dts,shpe=intended]"]),
+            (
+                2,
+                &[
+                    "compare",
+                    "quick",
+                    "--policies",
+                    "mptcp[cc=dts,shpe=intended]"
+                ]
+            ),
             (2, &["compare", "quick", "--policies", "dts[shape=round]"]),
-            (2, &["compare", "quick", "--policies", "mptcp[scheduler=min-rtt]"]),
-            (2, &["compare", "quick", "--policies", "linux[penalise=off]"]),
+            (
+                2,
+                &["compare", "quick", "--policies", "mptcp[scheduler=min-rtt]"]
+            ),
+            (
+                2,
+                &["compare", "quick", "--policies", "linux[penalise=off]"]
+            ),
             (2, &["compare", "quick", "--policies", "eemptcp[reading=Z]"]),
             (2, &["compare", "quick", "--policies", "mptcp[cc=olia"]),
             (2, &["compare", "quick", "--policies", "single:wfi"]),
@@ -154,10 +207,23 @@ fn a_wrong_command_line_gets_a_suggestion() {
             (2, &["compare", "quick", "--jobs", "0"]),
             (2, &["compare", "quick", "--engine", "packets"]),
             (2, &["compare", "quick", "--max-lateness", "5 ms"]),
-            (2, &["compare", "quick", "--engine", "kernel", "--max-lateness", "soon"]),
+            (
+                2,
+                &[
+                    "compare",
+                    "quick",
+                    "--engine",
+                    "kernel",
+                    "--max-lateness",
+                    "soon"
+                ]
+            ),
             (2, &["compare", "quick", "--json", "--csv", "-"]),
             (2, &["compare", "quick", "--json", "other.toml"]),
-            (2, &["compare", "quick", "--json", "a.txt", "--csv", "a.txt"]),
+            (
+                2,
+                &["compare", "quick", "--json", "a.txt", "--csv", "a.txt"]
+            ),
             (2, &["list", "controler"]),
             (2, &["explain", "oila", "--state", "state.json"]),
             (2, &["show", "quick", "--set", "path.lte.rate=fast"]),
@@ -169,18 +235,34 @@ fn a_wrong_command_line_gets_a_suggestion() {
 fn the_engine_live_is_refused_with_the_command_of_that_name() {
     let said = joulepath_in(folder().path(), &["compare", "quick", "--engine", "live"]);
     assert_eq!(said.code, Some(2));
-    assert!(said.stderr.contains("`joulepath live` manages real interfaces"), "{}", said.stderr);
+    assert!(
+        said.stderr
+            .contains("`joulepath live` manages real interfaces"),
+        "{}",
+        said.stderr
+    );
 }
 
 #[test]
 fn a_policy_of_the_scenario_that_does_not_fit_is_named() {
     let folder = folder();
-    fs::write(folder.path().join("policy.toml"), changed("\"mptcp\"", "\"mtpcp\"")).unwrap();
+    fs::write(
+        folder.path().join("policy.toml"),
+        changed("\"mptcp\"", "\"mtpcp\""),
+    )
+    .unwrap();
     let rival = "\n[[competitor]]\nname = \"rival\"\npath = \"lte\"\ncc = \"renno\"\n";
-    fs::write(folder.path().join("competitor.toml"), format!("{QUICK}{rival}")).unwrap();
+    fs::write(
+        folder.path().join("competitor.toml"),
+        format!("{QUICK}{rival}"),
+    )
+    .unwrap();
     insta::assert_snapshot!(transcript(
         folder.path(),
-        &[(2, &["compare", "policy.toml"]), (2, &["compare", "competitor.toml"]),]
+        &[
+            (2, &["compare", "policy.toml"]),
+            (2, &["compare", "competitor.toml"]),
+        ]
     ));
 }
 
@@ -200,7 +282,11 @@ fn nothing_runs_before_every_policy_of_every_variant_is_right() {
         ],
     );
     assert_eq!(said.code, Some(2), "{}", said.stderr);
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was written either");
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        0,
+        "nothing was written either"
+    );
 }
 
 #[cfg(unix)]
@@ -215,16 +301,25 @@ fn an_unreadable_file_is_a_permission_error() {
         eprintln!("skipped: this user may read everything (root)");
         return;
     }
-    insta::assert_snapshot!(transcript(folder.path(), &[(4, &["compare", "secret.toml"])]));
+    insta::assert_snapshot!(transcript(
+        folder.path(),
+        &[(4, &["compare", "secret.toml"])]
+    ));
 }
 
 #[test]
 fn a_scenario_that_is_too_long_is_not_read_to_its_end() {
     let folder = folder();
     // A file with a hole takes no space.
-    fs::File::create(folder.path().join("huge.toml")).unwrap().set_len(1 << 30).unwrap();
+    fs::File::create(folder.path().join("huge.toml"))
+        .unwrap()
+        .set_len(1 << 30)
+        .unwrap();
     for (name, says) in [
-        ("huge.toml", "it has more than 16 MiB, so it is something else"),
+        (
+            "huge.toml",
+            "it has more than 16 MiB, so it is something else",
+        ),
         ("/dev/zero", "it is not a regular file"),
     ] {
         let said = joulepath_in(folder.path(), &["show", name]);
@@ -273,7 +368,16 @@ fn a_missing_file_is_wrong_usage_for_every_command() {
     let folder = folder();
     for case in cases {
         let said = joulepath_in(folder.path(), &case.split(' ').collect::<Vec<_>>());
-        assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{case}: {}", said.stderr);
-        assert!(said.stderr.contains("none") && said.stderr.contains("help:"), "{case}: {}", said.stderr);
+        assert_eq!(
+            (said.code, said.stdout.as_str()),
+            (Some(2), ""),
+            "{case}: {}",
+            said.stderr
+        );
+        assert!(
+            said.stderr.contains("none") && said.stderr.contains("help:"),
+            "{case}: {}",
+            said.stderr
+        );
     }
 }

@@ -14,7 +14,16 @@ fn assert_estimate(value: &Value) {
 
 #[test]
 fn the_json_form_is_the_one_that_scripts_rely_on() {
-    let json = joulepath(&["compare", "quick", "--seeds", "3", "--duration", "20 s", "--json"]).json();
+    let json = joulepath(&[
+        "compare",
+        "quick",
+        "--seeds",
+        "3",
+        "--duration",
+        "20 s",
+        "--json",
+    ])
+    .json();
     assert_eq!(json["scenario"]["title"], "WiFi + LTE, one second");
     assert_eq!(
         (&json["engine"], &json["seeds"], &json["partial"]),
@@ -22,39 +31,67 @@ fn the_json_form_is_the_one_that_scripts_rely_on() {
     );
     let manifest = &json["manifest"];
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/quick.toml");
-    let sum = std::process::Command::new("sha256sum").arg(file).output().expect("coreutils are installed");
+    let sum = std::process::Command::new("sha256sum")
+        .arg(file)
+        .output()
+        .expect("coreutils are installed");
     let sum = String::from_utf8(sum.stdout).unwrap();
     assert_eq!(manifest["scenario_sha256"].as_str(), sum.split(' ').next());
     assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(manifest["seeds"], serde_json::json!([1, 2, 3]));
-    assert_eq!(manifest["command"], "joulepath compare quick --seeds 3 --duration '20 s' --json");
-    assert!(manifest["commit"].as_str().is_some_and(|commit| !commit.is_empty()));
+    assert_eq!(
+        manifest["command"],
+        "joulepath compare quick --seeds 3 --duration '20 s' --json"
+    );
+    assert!(
+        manifest["commit"]
+            .as_str()
+            .is_some_and(|commit| !commit.is_empty())
+    );
     for limit in json["references"].as_array().unwrap() {
-        assert!(["tcp-reference", "link-bound"].contains(&limit["kind"].as_str().unwrap()), "{limit}");
+        assert!(
+            ["tcp-reference", "link-bound"].contains(&limit["kind"].as_str().unwrap()),
+            "{limit}"
+        );
         assert!(limit["bits_per_joule"].as_f64().unwrap() > 0.0);
     }
     let rows = json["rows"].as_array().unwrap();
     assert_eq!(
-        rows.iter().map(|row| row["policy"].as_str().unwrap()).collect::<Vec<_>>(),
+        rows.iter()
+            .map(|row| row["policy"].as_str().unwrap())
+            .collect::<Vec<_>>(),
         ["uncoupled", "mptcp"]
     );
     for row in rows {
         for key in ["goodput_bps", "power_w", "energy_j", "bits_per_joule"] {
             assert_estimate(&row[key]);
         }
-        assert!(row["completion_s"].is_null(), "a bulk transfer is never complete");
+        assert!(
+            row["completion_s"].is_null(),
+            "a bulk transfer is never complete"
+        );
         // No policy beats the optimum.
         assert!((0.0..=1.0).contains(&row["tcp_reference_share"].as_f64().unwrap()));
         let paths = row["paths"].as_array().unwrap();
         assert_eq!(
-            paths.iter().map(|path| path["name"].as_str().unwrap()).collect::<Vec<_>>(),
+            paths
+                .iter()
+                .map(|path| path["name"].as_str().unwrap())
+                .collect::<Vec<_>>(),
             ["wifi", "lte"]
         );
-        let sum = |key: &str| paths.iter().map(|path| path[key].as_f64().unwrap()).sum::<f64>();
+        let sum = |key: &str| {
+            paths
+                .iter()
+                .map(|path| path[key].as_f64().unwrap())
+                .sum::<f64>()
+        };
         assert!((sum("share") - 1.0).abs() < 1e-9);
-        // In order at the connection and first arrivals on the paths: the same bytes but for those still out
-        // of order.
-        assert!((sum("goodput_bps") / row["goodput_bps"]["mean"].as_f64().unwrap() - 1.0).abs() < 0.02);
+        // In order at the connection and first arrivals on the paths: the same bytes but for those
+        // still out of order.
+        assert!(
+            (sum("goodput_bps") / row["goodput_bps"]["mean"].as_f64().unwrap() - 1.0).abs() < 0.02
+        );
         assert!(sum("energy_j") <= row["energy_j"]["mean"].as_f64().unwrap() * (1.0 + 1e-9));
     }
 }
@@ -80,8 +117,17 @@ fn a_file_has_a_completion_time() {
 #[test]
 fn the_results_do_not_depend_on_the_number_of_jobs() {
     let rows = |jobs: &str| {
-        let arguments =
-            ["compare", "papers/000-table1", "--seeds", "3", "--duration", "5 s", "--json", "--jobs", jobs];
+        let arguments = [
+            "compare",
+            "papers/000-table1",
+            "--seeds",
+            "3",
+            "--duration",
+            "5 s",
+            "--json",
+            "--jobs",
+            jobs,
+        ];
         joulepath(&arguments).json()["rows"].to_string()
     };
     assert_eq!(rows("1"), rows("2"));
@@ -90,8 +136,17 @@ fn the_results_do_not_depend_on_the_number_of_jobs() {
 #[test]
 fn other_seeds_give_other_results_and_the_same_seeds_the_same() {
     let rows = |first: &str| {
-        let arguments =
-            ["compare", "papers/000-table1", "--seeds", "2", "--seed", first, "--duration", "5 s", "--json"];
+        let arguments = [
+            "compare",
+            "papers/000-table1",
+            "--seeds",
+            "2",
+            "--seed",
+            first,
+            "--duration",
+            "5 s",
+            "--json",
+        ];
         joulepath(&arguments).json()["rows"].to_string()
     };
     assert_eq!(rows("1"), rows("1"));
@@ -105,9 +160,15 @@ fn an_option_before_the_scenario_does_not_swallow_it() {
         std::fs::write(folder.path().join("my.toml"), QUICK).unwrap();
         let said = joulepath_in(folder.path(), &["compare", "--seeds", "1", flag, "my.toml"]);
         assert_eq!(said.code, Some(0), "{flag}: {}", said.stderr);
-        assert_eq!(std::fs::read_to_string(folder.path().join("my.toml")).unwrap(), QUICK);
+        assert_eq!(
+            std::fs::read_to_string(folder.path().join("my.toml")).unwrap(),
+            QUICK
+        );
     }
-    assert_eq!(joulepath(&["compare", "--seeds", "1", "--json", "quick"]).json()["seeds"], 1);
+    assert_eq!(
+        joulepath(&["compare", "--seeds", "1", "--json", "quick"]).json()["seeds"],
+        1
+    );
 }
 
 #[test]
@@ -131,46 +192,114 @@ fn changes_on_the_command_line_count() {
 
 #[test]
 fn variants_are_compared_one_after_the_other() {
-    let arguments = ["compare", "home-wifi-lte", "--all-variants", "--seeds", "1", "--duration", "3 s"];
-    let with = |more: &[&str]| joulepath(&[&arguments[..], &["--policies", "mptcp"], more].concat());
+    let arguments = [
+        "compare",
+        "home-wifi-lte",
+        "--all-variants",
+        "--seeds",
+        "1",
+        "--duration",
+        "3 s",
+    ];
+    let with =
+        |more: &[&str]| joulepath(&[&arguments[..], &["--policies", "mptcp"], more].concat());
     let json = with(&["--json"]).json();
-    let files: Vec<&str> =
-        json.as_array().unwrap().iter().map(|one| one["scenario"]["file"].as_str().unwrap()).collect();
-    assert_eq!(files, ["home-wifi-lte#1MB", "home-wifi-lte#200MB", "home-wifi-lte#radios2012"]);
+    let files: Vec<&str> = json
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["scenario"]["file"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        files,
+        [
+            "home-wifi-lte#1MB",
+            "home-wifi-lte#200MB",
+            "home-wifi-lte#radios2012"
+        ]
+    );
     let notes = |variant: usize| json[variant]["notes"].to_string();
-    assert!(notes(2).contains("Energy extrapolated: wifi (wifi-huang2012 holds up to 20 Mbit/s)."), "{json}");
+    assert!(
+        notes(2).contains("Energy extrapolated: wifi (wifi-huang2012 holds up to 20 Mbit/s)."),
+        "{json}"
+    );
     assert!(!notes(0).contains("extrapolated"), "{json}");
     let csv = with(&["--csv", "-"]).ok();
-    assert_eq!(csv.lines().count(), 4, "one header, one line for each variant: {csv}");
+    assert_eq!(
+        csv.lines().count(),
+        4,
+        "one header, one line for each variant: {csv}"
+    );
     let tables = with(&[]).ok();
     assert_eq!(tables.matches("· packet engine ·").count(), 3, "{tables}");
 }
 
 #[test]
 fn the_table_fits_into_80_columns_where_there_is_no_terminal_and_wide_shows_all() {
-    let arguments = ["compare", "papers/000-table1", "--seeds", "2", "--duration", "5 s"];
+    let arguments = [
+        "compare",
+        "papers/000-table1",
+        "--seeds",
+        "2",
+        "--duration",
+        "5 s",
+    ];
     let table = joulepath(&arguments).ok();
-    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    assert!(
+        table.lines().all(|line| line.chars().count() <= 80),
+        "{table}"
+    );
     assert!(!table.contains('\u{1b}'), "no colours: {table}");
     let wide = joulepath(&[&arguments[..], &["--wide"]].concat()).ok();
-    assert!(wide.lines().any(|line| line.chars().count() > 100) && wide.contains("retrans"), "{wide}");
-    for policy in ["uncoupled", "MPTCP [cc=ecmtcp]", "(recon.)", "EEMPTCP", "No link bound"] {
+    assert!(
+        wide.lines().any(|line| line.chars().count() > 100) && wide.contains("retrans"),
+        "{wide}"
+    );
+    for policy in [
+        "uncoupled",
+        "MPTCP [cc=ecmtcp]",
+        "(recon.)",
+        "EEMPTCP",
+        "No link bound",
+    ] {
         assert!(table.contains(policy), "{policy}: {table}");
     }
 }
 
-/// The video pauses for less time than a 5G tail lasts, so no sender comes near the bound. Messages do.
+/// The video pauses for less time than a 5G tail lasts, so no sender comes near the bound. Messages
+/// do.
 #[test]
 fn reference_values_out_of_reach_are_left_out_with_the_reason() {
     let compared = |scenario: &str, policy: &str| {
-        joulepath(&["compare", scenario, "--policies", policy, "--seeds", "1", "--json"]).json()
+        joulepath(&[
+            "compare",
+            scenario,
+            "--policies",
+            policy,
+            "--seeds",
+            "1",
+            "--json",
+        ])
+        .json()
     };
     let video = compared("video-wifi-5g", "single:5g");
     assert_eq!(video["references"].as_array().unwrap().len(), 0, "{video}");
-    assert!(video["notes"].to_string().contains("No TCP-rate reference, no link bound"), "{video}");
+    assert!(
+        video["notes"]
+            .to_string()
+            .contains("No TCP-rate reference, no link bound"),
+        "{video}"
+    );
     let messages = compared("telemetry", "single:wifi");
-    assert_eq!(messages["references"].as_array().unwrap().len(), 2, "{messages}");
-    assert!(messages["rows"][0]["link_bound_share"].as_f64().unwrap() > 0.9, "{messages}");
+    assert_eq!(
+        messages["references"].as_array().unwrap().len(),
+        2,
+        "{messages}"
+    );
+    assert!(
+        messages["rows"][0]["link_bound_share"].as_f64().unwrap() > 0.9,
+        "{messages}"
+    );
 }
 
 #[test]
@@ -178,7 +307,11 @@ fn nothing_but_data_goes_to_stdout_and_quiet_keeps_stderr_empty() {
     let folder = folder();
     let arguments = ["compare", "quick", "--seeds", "1", "--json", "--report"];
     let said = joulepath_in(folder.path(), &arguments);
-    assert!(said.stderr.contains("report: joulepath-report/quick.html"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("report: joulepath-report/quick.html"),
+        "{}",
+        said.stderr
+    );
     said.json();
     let said = joulepath_in(folder.path(), &[&arguments[..], &["--quiet"]].concat());
     assert_eq!(said.stderr, "");

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::run::{Said, command, folder, joulepath_in};
 
-/// w = (12, 30, 40) packets, τ = (50, 80, 250) ms, ℓ = (100, 500, 200) packets: X = 775 packets/s, A =
-/// 12/0.05²/775².
+/// w = (12, 30, 40) packets, τ = (50, 80, 250) ms, ℓ = (100, 500, 200) packets: X = 775 packets/s,
+/// A = 12/0.05²/775².
 fn state() -> Value {
     json!({"subflows": [
         {"cwnd": 12, "srtt_us": 50000, "base_rtt_us": 45000, "last_rtt_us": 50000,
@@ -24,15 +24,26 @@ fn state() -> Value {
 fn explain(state: &Value, arguments: &[&str]) -> Said {
     let folder = folder();
     fs::write(folder.path().join("state.json"), state.to_string()).unwrap();
-    joulepath_in(folder.path(), &[&["explain"], arguments, &["--state", "state.json"]].concat())
+    joulepath_in(
+        folder.path(),
+        &[&["explain"], arguments, &["--state", "state.json"]].concat(),
+    )
 }
 
 #[track_caller]
 fn assert_close(values: &Value, expected: [f64; 3], tolerance: f64) {
-    let values: Vec<f64> = values.as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
+    let values: Vec<f64> = values
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|v| v.as_f64().unwrap())
+        .collect();
     assert_eq!(values.len(), 3);
     for (value, expected) in values.iter().zip(expected) {
-        assert!((value / expected - 1.0).abs() < tolerance, "{values:?}, not {expected:?}");
+        assert!(
+            (value / expected - 1.0).abs() < tolerance,
+            "{values:?}, not {expected:?}"
+        );
     }
 }
 
@@ -57,7 +68,11 @@ fn the_code_and_the_formula_give_the_worked_numbers() {
 #[test]
 fn parameters_count() {
     let explained = explain(&state(), &["ewtcp", "--param", "a=1/sqrt(n)", "--json"]).json();
-    assert_close(&explained["increase"], [0.0481125, 0.019245, 0.0144338], 0.005);
+    assert_close(
+        &explained["increase"],
+        [0.0481125, 0.019245, 0.0144338],
+        0.005,
+    );
     assert_eq!(explained["params"], json!({"a": "1/sqrt(n)"}));
 }
 
@@ -68,12 +83,20 @@ fn the_table_shows_both_and_their_difference() {
 
 #[test]
 fn a_state_may_come_from_stdin() {
-    let mut child = command(folder().path(), &["explain", "reno", "--state", "-", "--json"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
+    let mut child = command(
+        folder().path(),
+        &["explain", "reno", "--state", "-", "--json"],
+    )
+    .stdin(Stdio::piped())
+    .stdout(Stdio::piped())
+    .spawn()
+    .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(br#"{"subflows": [{"cwnd": 10, "srtt_us": 20000}]}"#)
         .unwrap();
-    child.stdin.take().unwrap().write_all(br#"{"subflows": [{"cwnd": 10, "srtt_us": 20000}]}"#).unwrap();
     let explained = Said::of(child.wait_with_output().unwrap()).json();
     assert_eq!(explained["window_after_loss"], json!([5.0]));
 }

@@ -36,17 +36,31 @@ fn the_shipped_configuration_loads_with_every_key_in_its_comments() {
 #[test]
 fn the_schema_accepts_the_shipped_configuration_and_refuses_mistakes() {
     let schema = joulepath(&["schema", "live"]).json();
-    for text in [SHIPPED.to_owned(), with_all_keys(), "intent = \"off\"".into()] {
-        assert_eq!(errors(&schema, &as_json(&text)), Vec::<String>::new(), "{text}");
+    for text in [
+        SHIPPED.to_owned(),
+        with_all_keys(),
+        "intent = \"off\"".into(),
+    ] {
+        assert_eq!(
+            errors(&schema, &as_json(&text)),
+            Vec::<String>::new(),
+            "{text}"
+        );
     }
     for (text, wrong) in [
         ("intent = \"cheap\"", "is none of"),
         ("transfer = \"1 MB\"", "\"intent\" is missing"),
         ("intent = \"off\"\nbattery_below = 0.2", "is not of type"),
-        ("intent = \"off\"\n[[interface]]\nname = \"a\"\nquota = { hard = \"5\" }", "does not match"),
+        (
+            "intent = \"off\"\n[[interface]]\nname = \"a\"\nquota = { hard = \"5\" }",
+            "does not match",
+        ),
     ] {
         let found = errors(&schema, &as_json(text));
-        assert!(found.iter().any(|error| error.contains(wrong)), "{text}: {found:?}");
+        assert!(
+            found.iter().any(|error| error.contains(wrong)),
+            "{text}: {found:?}"
+        );
     }
     assert_ne!(schema, joulepath(&["schema"]).json());
 }
@@ -72,14 +86,37 @@ mod the_page {
     #[test]
     fn the_printed_address_opens_a_page_without_a_daemon() {
         let folder = folder();
-        let words = ["status", "--serve", "127.0.0.1:0", "--token", "--socket", "none.sock"];
-        let mut served = Served(command(folder.path(), &words).stdout(Stdio::piped()).spawn().unwrap());
+        let words = [
+            "status",
+            "--serve",
+            "127.0.0.1:0",
+            "--token",
+            "--socket",
+            "none.sock",
+        ];
+        let mut served = Served(
+            command(folder.path(), &words)
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap(),
+        );
         let mut url = String::new();
-        BufReader::new(served.0.stdout.take().unwrap()).read_line(&mut url).unwrap();
-        let (host, target) = url.trim().strip_prefix("http://").unwrap().split_once('/').unwrap();
+        BufReader::new(served.0.stdout.take().unwrap())
+            .read_line(&mut url)
+            .unwrap();
+        let (host, target) = url
+            .trim()
+            .strip_prefix("http://")
+            .unwrap()
+            .split_once('/')
+            .unwrap();
         let get = |target: &str| {
             let mut stream = TcpStream::connect(host).unwrap();
-            write!(stream, "GET /{target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+            write!(
+                stream,
+                "GET /{target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+            )
+            .unwrap();
             let mut answer = String::new();
             stream.read_to_string(&mut answer).unwrap();
             answer
@@ -96,12 +133,32 @@ mod the_page {
     fn an_address_that_cannot_be_used_is_named() {
         // TEST-NET-1 belongs to no host.
         let said = joulepath(&["status", "--serve", "192.0.2.1:7077", "--token"]);
-        assert!(said.code != Some(0) && said.stderr.contains("192.0.2.1:7077"), "{}", said.stderr);
-        assert!(said.stderr.contains("help: no interface has this address"), "{}", said.stderr);
+        assert!(
+            said.code != Some(0) && said.stderr.contains("192.0.2.1:7077"),
+            "{}",
+            said.stderr
+        );
+        assert!(
+            said.stderr.contains("help: no interface has this address"),
+            "{}",
+            said.stderr
+        );
         let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-        let said = joulepath(&["status", "--serve", &taken.local_addr().unwrap().to_string()]);
-        assert!(said.stderr.contains("help: another program has this port"), "{}", said.stderr);
-        for words in [&["--serve", "nowhere"][..], &["--token"], &["--serve", "127.0.0.1:0", "--json"]] {
+        let said = joulepath(&[
+            "status",
+            "--serve",
+            &taken.local_addr().unwrap().to_string(),
+        ]);
+        assert!(
+            said.stderr.contains("help: another program has this port"),
+            "{}",
+            said.stderr
+        );
+        for words in [
+            &["--serve", "nowhere"][..],
+            &["--token"],
+            &["--serve", "127.0.0.1:0", "--json"],
+        ] {
             let said = joulepath(&[&["status"], words].concat());
             assert_eq!(said.code, Some(2), "{}", said.stderr);
         }

@@ -1,4 +1,5 @@
-//! README.md is short and has the program's numbers; docs/report.md names the fields of a comparison.
+//! README.md is short and has the program's numbers; docs/report.md names the fields of a
+//! comparison.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,7 +23,15 @@ fn the_readmes_first_numbers_are_what_the_demo_computes() {
         ("joule", "Joulepath's policy `joule`", "Joulepath"),
     ];
     let policies = shown.map(|(policy, ..)| policy).join(",");
-    let arguments = ["compare", "home-wifi-lte", "--seeds", "30", "--json", "--policies", &policies];
+    let arguments = [
+        "compare",
+        "home-wifi-lte",
+        "--seeds",
+        "30",
+        "--json",
+        "--policies",
+        &policies,
+    ];
     let result = joulepath(&arguments).json();
     let of_2012 = joulepath(&[&arguments[..], &["--variant", "radios2012"]].concat()).json();
     let (readme, picture) = (read("README.md"), read("docs/img/demo.svg"));
@@ -33,11 +42,16 @@ fn the_readmes_first_numbers_are_what_the_demo_computes() {
             row[key]["mean"].as_f64().unwrap()
         };
         let (energy, time) = (mean(&result, "energy_j"), mean(&result, "completion_s"));
-        let line =
-            format!("| {in_text} | {energy:.1} J | {time:.1} s | {:.1} J |", mean(&of_2012, "energy_j"));
+        let line = format!(
+            "| {in_text} | {energy:.1} J | {time:.1} s | {:.1} J |",
+            mean(&of_2012, "energy_j")
+        );
         assert!(readme.contains(&line), "README.md lacks `{line}`");
         let said = format!("{in_picture}: {energy:.1} J, {time:.1} s");
-        assert!(picture.contains(&said), "run scripts/pictures.py: demo.svg lacks `{said}`");
+        assert!(
+            picture.contains(&said),
+            "run scripts/pictures.py: demo.svg lacks `{said}`"
+        );
     }
 }
 
@@ -56,10 +70,26 @@ fn the_page_on_reports_names_the_fields_of_a_comparison() {
     for (described, compared) in [
         (&described, &compared),
         (&described["rows"][0], &compared["rows"][0]),
-        (&described["rows"][0]["paths"][0], &compared["rows"][0]["paths"][0]),
+        (
+            &described["rows"][0]["paths"][0],
+            &compared["rows"][0]["paths"][0],
+        ),
     ] {
-        let fields = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<String>>();
-        let missing: Vec<String> = fields(described).difference(&fields(compared)).cloned().collect();
-        assert!(missing.is_empty(), "docs/report.md describes {missing:?}, which a comparison lacks");
+        let fields = |value: &Value| {
+            value
+                .as_object()
+                .unwrap()
+                .keys()
+                .cloned()
+                .collect::<BTreeSet<String>>()
+        };
+        let missing: Vec<String> = fields(described)
+            .difference(&fields(compared))
+            .cloned()
+            .collect();
+        assert!(
+            missing.is_empty(),
+            "docs/report.md describes {missing:?}, which a comparison lacks"
+        );
     }
 }

@@ -19,8 +19,8 @@ use crate::run::{Said, command, folder};
 const MPTCP: i32 = libc::IPPROTO_MPTCP;
 const TCP: i32 = libc::IPPROTO_TCP;
 
-/// Prints the protocols of its sockets: IPv4, IPv6, with flags, UDP. With arguments ADDRESS PORT it connects
-/// and sends the protocol.
+/// Prints the protocols of its sockets: IPv4, IPv6, with flags, UDP. With arguments ADDRESS PORT it
+/// connects and sends the protocol.
 const CLIENT: &str = r#"
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -58,8 +58,8 @@ int main(int count, char **words)
 }
 "#;
 
-/// A library whose `socket` refuses MPTCP with the error in $REFUSAL, as a kernel or a sandbox does, and says
-/// so.
+/// A library whose `socket` refuses MPTCP with the error in $REFUSAL, as a kernel or a sandbox
+/// does, and says so.
 const REFUSES: &str = r#"
 #define _GNU_SOURCE
 #include <errno.h>
@@ -96,7 +96,13 @@ impl Bench {
         let source = self.path().join(format!("{name}.c"));
         fs::write(&source, code).unwrap();
         let program = self.path().join(name);
-        let status = Command::new("cc").args(flags).arg("-o").arg(&program).arg(&source).status().unwrap();
+        let status = Command::new("cc")
+            .args(flags)
+            .arg("-o")
+            .arg(&program)
+            .arg(&source)
+            .status()
+            .unwrap();
         assert!(status.success());
         program
     }
@@ -107,16 +113,24 @@ impl Bench {
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// `joulepath run` with these words and without rights for BPF, which would replace what is tested here.
+    /// `joulepath run` with these words and without rights for BPF, which would replace what is
+    /// tested here.
     fn run(&self, words: &[&str]) -> Command {
         let mut run = command(self.path(), &[&["run"], words].concat());
         if rustix::process::geteuid().is_root() {
             let mut without = Command::new("setpriv");
-            without.args(["--bounding-set", "-bpf,-perfmon"]).arg(run.get_program()).args(run.get_args());
+            without
+                .args(["--bounding-set", "-bpf,-perfmon"])
+                .arg(run.get_program())
+                .args(run.get_args());
             run = without;
-            run.current_dir(self.path()).env("NO_COLOR", "1").stdin(Stdio::null());
+            run.current_dir(self.path())
+                .env("NO_COLOR", "1")
+                .stdin(Stdio::null());
         }
-        run.env("XDG_CACHE_HOME", self.path()).env_remove("LD_PRELOAD").env_remove("GODEBUG");
+        run.env("XDG_CACHE_HOME", self.path())
+            .env_remove("LD_PRELOAD")
+            .env_remove("GODEBUG");
         run
     }
 
@@ -125,12 +139,16 @@ impl Bench {
     }
 
     fn dry_run(&self, words: &[&str]) -> Value {
-        self.said(&[&["--dry-run", "--json", "--"], words].concat()).json()
+        self.said(&[&["--dry-run", "--json", "--"], words].concat())
+            .json()
     }
 
     fn library(&self) -> String {
         let plan = self.dry_run(&["cc"]);
-        plan["environment"]["LD_PRELOAD"].as_str().unwrap().to_owned()
+        plan["environment"]["LD_PRELOAD"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 }
 
@@ -189,14 +207,24 @@ fn a_server_sees_an_mptcp_connection() {
 
 fn received(listener: &TcpListener) -> String {
     let mut text = String::new();
-    listener.accept().unwrap().0.read_to_string(&mut text).unwrap();
+    listener
+        .accept()
+        .unwrap()
+        .0
+        .read_to_string(&mut text)
+        .unwrap();
     text
 }
 
 /// A listener at a free port of 127.0.0.1.
 fn mptcp_listener() -> TcpListener {
     use rustix::net::{AddressFamily, SocketType, bind, ipproto, listen, socket};
-    let opened = socket(AddressFamily::INET, SocketType::STREAM, Some(ipproto::MPTCP)).unwrap();
+    let opened = socket(
+        AddressFamily::INET,
+        SocketType::STREAM,
+        Some(ipproto::MPTCP),
+    )
+    .unwrap();
     bind(&opened, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
     listen(&opened, 1).unwrap();
     opened.into()
@@ -210,7 +238,13 @@ fn speaks_mptcp(connection: i32) -> bool {
     let mut length = 256;
     // SAFETY: the kernel writes at most `length` bytes into `info`.
     unsafe {
-        libc::getsockopt(connection, SOL_MPTCP, MPTCP_INFO, info.as_mut_ptr().cast(), &raw mut length) == 0
+        libc::getsockopt(
+            connection,
+            SOL_MPTCP,
+            MPTCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut length,
+        ) == 0
     }
 }
 
@@ -221,9 +255,16 @@ fn a_refusal_means_tcp() {
     let refuses = bench.compile("refuses.so", REFUSES, &["-shared", "-fPIC"]);
     // Ours is first, because it is named already: its requests reach the other library.
     let both = format!("{} {}", bench.library(), refuses.display());
-    for refusal in [libc::EPROTONOSUPPORT, libc::ENOPROTOOPT, libc::EINVAL, libc::EACCES, libc::EPERM] {
+    for refusal in [
+        libc::EPROTONOSUPPORT,
+        libc::ENOPROTOOPT,
+        libc::EINVAL,
+        libc::EACCES,
+        libc::EPERM,
+    ] {
         let mut run = bench.run(&["--", "./client"]);
-        run.env("LD_PRELOAD", &both).env("REFUSAL", refusal.to_string());
+        run.env("LD_PRELOAD", &both)
+            .env("REFUSAL", refusal.to_string());
         let said = Said::of(run.output().unwrap());
         assert_eq!(said.stderr.matches("refused").count(), 3, "{}", said.stderr);
         assert_eq!(said.ok(), "6 6 6 17\n", "{refusal}");
@@ -233,11 +274,19 @@ fn a_refusal_means_tcp() {
 #[test]
 fn variables_of_the_environment_are_kept() {
     let bench = Bench::new();
-    let other = bench.compile("other.so", "int joulepath_test_other;\n", &["-shared", "-fPIC"]);
+    let other = bench.compile(
+        "other.so",
+        "int joulepath_test_other;\n",
+        &["-shared", "-fPIC"],
+    );
     let mut run = bench.run(&["--", "sh", "-c", "echo $LD_PRELOAD; echo $GODEBUG"]);
     run.env("LD_PRELOAD", &other).env("GODEBUG", "netdns=go");
     let said = Said::of(run.output().unwrap()).ok();
-    let expected = format!("{} {}\nnetdns=go,multipathtcp=1\n", other.display(), bench.library());
+    let expected = format!(
+        "{} {}\nnetdns=go,multipathtcp=1\n",
+        other.display(),
+        bench.library()
+    );
     assert_eq!(said, expected);
 }
 
@@ -245,25 +294,46 @@ fn variables_of_the_environment_are_kept() {
 fn exit_codes_and_signals_are_the_commands() {
     let bench = Bench::new();
     assert_eq!(bench.said(&["--", "sh", "-c", "exit 7"]).code, Some(7));
-    let killed = bench.run(&["--", "sh", "-c", "kill -TERM $$"]).status().unwrap();
+    let killed = bench
+        .run(&["--", "sh", "-c", "kill -TERM $$"])
+        .status()
+        .unwrap();
     assert_eq!(killed.signal(), Some(Signal::TERM.as_raw()));
     // The command has joulepath's process id.
-    let child = bench.run(&["--", "sh", "-c", "echo $$ > pid"]).spawn().unwrap();
+    let child = bench
+        .run(&["--", "sh", "-c", "echo $$ > pid"])
+        .spawn()
+        .unwrap();
     let id = child.id().to_string();
     assert!(child.wait_with_output().unwrap().status.success());
-    assert_eq!(fs::read_to_string(bench.path().join("pid")).unwrap().trim(), id);
+    assert_eq!(
+        fs::read_to_string(bench.path().join("pid")).unwrap().trim(),
+        id
+    );
 }
 
 #[test]
 fn a_command_that_cannot_have_its_intent_runs_without_it() {
     let bench = Bench::new();
-    let said = bench.said(&["--intent", "aggregate", "--socket", "./absent", "--", "echo", "ran"]);
+    let said = bench.said(&[
+        "--intent",
+        "aggregate",
+        "--socket",
+        "./absent",
+        "--",
+        "echo",
+        "ran",
+    ]);
     let expected = "the command runs without the intent aggregate: no daemon listens at ./absent";
     assert!(said.stderr.contains(expected), "{}", said.stderr);
     assert_eq!(said.ok(), "ran\n");
     let said = bench.said(&["--intent", "quick", "--", "true"]);
     assert_eq!(said.code, Some(2), "{}", said.stderr);
-    assert!(said.stderr.contains("frugal, balanced, fast, handover"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("frugal, balanced, fast, handover"),
+        "{}",
+        said.stderr
+    );
 }
 
 #[test]
@@ -272,7 +342,8 @@ fn commands_that_do_not_start_have_the_shells_exit_codes() {
     let said = bench.said(&["--", "no-such-command"]);
     assert_eq!((said.code, said.stdout.as_str()), (Some(127), ""));
     assert!(
-        said.stderr.contains("there is no command `no-such-command`\nhelp: name a program in PATH"),
+        said.stderr
+            .contains("there is no command `no-such-command`\nhelp: name a program in PATH"),
         "{}",
         said.stderr
     );
@@ -285,7 +356,11 @@ fn commands_that_do_not_start_have_the_shells_exit_codes() {
         said.stderr
     );
     let said = bench.said(&["--", "./"]);
-    assert!(said.code == Some(126) && said.stderr.contains("a program or a script"), "{}", said.stderr);
+    assert!(
+        said.code == Some(126) && said.stderr.contains("a program or a script"),
+        "{}",
+        said.stderr
+    );
     assert_eq!(bench.said(&["--"]).code, Some(2));
 }
 
@@ -294,9 +369,17 @@ fn a_static_program_runs_with_a_warning() {
     let bench = Bench::new();
     bench.compile("static", CLIENT, &["-static"]);
     let said = bench.said(&["--", "./static"]);
-    assert!(said.stderr.contains("its connections stay TCP"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("its connections stay TCP"),
+        "{}",
+        said.stderr
+    );
     if granted(libc::AF_INET) == MPTCP {
-        assert!(said.stderr.contains("./static is statically linked"), "{}", said.stderr);
+        assert!(
+            said.stderr.contains("./static is statically linked"),
+            "{}",
+            said.stderr
+        );
     }
     assert_eq!(said.ok(), "6 6 6 17\n");
     assert_eq!(bench.dry_run(&["./static"])["means"], Value::Null);
@@ -307,12 +390,24 @@ fn a_dry_run_names_interpreter_means_and_variables() {
     let bench = Bench::new();
     bench.script("script", "#!/usr/bin/env sh\ntouch started\n");
     let plan = bench.dry_run(&["./script"]);
-    assert_eq!((&plan["means"], &plan["note"]), (&"preload".into(), &Value::Null));
-    assert!(plan["interpreters"][0].as_str().unwrap().ends_with("/sh"), "{plan}");
+    assert_eq!(
+        (&plan["means"], &plan["note"]),
+        (&"preload".into(), &Value::Null)
+    );
+    assert!(
+        plan["interpreters"][0].as_str().unwrap().ends_with("/sh"),
+        "{plan}"
+    );
     assert_eq!(plan["environment"]["GODEBUG"], "multipathtcp=1");
     let said = bench.said(&["--dry-run", "--", "./script"]).ok();
-    assert!(said.contains("means        a preloaded library\n"), "{said}");
+    assert!(
+        said.contains("means        a preloaded library\n"),
+        "{said}"
+    );
     let denied = "not by BPF   MPTCP for programs by BPF: not permitted";
-    assert!(said.contains(denied) || granted(libc::AF_INET) == TCP, "{said}");
+    assert!(
+        said.contains(denied) || granted(libc::AF_INET) == TCP,
+        "{said}"
+    );
     assert!(!bench.path().join("started").exists());
 }

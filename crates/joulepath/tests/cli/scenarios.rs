@@ -10,17 +10,27 @@ use crate::schema::errors;
 
 fn shipped() -> Vec<String> {
     let json = joulepath(&["list", "scenarios", "--json"]).json();
-    let names: Vec<String> =
-        json.as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap().to_owned()).collect();
-    assert!(names.len() >= 14 && names.contains(&"papers/000-table1".to_owned()), "{names:?}");
+    let names: Vec<String> = json
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["name"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(
+        names.len() >= 14 && names.contains(&"papers/000-table1".to_owned()),
+        "{names:?}"
+    );
     names
 }
 
 #[test]
 fn every_shipped_scenario_runs_with_every_controller() {
-    let controllers: Vec<&str> = Controller::all().map(|controller| controller.name()).collect();
+    let controllers: Vec<&str> = Controller::all()
+        .map(|controller| controller.name())
+        .collect();
     for name in shipped() {
-        // A data centre has hundreds of connections and round trips of 2 ms; they begin within 100 ms.
+        // A data centre has hundreds of connections and round trips of 2 ms; they begin within 100
+        // ms.
         let is_network = !joulepath(&["show", &name, "--json"]).json()["topology"].is_null();
         // The messages of `telemetry` wait for two minutes.
         let duration = match name.as_str() {
@@ -44,11 +54,18 @@ fn every_shipped_scenario_runs_with_every_controller() {
         .json();
         let rows = json["rows"].as_array().unwrap();
         assert_eq!(rows.len(), controllers.len(), "{name}");
-        let has_free_path = joulepath(&["show", &name]).ok().contains("profile = \"free\"");
+        let has_free_path = joulepath(&["show", &name])
+            .ok()
+            .contains("profile = \"free\"");
         for row in rows {
-            let [goodput, energy] = ["goodput_bps", "energy_j"].map(|key| row[key]["mean"].as_f64().unwrap());
+            let [goodput, energy] =
+                ["goodput_bps", "energy_j"].map(|key| row[key]["mean"].as_f64().unwrap());
             let is_plausible = goodput > 0.0 && (energy > 0.0 || has_free_path);
-            assert!(is_plausible, "{name}, {}: {goodput} bit/s, {energy} J", row["policy"]);
+            assert!(
+                is_plausible,
+                "{name}, {}: {goodput} bit/s, {energy} J",
+                row["policy"]
+            );
         }
     }
 }
@@ -64,7 +81,10 @@ fn a_scenario_s_file_name_need_not_be_utf_8() {
     let text = joulepath(&["show", "home-wifi-lte"]).ok();
     fs::write(folder.path().join(file), &text).unwrap();
     let said = |arguments: &[&str]| {
-        let output = command(folder.path(), &[]).args(arguments).arg(file).output();
+        let output = command(folder.path(), &[])
+            .args(arguments)
+            .arg(file)
+            .output();
         Said::of(output.unwrap()).ok()
     };
     assert_eq!(said(&["show"]), text);
@@ -81,25 +101,45 @@ fn a_scenario_s_file_name_need_not_be_utf_8() {
         "--quiet",
     ]);
     assert!(compared.contains("cubic"), "{compared}");
-    assert!(folder.path().join("report").read_dir().is_ok_and(|mut files| files.next().is_some()));
+    assert!(
+        folder
+            .path()
+            .join("report")
+            .read_dir()
+            .is_ok_and(|mut files| files.next().is_some())
+    );
 }
 
 #[test]
 fn a_shown_scenario_loads_as_the_same_scenario() {
     let folder = folder();
-    let traces = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/fidelity/cellular.trace");
+    let traces = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../scenarios/fidelity/cellular.trace"
+    );
     fs::copy(traces, folder.path().join("cellular.trace")).unwrap();
     for name in shipped() {
         let shown = joulepath(&["show", &name]).ok();
         fs::write(folder.path().join("again.toml"), &shown).unwrap();
-        assert_eq!(joulepath_in(folder.path(), &["show", "again.toml"]).ok(), shown, "{name}");
+        assert_eq!(
+            joulepath_in(folder.path(), &["show", "again.toml"]).ok(),
+            shown,
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn show_takes_variants_and_changes_and_speaks_json() {
-    let shown =
-        joulepath(&["show", "papers/001-3g-wlan", "--variant", "64kB", "--set", "duration=7 s", "--json"]);
+    let shown = joulepath(&[
+        "show",
+        "papers/001-3g-wlan",
+        "--variant",
+        "64kB",
+        "--set",
+        "duration=7 s",
+        "--json",
+    ]);
     let json = shown.json();
     assert_eq!(json["connections"][0]["workload"]["kind"], "file");
     assert_eq!(json["connections"][0]["workload"]["size"], "64 kB");
@@ -130,12 +170,19 @@ fn the_schema_is_valid_and_every_shipped_scenario_and_what_is_shown_of_it_confor
 #[test]
 fn a_trace_is_found_beside_the_scenario_and_counts_in_the_hash() {
     let folder = folder();
-    let text = crate::QUICK.replacen("rate = \"10 Mbit/s\"", "rate = { trace = \"wifi.down\" }", 1);
+    let text = crate::QUICK.replacen(
+        "rate = \"10 Mbit/s\"",
+        "rate = { trace = \"wifi.down\" }",
+        1,
+    );
     fs::create_dir(folder.path().join("sub")).unwrap();
     fs::write(folder.path().join("sub/traced.toml"), text).unwrap();
     let hash_with = |trace: &str| {
         fs::write(folder.path().join("sub/wifi.down"), trace).unwrap();
-        let said = joulepath_in(folder.path(), &["compare", "sub/traced.toml", "--seeds", "1", "--json"]);
+        let said = joulepath_in(
+            folder.path(),
+            &["compare", "sub/traced.toml", "--seeds", "1", "--json"],
+        );
         said.json()["manifest"]["scenario_sha256"].to_string()
     };
     // 1500 bytes every 2 ms and every 3 ms: 6 and 4 Mbit/s.
@@ -155,18 +202,35 @@ fn a_trace_of_signals_is_found_beside_the_scenario_counts_in_the_hash_and_sets_t
     fs::write(folder.path().join("traced.toml"), text).unwrap();
     let with = |trace: &str, engine: &str| {
         fs::write(folder.path().join("walk.csv"), trace).unwrap();
-        let arguments = ["compare", "traced.toml", "--seeds", "1", "--json", "--engine", engine];
+        let arguments = [
+            "compare",
+            "traced.toml",
+            "--seeds",
+            "1",
+            "--json",
+            "--engine",
+            engine,
+        ];
         let json = joulepath_in(folder.path(), &arguments).json();
-        let joules = json["rows"][0]["energy_j"]["mean"].as_f64().unwrap_or_else(|| panic!("{json}"));
+        let joules = json["rows"][0]["energy_j"]["mean"]
+            .as_f64()
+            .unwrap_or_else(|| panic!("{json}"));
         (json["manifest"]["scenario_sha256"].to_string(), joules)
     };
     for engine in ["packet", "fluid"] {
         let [strong, weak] = ["0 -80\n", "0 -80\n4 -110\n"].map(|trace| with(trace, engine));
         assert_ne!(strong.0, weak.0);
         // 20 Mbit/s need 2.3 W at -80 dBm and 3.0 W at -110 dBm, for 16 s of the 20.
-        assert!((8.0..14.0).contains(&(weak.1 - strong.1)), "{engine}: {weak:?} {strong:?}");
+        assert!(
+            (8.0..14.0).contains(&(weak.1 - strong.1)),
+            "{engine}: {weak:?} {strong:?}"
+        );
     }
     fs::write(folder.path().join("walk.csv"), "5 -80\n").unwrap();
     let said = joulepath_in(folder.path(), &["compare", "traced.toml"]);
-    assert!(said.code == Some(2) && said.stderr.contains("after 0 s"), "{}", said.stderr);
+    assert!(
+        said.code == Some(2) && said.stderr.contains("after 0 s"),
+        "{}",
+        said.stderr
+    );
 }

@@ -1,13 +1,18 @@
-//! A validator for the part of JSON Schema (draft 2020-12) that `joulepath schema` uses. The crates for all
-//! of it take longer to build than all other tests. A keyword that it does not know is an error, so that
-//! nothing of a schema goes unchecked.
+//! A validator for the part of JSON Schema (draft 2020-12) that `joulepath schema` uses. The crates
+//! for all of it take longer to build than all other tests. A keyword that it does not know is an
+//! error, so that nothing of a schema goes unchecked.
 
 use serde_json::{Map, Value};
 
 /// What is wrong with a document, each with its place; empty if it conforms.
 pub(crate) fn errors(schema: &Value, document: &Value) -> Vec<String> {
     let mut errors = vec![];
-    Validator { root: schema, referrals: 0, errors: &mut errors }.check(schema, document, "");
+    Validator {
+        root: schema,
+        referrals: 0,
+        errors: &mut errors,
+    }
+    .check(schema, document, "");
     errors
 }
 
@@ -37,8 +42,8 @@ impl Validator<'_> {
         }
     }
 
-    /// What one keyword finds wrong with the document itself. What is wrong with its parts is added to the
-    /// errors.
+    /// What one keyword finds wrong with the document itself. What is wrong with its parts is added
+    /// to the errors.
     fn violates(
         &mut self,
         keyword: &str,
@@ -47,46 +52,70 @@ impl Validator<'_> {
         at: &str,
         schema: &Map<String, Value>,
     ) -> Option<String> {
-        let list = || value.as_array().unwrap_or_else(|| panic!("{keyword} is a list"));
+        let list = || {
+            value
+                .as_array()
+                .unwrap_or_else(|| panic!("{keyword} is a list"))
+        };
         match keyword {
             "$schema" | "$defs" | "title" | "description" | "default" | "examples" => None,
             // A remark on the size of numbers in memory.
             "format" => None,
             "$ref" => {
-                let path =
-                    value.as_str().and_then(|path| path.strip_prefix('#')).expect("a place in the schema");
+                let path = value
+                    .as_str()
+                    .and_then(|path| path.strip_prefix('#'))
+                    .expect("a place in the schema");
                 let root = self.root;
                 // Each alternative has a validator of its own, which goes on counting.
-                assert!(self.referrals < MOST_REFERRALS, "{path} of the schema refers to itself");
+                assert!(
+                    self.referrals < MOST_REFERRALS,
+                    "{path} of the schema refers to itself"
+                );
                 self.referrals += 1;
                 self.check(root.pointer(path).expect("a definition"), document, at);
                 self.referrals -= 1;
                 None
             }
             "type" => {
-                let types = value.as_array().map_or_else(|| vec![value], |types| types.iter().collect());
+                let types = value
+                    .as_array()
+                    .map_or_else(|| vec![value], |types| types.iter().collect());
                 (!types.into_iter().any(|name| is_of_type(name, document)))
                     .then(|| format!("{document} is not of type {value}"))
             }
-            "enum" => (!list().contains(document)).then(|| format!("{document} is none of {value}")),
+            "enum" => {
+                (!list().contains(document)).then(|| format!("{document} is none of {value}"))
+            }
             "const" => (document != value).then(|| format!("{document} is not {value}")),
             "anyOf" => {
                 let mut tried = vec![];
                 for option in list() {
                     let mut errors = vec![];
-                    Validator { root: self.root, referrals: self.referrals, errors: &mut errors }
-                        .check(option, document, at);
+                    Validator {
+                        root: self.root,
+                        referrals: self.referrals,
+                        errors: &mut errors,
+                    }
+                    .check(option, document, at);
                     if errors.is_empty() {
                         return None;
                     }
                     tried.extend(errors);
                 }
-                Some(format!("none of the alternatives fits ({})", tried.join("; ")))
+                Some(format!(
+                    "none of the alternatives fits ({})",
+                    tried.join("; ")
+                ))
             }
             "required" => {
-                let missing =
-                    |name: &&Value| document.is_object() && document.get(name.as_str().unwrap()).is_none();
-                list().iter().find(missing).map(|name| format!("{name} is missing"))
+                let missing = |name: &&Value| {
+                    document.is_object() && document.get(name.as_str().unwrap()).is_none()
+                };
+                list()
+                    .iter()
+                    .find(missing)
+                    .map(|name| format!("{name} is missing"))
             }
             "properties" => {
                 for (name, property) in value.as_object().expect("properties are an object") {
@@ -106,23 +135,41 @@ impl Validator<'_> {
                 None
             }
             "prefixItems" => {
-                for (i, (item, part)) in
-                    list().iter().zip(document.as_array().into_iter().flatten()).enumerate()
+                for (i, (item, part)) in list()
+                    .iter()
+                    .zip(document.as_array().into_iter().flatten())
+                    .enumerate()
                 {
                     self.check(item, part, &format!("{at}/{i}"));
                 }
                 None
             }
             "items" => {
-                let first = schema.get("prefixItems").and_then(Value::as_array).map_or(0, Vec::len);
-                for (i, part) in document.as_array().into_iter().flatten().enumerate().skip(first) {
+                let first = schema
+                    .get("prefixItems")
+                    .and_then(Value::as_array)
+                    .map_or(0, Vec::len);
+                for (i, part) in document
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .enumerate()
+                    .skip(first)
+                {
                     self.check(value, part, &format!("{at}/{i}"));
                 }
                 None
             }
             "minItems" | "maxItems" => {
-                let (count, limit) = (document.as_array()?.len() as u64, value.as_u64().expect("a count"));
-                let is_wrong = if keyword == "minItems" { count < limit } else { count > limit };
+                let (count, limit) = (
+                    document.as_array()?.len() as u64,
+                    value.as_u64().expect("a count"),
+                );
+                let is_wrong = if keyword == "minItems" {
+                    count < limit
+                } else {
+                    count > limit
+                };
                 is_wrong.then(|| format!("{count} items, where {keyword} is {limit}"))
             }
             "minimum" => {
@@ -132,9 +179,12 @@ impl Validator<'_> {
             "pattern" => {
                 let pattern = value.as_str().expect("a pattern is a text");
                 let pattern = regex_lite::Regex::new(pattern).expect("a regular expression");
-                (!pattern.is_match(document.as_str()?)).then(|| format!("{document} does not match {value}"))
+                (!pattern.is_match(document.as_str()?))
+                    .then(|| format!("{document} does not match {value}"))
             }
-            other => panic!("the schema has the keyword {other}, which this validator does not know"),
+            other => {
+                panic!("the schema has the keyword {other}, which this validator does not know")
+            }
         }
     }
 }
@@ -171,27 +221,53 @@ fn every_keyword_refuses_what_it_forbids() {
             "either": { "anyOf": [{ "type": "boolean" }, { "type": "number" }] },
         },
     });
-    let good =
-        json!({ "rate": "5 bit/s", "kind": "b", "version": 1, "count": 2, "pair": [0, "x"], "either": 1.5 });
+    let good = json!({ "rate": "5 bit/s", "kind": "b", "version": 1, "count": 2, "pair": [0, "x"], "either": 1.5 });
     assert_eq!(errors(&schema, &good), Vec::<String>::new());
     for (change, wrong) in [
         (json!({ "rate": 5 }), "5 is not of type \"string\" at /rate"),
-        (json!({ "rate": "5" }), "\"5\" does not match \"^[0-9]+ bit/s$\" at /rate"),
-        (json!({ "kind": "c" }), "\"c\" is none of [\"a\",\"b\"] at /kind"),
+        (
+            json!({ "rate": "5" }),
+            "\"5\" does not match \"^[0-9]+ bit/s$\" at /rate",
+        ),
+        (
+            json!({ "kind": "c" }),
+            "\"c\" is none of [\"a\",\"b\"] at /kind",
+        ),
         (json!({ "version": 2 }), "2 is not 1 at /version"),
         (json!({ "count": 0 }), "0 is less than 1 at /count"),
-        (json!({ "count": 1.5 }), "1.5 is not of type [\"integer\",\"null\"] at /count"),
-        (json!({ "pair": [0, 1] }), "1 is not of type \"string\" at /pair/1"),
-        (json!({ "pair": [0] }), "1 items, where minItems is 2 at /pair"),
-        (json!({ "pair": [0, "x", 2] }), "nothing is allowed at /pair/2"),
-        (json!({ "pair": [0, "x", 2] }), "3 items, where maxItems is 2 at /pair"),
+        (
+            json!({ "count": 1.5 }),
+            "1.5 is not of type [\"integer\",\"null\"] at /count",
+        ),
+        (
+            json!({ "pair": [0, 1] }),
+            "1 is not of type \"string\" at /pair/1",
+        ),
+        (
+            json!({ "pair": [0] }),
+            "1 items, where minItems is 2 at /pair",
+        ),
+        (
+            json!({ "pair": [0, "x", 2] }),
+            "nothing is allowed at /pair/2",
+        ),
+        (
+            json!({ "pair": [0, "x", 2] }),
+            "3 items, where maxItems is 2 at /pair",
+        ),
         (json!({ "either": "x" }), "none of the alternatives fits"),
         (json!({ "other": 1 }), "nothing is allowed at /other"),
     ] {
         let mut document = good.clone();
-        document.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        document
+            .as_object_mut()
+            .unwrap()
+            .extend(change.as_object().unwrap().clone());
         let found = errors(&schema, &document);
-        assert!(found.iter().any(|error| error.starts_with(wrong)), "{wrong}: {found:?}");
+        assert!(
+            found.iter().any(|error| error.starts_with(wrong)),
+            "{wrong}: {found:?}"
+        );
     }
     assert_eq!(errors(&schema, &json!({})), ["\"rate\" is missing at "]);
     assert_eq!(errors(&schema, &json!([])).len(), 1);
@@ -201,5 +277,8 @@ fn every_keyword_refuses_what_it_forbids() {
 #[should_panic(expected = "/$defs/rate of the schema refers to itself")]
 fn a_definition_that_refers_to_itself_is_an_error() {
     let rate = serde_json::json!({ "anyOf": [{ "$ref": "#/$defs/rate" }, { "type": "object" }] });
-    errors(&serde_json::json!({ "$defs": { "rate": rate }, "$ref": "#/$defs/rate" }), &Value::Null);
+    errors(
+        &serde_json::json!({ "$defs": { "rate": rate }, "$ref": "#/$defs/rate" }),
+        &Value::Null,
+    );
 }

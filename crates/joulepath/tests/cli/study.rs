@@ -52,8 +52,15 @@ fn stopped_by(signal: Signal, folder: &Path) -> (Said, u64) {
         assert!(since.elapsed() < PATIENCE, "no run was stored");
         thread::sleep(Duration::from_millis(10));
     }
-    kill_process(Pid::from_raw(child.id() as i32).expect("it has an id"), signal).expect("it runs");
-    (Said::of(child.wait_with_output().expect("it ends")), runs_in(&folder.join("sweep")))
+    kill_process(
+        Pid::from_raw(child.id() as i32).expect("it has an id"),
+        signal,
+    )
+    .expect("it runs");
+    (
+        Said::of(child.wait_with_output().expect("it ends")),
+        runs_in(&folder.join("sweep")),
+    )
 }
 
 #[test]
@@ -61,13 +68,30 @@ fn a_study_that_was_killed_goes_on_and_runs_nothing_twice() {
     let folder = folder();
     fs::write(folder.path().join("sweep.toml"), STUDY).unwrap();
     let (said, first) = stopped_by(Signal::KILL, folder.path());
-    assert!(said.code.is_none() && (1..15000).contains(&first), "{first}: {}", said.stderr);
+    assert!(
+        said.code.is_none() && (1..15000).contains(&first),
+        "{first}: {}",
+        said.stderr
+    );
     let (said, second) = stopped_by(Signal::TERM, folder.path());
     assert_eq!(said.code, Some(130), "{}", said.stderr);
-    assert!(said.stdout.contains("the same command goes on"), "{}", said.stdout);
-    assert!((first + 1..15000).contains(&second), "{first}, then {second}");
+    assert!(
+        said.stdout.contains("the same command goes on"),
+        "{}",
+        said.stdout
+    );
+    assert!(
+        (first + 1..15000).contains(&second),
+        "{first}, then {second}"
+    );
     let end = joulepath_in(folder.path(), &["study", "sweep.toml"]).ok();
-    assert_eq!(end, format!("sweep: 15000 of 15000 runs, {} of them now\n", 15000 - second));
+    assert_eq!(
+        end,
+        format!(
+            "sweep: 15000 of 15000 runs, {} of them now\n",
+            15000 - second
+        )
+    );
     let dataset = Dataset::open(&folder.path().join("sweep")).unwrap();
     assert_eq!(dataset.done().to_string(), "0-14999");
     // No run is in two files.
@@ -83,24 +107,58 @@ fn a_study_with_mistakes_is_refused_with_place_and_fix() {
         ("points = 15000", "pionts = 15000", "did you mean `points`?"),
         ("points = 15000", "", "needs the key `points`"),
         ("\"latin-hypercube\"", "\"latin\"", "is not a design"),
-        ("seeds = 1", "engines = [\"kernel\"]", "one at a time in real time"),
-        ("to = \"10 %\"", "to = \"10 ms\"", "write both ends in one unit"),
-        ("to = \"10 %\"", "to = \"0.01 %\"", "write the lower end first"),
-        ("from = \"0.1 %\"", "from = \"0 %\"", "start the log scale above 0"),
-        ("from = \"0.1 %\"", "values = [\"1 %\"]", "needs either `values`, or `from` and `to`"),
-        ("[\"path.wifi.delay\", \"path.lte.delay\"]", "\"path.wifi.loss\"", "varies twice"),
+        (
+            "seeds = 1",
+            "engines = [\"kernel\"]",
+            "one at a time in real time",
+        ),
+        (
+            "to = \"10 %\"",
+            "to = \"10 ms\"",
+            "write both ends in one unit",
+        ),
+        (
+            "to = \"10 %\"",
+            "to = \"0.01 %\"",
+            "write the lower end first",
+        ),
+        (
+            "from = \"0.1 %\"",
+            "from = \"0 %\"",
+            "start the log scale above 0",
+        ),
+        (
+            "from = \"0.1 %\"",
+            "values = [\"1 %\"]",
+            "needs either `values`, or `from` and `to`",
+        ),
+        (
+            "[\"path.wifi.delay\", \"path.lte.delay\"]",
+            "\"path.wifi.loss\"",
+            "varies twice",
+        ),
     ] {
         fs::write(folder.path().join("sweep.toml"), STUDY.replace(from, to)).unwrap();
         let said = joulepath_in(folder.path(), &["study", "sweep.toml"]);
-        assert!(said.code.is_some_and(|code| code == 1 || code == 2), "{to}: {said:?}");
+        assert!(
+            said.code.is_some_and(|code| code == 1 || code == 2),
+            "{to}: {said:?}"
+        );
         // Messages are wrapped.
-        let words: Vec<&str> = said.stderr.split_whitespace().filter(|word| *word != "│").collect();
+        let words: Vec<&str> = said
+            .stderr
+            .split_whitespace()
+            .filter(|word| *word != "│")
+            .collect();
         assert!(
             words.join(" ").contains(what) && said.stderr.contains("sweep.toml"),
             "{to}: {}",
             said.stderr
         );
-        assert!(!folder.path().join("sweep").exists(), "{to}: nothing is begun");
+        assert!(
+            !folder.path().join("sweep").exists(),
+            "{to}: nothing is begun"
+        );
     }
 }
 
@@ -112,7 +170,11 @@ fn all_mistakes_of_a_study_are_reported_at_once() {
     fs::write(folder.path().join("sweep.toml"), study).unwrap();
     let said = joulepath_in(folder.path(), &["study", "sweep.toml"]);
     assert_eq!(said.code, Some(2), "{said:?}");
-    for part in ["`loos` is not a key", "there is no policy `mtpcp`", "there is no policy `oila`"] {
+    for part in [
+        "`loos` is not a key",
+        "there is no policy `mtpcp`",
+        "there is no policy `oila`",
+    ] {
         assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
     }
 }
@@ -122,7 +184,10 @@ fn the_schema_of_a_study_takes_what_the_command_takes() {
     let schema = joulepath_in(folder().path(), &["schema", "study"]).json();
     let text: toml::Table = STUDY.parse().unwrap();
     let document = serde_json::to_value(text).unwrap();
-    assert_eq!(crate::schema::errors(&schema, &document), Vec::<String>::new());
+    assert_eq!(
+        crate::schema::errors(&schema, &document),
+        Vec::<String>::new()
+    );
     let mut wrong = document;
     wrong["design"] = "latin".into();
     assert!(!crate::schema::errors(&schema, &wrong).is_empty());
@@ -131,21 +196,37 @@ fn the_schema_of_a_study_takes_what_the_command_takes() {
 #[test]
 fn a_page_of_a_dataset_is_written_beside_it() {
     let folder = folder();
-    let study = STUDY.replace("points = 15000", "points = 20").replace("seeds = 1", "seeds = 2");
+    let study = STUDY
+        .replace("points = 15000", "points = 20")
+        .replace("seeds = 1", "seeds = 2");
     fs::write(folder.path().join("sweep.toml"), study).unwrap();
     joulepath_in(folder.path(), &["study", "sweep.toml", "--quiet"]).ok();
-    assert_eq!(joulepath_in(folder.path(), &["study", "report", "sweep"]).ok(), "report: sweep.html\n");
+    assert_eq!(
+        joulepath_in(folder.path(), &["study", "report", "sweep"]).ok(),
+        "report: sweep.html\n"
+    );
     let page = fs::read_to_string(folder.path().join("sweep.html")).unwrap();
-    for text in
-        ["Loss and delay", "latin-hypercube, 20 points", "40 runs", "path.wifi.delay, path.lte.delay, ms"]
-    {
+    for text in [
+        "Loss and delay",
+        "latin-hypercube, 20 points",
+        "40 runs",
+        "path.wifi.delay, path.lte.delay, ms",
+    ] {
         assert!(page.contains(text), "{text}");
     }
     assert!(!page.contains("are not there yet"));
-    let named = joulepath_in(folder.path(), &["study", "report", "sweep", "--report", "pages/of.html"]).ok();
+    let named = joulepath_in(
+        folder.path(),
+        &["study", "report", "sweep", "--report", "pages/of.html"],
+    )
+    .ok();
     assert_eq!(named, "report: pages/of.html\n");
     let none = joulepath_in(folder.path(), &["study", "report", "pages"]);
     assert_eq!(none.code, Some(2), "{none:?}");
-    assert!(none.stderr.contains("there is no study in pages"), "{}", none.stderr);
+    assert!(
+        none.stderr.contains("there is no study in pages"),
+        "{}",
+        none.stderr
+    );
     assert_eq!(joulepath_in(folder.path(), &["study"]).code, Some(2));
 }

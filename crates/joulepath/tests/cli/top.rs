@@ -65,7 +65,10 @@ impl Daemon {
     fn start(folder: &Path, may_command: bool) -> Self {
         let socket = folder.join("live.sock");
         let listener = UnixListener::bind(&socket).unwrap();
-        let (commands, ends) = (Arc::new(Mutex::new(vec![])), Arc::new(AtomicBool::new(false)));
+        let (commands, ends) = (
+            Arc::new(Mutex::new(vec![])),
+            Arc::new(AtomicBool::new(false)),
+        );
         let (noted, asked_to_end) = (commands.clone(), ends.clone());
         let thread = thread::spawn(move || {
             let (mut intent, mut paused) = ("frugal".to_owned(), false);
@@ -88,7 +91,12 @@ impl Daemon {
                 let _ = writeln!(&stream, "{answer}");
             }
         });
-        Daemon { socket, commands, ends, thread: Some(thread) }
+        Daemon {
+            socket,
+            commands,
+            ends,
+            thread: Some(thread),
+        }
     }
 
     fn stop(mut self) {
@@ -96,7 +104,9 @@ impl Daemon {
     }
 
     fn end(&mut self) {
-        let Some(thread) = self.thread.take() else { return };
+        let Some(thread) = self.thread.take() else {
+            return;
+        };
         self.ends.store(true, Ordering::SeqCst);
         let _ = std::os::unix::net::UnixStream::connect(&self.socket);
         thread.join().unwrap();
@@ -125,11 +135,25 @@ struct Top {
 
 /// The program in this terminal.
 fn command(folder: &Path, pty: &Pty) -> Command {
-    tcsetwinsize(&pty.line, Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+    tcsetwinsize(
+        &pty.line,
+        Winsize {
+            ws_row: 24,
+            ws_col: 80,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        },
+    )
+    .unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_joulepath"));
-    command.args(["top", "--socket", "live.sock"]).current_dir(folder);
+    command
+        .args(["top", "--socket", "live.sock"])
+        .current_dir(folder);
     command.env_remove("NO_COLOR").env("TERM", "xterm-256color");
-    command.stdin(pty.stream()).stdout(pty.stream()).stderr(pty.stream());
+    command
+        .stdin(pty.stream())
+        .stdout(pty.stream())
+        .stderr(pty.stream());
     command
 }
 
@@ -137,7 +161,10 @@ impl Top {
     fn start(folder: &Path, environment: &[(&str, &str)]) -> Self {
         let pty = Pty::open();
         let before = tcgetattr(&pty.line).unwrap();
-        let child = command(folder, &pty).envs(environment.iter().copied()).spawn().unwrap();
+        let child = command(folder, &pty)
+            .envs(environment.iter().copied())
+            .spawn()
+            .unwrap();
         let Pty { keyboard, line } = pty;
         let (send, output) = mpsc::channel();
         let mut from = keyboard.try_clone().unwrap();
@@ -149,7 +176,14 @@ impl Top {
                 }
             }
         });
-        Top { child, keyboard, line, before, output, screen: vt100::Parser::new(LINES, COLUMNS, 0) }
+        Top {
+            child,
+            keyboard,
+            line,
+            before,
+            output,
+            screen: vt100::Parser::new(LINES, COLUMNS, 0),
+        }
     }
 
     fn look(&mut self) -> String {
@@ -185,7 +219,10 @@ impl Top {
     }
 
     fn is_raw(&self) -> bool {
-        !tcgetattr(&self.line).unwrap().local_modes.contains(LocalModes::ICANON)
+        !tcgetattr(&self.line)
+            .unwrap()
+            .local_modes
+            .contains(LocalModes::ICANON)
     }
 
     /// How it ended; the terminal is as it was.
@@ -215,7 +252,11 @@ impl Top {
         assert_eq!(now.input_modes, self.before.input_modes);
         assert_eq!(now.output_modes, self.before.output_modes);
         let screen = self.screen.screen();
-        assert!(!screen.alternate_screen() && !screen.hide_cursor(), "{}", screen.contents());
+        assert!(
+            !screen.alternate_screen() && !screen.hide_cursor(),
+            "{}",
+            screen.contents()
+        );
     }
 }
 
@@ -238,22 +279,33 @@ fn keys_set_the_intent_and_q_leaves_the_terminal_as_it_was() {
     let (_folder, daemon, mut top) = with_daemon(true);
     top.shows("MPTCP: 2 connections · frugal · 2 of 2 interfaces used");
     assert!(top.is_raw());
-    for shown in ["wlan0 regular    8.0", "all", "wwan0: it is the first", "3 s  wlan0: regular"] {
+    for shown in [
+        "wlan0 regular    8.0",
+        "all",
+        "wwan0: it is the first",
+        "3 s  wlan0: regular",
+    ] {
         top.shows(shown);
     }
     top.press("i");
     top.shows("Intent of this machine");
-    // Four places down: balanced, fast, handover, interactive. The arrow is what a terminal sends for it.
+    // Four places down: balanced, fast, handover, interactive. The arrow is what a terminal sends
+    // for it.
     top.press("\u{1b}[B");
     top.press("jjj\r");
     top.shows("interactive · configured: frugal");
-    assert_eq!(daemon.commands.lock().unwrap()[0]["parameters"]["intent"], "interactive");
+    assert_eq!(
+        daemon.commands.lock().unwrap()[0]["parameters"]["intent"],
+        "interactive"
+    );
     top.press("p");
     top.shows("Paused: all changes are undone");
     top.press("?");
     top.shows("quit; the daemon keeps running");
     top.press("x");
-    top.until("the help goes", |screen| !screen.contains("quit; the daemon keeps running"));
+    top.until("the help goes", |screen| {
+        !screen.contains("quit; the daemon keeps running")
+    });
     top.press("q");
     assert!(top.ended().success());
 }
@@ -275,9 +327,14 @@ fn a_signal_ends_it_while_it_waits_for_the_rest_of_a_key() {
     let (_folder, _daemon, mut top) = with_daemon(true);
     top.shows("frugal");
     top.press("\u{1b}[1;");
-    wait_until("the program has read it", || rustix::io::ioctl_fionread(&top.line).unwrap() == 0);
+    wait_until("the program has read it", || {
+        rustix::io::ioctl_fionread(&top.line).unwrap() == 0
+    });
     top.signal(Signal::TERM);
-    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&top.ended()), Some(Signal::TERM.as_raw()));
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&top.ended()),
+        Some(Signal::TERM.as_raw())
+    );
 }
 
 #[test]
@@ -305,7 +362,10 @@ fn it_ends_with_its_terminal() {
         }
         thread::sleep(Duration::from_millis(20));
     };
-    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(Signal::HUP.as_raw()));
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&status),
+        Some(Signal::HUP.as_raw())
+    );
 }
 
 #[test]
@@ -315,7 +375,9 @@ fn ctrl_c_is_a_key_and_a_stopped_program_has_given_the_terminal_back() {
     top.signal(Signal::TSTP);
     let options = rustix::process::WaitOptions::UNTRACED;
     let pid = Pid::from_child(&top.child);
-    let (_, stopped): (Pid, WaitStatus) = rustix::process::waitpid(Some(pid), options).unwrap().unwrap();
+    let (_, stopped): (Pid, WaitStatus) = rustix::process::waitpid(Some(pid), options)
+        .unwrap()
+        .unwrap();
     assert!(stopped.stopped());
     top.is_as_before();
     top.signal(Signal::CONT);
@@ -335,7 +397,9 @@ fn the_screen_shows_when_a_daemon_stops_and_starts() {
     top.press("p");
     top.shows("no daemon answers");
     let _daemon = Daemon::start(folder.path(), true);
-    top.until("it is there again", |screen| !screen.contains("no daemon listens"));
+    top.until("it is there again", |screen| {
+        !screen.contains("no daemon listens")
+    });
     top.press("q");
     assert!(top.ended().success());
 }
@@ -372,7 +436,9 @@ fn a_terminal_without_colours_gets_none() {
         let screen = top.screen.screen();
         let cells = (0..24).flat_map(|row| (0..80).map(move |column| (row, column)));
         let colored = cells.filter(|&(row, column)| {
-            screen.cell(row, column).is_some_and(|cell| cell.fgcolor() != vt100::Color::Default)
+            screen
+                .cell(row, column)
+                .is_some_and(|cell| cell.fgcolor() != vt100::Color::Default)
         });
         let count = colored.count();
         top.press("q");
@@ -387,7 +453,12 @@ fn a_terminal_without_colours_gets_none() {
 fn a_screen_that_becomes_small_is_drawn_anew() {
     let (_folder, _daemon, mut top) = with_daemon(true);
     top.shows("frugal");
-    let small = Winsize { ws_row: 5, ws_col: 30, ws_xpixel: 0, ws_ypixel: 0 };
+    let small = Winsize {
+        ws_row: 5,
+        ws_col: 30,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
     tcsetwinsize(&top.line, small).unwrap();
     top.screen.screen_mut().set_size(nonzero(5), nonzero(30));
     // The pty is not its controlling terminal, from which the signal would come.
@@ -400,7 +471,16 @@ fn a_screen_that_becomes_small_is_drawn_anew() {
 #[test]
 fn a_stdout_that_is_no_terminal_is_refused() {
     let said = joulepath(&["top"]);
-    assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{}", said.stderr);
-    assert!(said.stderr.contains("stdout is not a terminal"), "{}", said.stderr);
+    assert_eq!(
+        (said.code, said.stdout.as_str()),
+        (Some(2), ""),
+        "{}",
+        said.stderr
+    );
+    assert!(
+        said.stderr.contains("stdout is not a terminal"),
+        "{}",
+        said.stderr
+    );
     assert!(said.stderr.contains("joulepath status"), "{}", said.stderr);
 }

@@ -13,6 +13,10 @@ fn without_the_kernel_engine_the_user_learns_how_to_get_it() {
     ] {
         let said = joulepath(arguments);
         assert_eq!(said.code, Some(3), "{}", said.stderr);
-        assert!(said.stderr.contains("built without the kernel engine"), "{}", said.stderr);
+        assert!(
+            said.stderr.contains("built without the kernel engine"),
+            "{}",
+            said.stderr
+        );
     }
 }

@@ -42,30 +42,59 @@ fn every_form_can_be_had_in_one_go() {
     );
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
     let page = read("joulepath-report/quick.html");
-    assert!(page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"), "{page:.100}");
+    assert!(
+        page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"),
+        "{page:.100}"
+    );
     let json: serde_json::Value = serde_json::from_str(&read("out/quick.json")).unwrap();
     assert_eq!(json["rows"].as_array().unwrap().len(), 2);
     // A header, and a line for each of 2 policies, and of 2 policies times 2 seeds.
-    assert_eq!((read("out/quick.csv").lines().count(), read("out/runs.csv").lines().count()), (3, 5));
+    assert_eq!(
+        (
+            read("out/quick.csv").lines().count(),
+            read("out/runs.csv").lines().count()
+        ),
+        (3, 5)
+    );
     // Every run was kept as it finished: the manifest and 4 runs.
     let journal = read("joulepath-report/quick.runs.jsonl");
-    let lines: Vec<serde_json::Value> =
-        journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<serde_json::Value> = journal
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(lines.len(), 5);
     assert_eq!(lines[0]["manifest"]["seeds"], serde_json::json!([1, 2]));
     assert!(
-        lines[1..].iter().all(|run| run["goodput_bps"].as_f64().unwrap() > 0.0 && run["series"].is_null())
+        lines[1..]
+            .iter()
+            .all(|run| run["goodput_bps"].as_f64().unwrap() > 0.0 && run["series"].is_null())
     );
-    assert_eq!(names(&folder.path().join("joulepath-report")), ["quick.html", "quick.runs.jsonl"]);
+    assert_eq!(
+        names(&folder.path().join("joulepath-report")),
+        ["quick.html", "quick.runs.jsonl"]
+    );
 }
 
 #[test]
 fn each_variant_has_its_page_and_the_runs_of_all_are_kept() {
     let folder = folder();
-    let arguments =
-        ["compare", "home-wifi-lte", "--all-variants", "--policies", "mptcp,olia", "--seeds", "2"];
-    let said = joulepath_in(folder.path(), &[&arguments[..], &["--duration", "2 s", "--report"]].concat());
-    assert_eq!(said.stderr, "runs: joulepath-report/home-wifi-lte.runs.jsonl\n");
+    let arguments = [
+        "compare",
+        "home-wifi-lte",
+        "--all-variants",
+        "--policies",
+        "mptcp,olia",
+        "--seeds",
+        "2",
+    ];
+    let said = joulepath_in(
+        folder.path(),
+        &[&arguments[..], &["--duration", "2 s", "--report"]].concat(),
+    );
+    assert_eq!(
+        said.stderr,
+        "runs: joulepath-report/home-wifi-lte.runs.jsonl\n"
+    );
     let reports = folder.path().join("joulepath-report");
     assert_eq!(
         names(&reports),
@@ -79,14 +108,23 @@ fn each_variant_has_its_page_and_the_runs_of_all_are_kept() {
     let journal = fs::read_to_string(reports.join("home-wifi-lte.runs.jsonl")).unwrap();
     // For each variant a head and 2 policies times 2 seeds.
     assert_eq!(journal.lines().count(), 3 * 5);
-    assert_eq!(journal.lines().filter(|line| line.starts_with(r#"{"scenario":"#)).count(), 3);
+    assert_eq!(
+        journal
+            .lines()
+            .filter(|line| line.starts_with(r#"{"scenario":"#))
+            .count(),
+        3
+    );
 }
 
 #[test]
 fn a_page_goes_where_it_is_wanted() {
     for (place, page) in [("pages", "pages/quick.html"), ("a/my.html", "a/my.html")] {
         let folder = folder();
-        let said = joulepath_in(folder.path(), &["compare", "quick", "--seeds", "1", "--report", place]);
+        let said = joulepath_in(
+            folder.path(),
+            &["compare", "quick", "--seeds", "1", "--report", place],
+        );
         assert!(said.ok().ends_with(&format!("report: {page}\n")));
         assert!(folder.path().join(page).is_file());
     }
@@ -98,30 +136,51 @@ fn a_file_in_place_of_a_folder_is_refused_before_anything_runs() {
     fs::write(folder.path().join("pages"), "mine").unwrap();
     let said = joulepath_in(folder.path(), &["compare", "quick", "--report", "pages"]);
     assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""));
-    assert!(said.stderr.contains("a file is in the way"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("a file is in the way"),
+        "{}",
+        said.stderr
+    );
     assert_eq!(names(folder.path()), ["pages"]);
 }
 
 #[test]
 fn a_dash_is_stdout() {
     let folder = folder();
-    joulepath_in(folder.path(), &["compare", "quick", "--seeds", "1", "--json", "-"]).json();
+    joulepath_in(
+        folder.path(),
+        &["compare", "quick", "--seeds", "1", "--json", "-"],
+    )
+    .json();
     assert!(names(folder.path()).is_empty());
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn on_a_full_disk_the_table_is_still_printed() {
-    let said = joulepath_in(folder().path(), &["compare", "quick", "--seeds", "1", "--json", "/dev/full"]);
+    let said = joulepath_in(
+        folder().path(),
+        &["compare", "quick", "--seeds", "1", "--json", "/dev/full"],
+    );
     assert_eq!(said.code, Some(1));
-    assert!(said.stdout.contains("uncoupled") && said.stdout.contains("Mbit/s"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("uncoupled") && said.stdout.contains("Mbit/s"),
+        "{}",
+        said.stdout
+    );
     assert_eq!(
         said.stderr,
         "error: cannot write /dev/full: No space left on device (os error 28)\n\
          help: free some space, or write to another place\n"
     );
     use std::os::unix::fs::FileTypeExt;
-    assert!(fs::metadata("/dev/full").unwrap().file_type().is_char_device(), "the device is still one");
+    assert!(
+        fs::metadata("/dev/full")
+            .unwrap()
+            .file_type()
+            .is_char_device(),
+        "the device is still one"
+    );
 }
 
 #[cfg(target_os = "linux")]
@@ -131,18 +190,32 @@ fn a_file_system_that_fills_up_leaves_the_old_page_and_no_debris() {
     let folder = folder();
     let disk = folder.path().join("disk");
     fs::create_dir(&disk).unwrap();
-    let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&disk).output();
+    let mount = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"])
+        .arg(&disk)
+        .output();
     if !mount.is_ok_and(|output| output.status.success()) {
         eprintln!("skipped: this user may not mount a small file system");
         return;
     }
     let disk = Mounted(disk);
     fs::write(disk.0.join("quick.html"), "old").unwrap();
-    let said = joulepath_in(folder.path(), &["compare", "quick", "--seeds", "1", "--report", "disk"]);
+    let said = joulepath_in(
+        folder.path(),
+        &["compare", "quick", "--seeds", "1", "--report", "disk"],
+    );
     assert_eq!(said.code, Some(1), "{}", said.stderr);
     assert!(said.stdout.contains("uncoupled"), "{}", said.stdout);
-    assert!(said.stderr.contains("cannot write disk/quick.html: No space left on device"), "{}", said.stderr);
-    assert_eq!(fs::read_to_string(disk.0.join("quick.html")).unwrap(), "old");
+    assert!(
+        said.stderr
+            .contains("cannot write disk/quick.html: No space left on device"),
+        "{}",
+        said.stderr
+    );
+    assert_eq!(
+        fs::read_to_string(disk.0.join("quick.html")).unwrap(),
+        "old"
+    );
     assert_eq!(names(&disk.0), ["quick.html", "quick.runs.jsonl"]);
 
     /// Unmounts, also if the test fails.
@@ -150,7 +223,11 @@ fn a_file_system_that_fills_up_leaves_the_old_page_and_no_debris() {
     impl Drop for Mounted {
         fn drop(&mut self) {
             let status = Command::new("umount").arg("--lazy").arg(&self.0).status();
-            assert!(status.is_ok_and(|status| status.success()), "{} stays mounted", self.0.display());
+            assert!(
+                status.is_ok_and(|status| status.success()),
+                "{} stays mounted",
+                self.0.display()
+            );
         }
     }
 }
@@ -164,9 +241,17 @@ fn a_read_only_file_is_not_replaced() {
     let mut permissions = fs::metadata(&file).unwrap().permissions();
     permissions.set_readonly(true);
     fs::set_permissions(&file, permissions).unwrap();
-    let said = joulepath_in(folder.path(), &["compare", "quick", "--seeds", "1", "--json", "kept.json"]);
+    let said = joulepath_in(
+        folder.path(),
+        &["compare", "quick", "--seeds", "1", "--json", "kept.json"],
+    );
     assert_eq!(said.code, Some(4), "{}", said.stderr);
-    assert!(said.stderr.contains("cannot write kept.json: the file is read-only"), "{}", said.stderr);
+    assert!(
+        said.stderr
+            .contains("cannot write kept.json: the file is read-only"),
+        "{}",
+        said.stderr
+    );
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
 }
 
@@ -196,16 +281,35 @@ fn nothing_is_written_through_a_symbolic_link() {
         ["--report", "reports"],
         ["--json", "quick.json"],
     ] {
-        let said =
-            joulepath_in(folder.path(), &[&["compare", "quick", "--seeds", "1"][..], &output].concat());
-        assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{output:?}: {}", said.stderr);
-        assert!(said.stderr.contains("is a symbolic link"), "{output:?}: {}", said.stderr);
-        assert!(said.stderr.contains("help: name what it points to"), "{output:?}: {}", said.stderr);
+        let said = joulepath_in(
+            folder.path(),
+            &[&["compare", "quick", "--seeds", "1"][..], &output].concat(),
+        );
+        assert_eq!(
+            (said.code, said.stdout.as_str()),
+            (Some(2), ""),
+            "{output:?}: {}",
+            said.stderr
+        );
+        assert!(
+            said.stderr.contains("is a symbolic link"),
+            "{output:?}: {}",
+            said.stderr
+        );
+        assert!(
+            said.stderr.contains("help: name what it points to"),
+            "{output:?}: {}",
+            said.stderr
+        );
     }
     for name in ["json", "csv", "runs.csv", "page", "quick.runs.jsonl"] {
         assert_eq!(fs::read_to_string(far(name)).unwrap(), "theirs", "{name}");
     }
-    assert_eq!(names(&folder.path().join("far")).len(), 5, "nothing new is there");
+    assert_eq!(
+        names(&folder.path().join("far")).len(),
+        5,
+        "nothing new is there"
+    );
 }
 
 #[cfg(unix)]
@@ -215,16 +319,33 @@ fn runs_are_not_added_to_the_target_of_a_link_nor_to_a_file_that_another_session
     let folder = folder();
     fs::write(folder.path().join("theirs"), "").unwrap();
     symlink("theirs", folder.path().join("runs.jsonl")).unwrap();
-    let said = joulepath_in(folder.path(), &["benchmark", "--quick", "--runs", "runs.jsonl"]);
+    let said = joulepath_in(
+        folder.path(),
+        &["benchmark", "--quick", "--runs", "runs.jsonl"],
+    );
     assert_eq!(said.code, Some(2), "{}", said.stderr);
-    assert!(said.stderr.contains("runs.jsonl is a symbolic link"), "{}", said.stderr);
-    assert_eq!(fs::read_to_string(folder.path().join("theirs")).unwrap(), "");
+    assert!(
+        said.stderr.contains("runs.jsonl is a symbolic link"),
+        "{}",
+        said.stderr
+    );
+    assert_eq!(
+        fs::read_to_string(folder.path().join("theirs")).unwrap(),
+        ""
+    );
     fs::remove_file(folder.path().join("runs.jsonl")).unwrap();
     let ours = fs::File::create(folder.path().join("runs.jsonl")).unwrap();
     rustix::fs::flock(&ours, rustix::fs::FlockOperation::LockExclusive).unwrap();
-    let said = joulepath_in(folder.path(), &["benchmark", "--quick", "--runs", "runs.jsonl"]);
+    let said = joulepath_in(
+        folder.path(),
+        &["benchmark", "--quick", "--runs", "runs.jsonl"],
+    );
     assert_eq!(said.code, Some(2), "{}", said.stderr);
-    assert!(said.stderr.contains("another process adds runs to it"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("another process adds runs to it"),
+        "{}",
+        said.stderr
+    );
 }
 
 #[test]
@@ -249,7 +370,11 @@ fn control_characters_of_a_scenario_are_shown_to_people_and_kept_for_programs() 
     let run = |arguments: &[&str]| joulepath_in(folder.path(), arguments);
     let name = "quick\u{1b}[2J.toml";
     let shown = run(&["compare", name, "-n", "1"]);
-    assert!(shown.stdout.contains("t␛]0;owned␇␛[2J<U+009B>31m<U+202E>x"), "{}", shown.stdout);
+    assert!(
+        shown.stdout.contains("t␛]0;owned␇␛[2J<U+009B>31m<U+202E>x"),
+        "{}",
+        shown.stdout
+    );
     // With colours only these stay.
     let colored = command(folder.path(), &["compare", name, "-n", "1"])
         .env_remove("NO_COLOR")
@@ -257,7 +382,11 @@ fn control_characters_of_a_scenario_are_shown_to_people_and_kept_for_programs() 
         .output()
         .unwrap();
     let colored = String::from_utf8(colored.stdout).unwrap();
-    assert!(colored.contains("\u{1b}[") && !colored.contains("\u{1b}]") && !colored.contains("\u{1b}[2J"));
+    assert!(
+        colored.contains("\u{1b}[")
+            && !colored.contains("\u{1b}]")
+            && !colored.contains("\u{1b}[2J")
+    );
     for arguments in [
         &["compare", name, "-n", "1", "--policies", "no\u{1b}[2Jthing"][..],
         &["compare", "no\u{1b}]0;x\u{7}.toml"],
@@ -279,6 +408,9 @@ fn control_characters_of_a_scenario_are_shown_to_people_and_kept_for_programs() 
     let json = run(&["compare", name, "-n", "1", "--json"]).json();
     assert!(
         json.to_string().contains("owned")
-            && json["scenario"]["title"].as_str().unwrap().contains('\u{202e}')
+            && json["scenario"]["title"]
+                .as_str()
+                .unwrap()
+                .contains('\u{202e}')
     );
 }

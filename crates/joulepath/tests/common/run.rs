@@ -17,7 +17,11 @@ pub(crate) struct Said {
 impl Said {
     pub(crate) fn of(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).expect("everything said is UTF-8");
-        Said { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+        Said {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
     }
 
     /// stdout, if all went well.
@@ -37,14 +41,22 @@ impl Said {
 /// The binary in a folder, with an environment that does not change its output.
 pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_joulepath"));
-    command.args(arguments).current_dir(folder).env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE");
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .env_remove("CLICOLOR_FORCE");
     command.stdin(Stdio::null());
     command
 }
 
 /// Runs the binary in a folder.
 pub(crate) fn joulepath_in(folder: &Path, arguments: &[&str]) -> Said {
-    Said::of(command(folder, arguments).output().expect("the binary starts"))
+    Said::of(
+        command(folder, arguments)
+            .output()
+            .expect("the binary starts"),
+    )
 }
 
 /// Runs the binary in an empty folder.

@@ -53,14 +53,21 @@ impl Running {
         let folder = folder();
         // As from a terminal: a shell cannot trap signals that were ignored when it started.
         let script = ["env", "--default-signal=INT", "sh", "-c", script];
-        let mut command = command(folder.path(), &[&["lab", "quick", "--json", "--"], &script[..]].concat());
+        let mut command = command(
+            folder.path(),
+            &[&["lab", "quick", "--json", "--"], &script[..]].concat(),
+        );
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         change(&mut command);
         let child = command.spawn().unwrap();
         let ready = folder.path().join("ready");
         wait_until("the command starts", || ready.exists());
         let id = fs::read_to_string(ready).unwrap().trim().to_owned();
-        Running { child, _folder: folder, id }
+        Running {
+            child,
+            _folder: folder,
+            id,
+        }
     }
 
     fn pid(&self) -> Pid {
@@ -106,13 +113,21 @@ fn the_bill_of_a_command_has_joules_and_bytes_by_path() {
     assert_eq!(said.stdout.trim(), BYTES.to_string());
     // Warnings precede the bill, and are not wrapped in output for programs.
     let table = &said.stderr[said.stderr.find("WiFi + LTE").expect("the bill's title")..];
-    assert!(table.starts_with("WiFi + LTE, one second · lab · MPTCP"), "{table}");
+    assert!(
+        table.starts_with("WiFi + LTE, one second · lab · MPTCP"),
+        "{table}"
+    );
     for (way, columns) in [("wifi  down", "energy"), ("lte   down", "delivered")] {
         assert!(table.contains(way) && table.contains(columns), "{table}");
     }
-    assert!(table.contains("modelled, tails included") && table.contains("kbit/J"), "{table}");
+    assert!(
+        table.contains("modelled, tails included") && table.contains("kbit/J"),
+        "{table}"
+    );
     // Only the warning of a busy machine may be longer.
-    let mut lines = table.lines().filter(|line| !line.starts_with("warning: the emulator was too late"));
+    let mut lines = table
+        .lines()
+        .filter(|line| !line.starts_with("warning: the emulator was too late"));
     assert!(lines.all(|line| line.chars().count() <= 80), "{table}");
 }
 
@@ -120,21 +135,32 @@ fn the_bill_of_a_command_has_joules_and_bytes_by_path() {
 fn the_bill_as_json_and_the_program_have_the_commands_exit_code() {
     let port = server().to_string();
     let fetch = format!("cat < /dev/tcp/$JOULEPATH_SERVER/{port} | wc -c; exit 7");
-    let arguments = ["lab", "quick", "--ipv6", "--serve", &port, "--json", "--", "bash", "-c", &fetch];
+    let arguments = [
+        "lab", "quick", "--ipv6", "--serve", &port, "--json", "--", "bash", "-c", &fetch,
+    ];
     let said = joulepath(&arguments);
     assert_eq!(said.code, Some(7), "{}", said.stderr);
     // The command's output is not in the bill.
     assert!(said.stderr.contains(&BYTES.to_string()), "{}", said.stderr);
     let bill = bill(&said);
-    assert_eq!((&bill["exit_code"], &bill["policy"]), (&7.into(), &"mptcp".into()));
+    assert_eq!(
+        (&bill["exit_code"], &bill["policy"]),
+        (&7.into(), &"mptcp".into())
+    );
     let paths = bill["paths"].as_array().unwrap();
-    let payload: u64 = paths.iter().map(|path| path["down"]["delivered_payload"].as_u64().unwrap()).sum();
+    let payload: u64 = paths
+        .iter()
+        .map(|path| path["down"]["delivered_payload"].as_u64().unwrap())
+        .sum();
     assert!(payload >= BYTES as u64, "{bill}");
     let joules = |value: &Value| value.as_f64().unwrap();
     let total_j = joules(&bill["energy"]["total_j"]);
     let of_paths_j: f64 = paths.iter().map(|path| joules(&path["energy_j"])).sum();
     // Host and shared base cost nothing in this scenario.
-    assert!(total_j > 0.0 && (of_paths_j / total_j - 1.0).abs() < 1e-9, "{bill}");
+    assert!(
+        total_j > 0.0 && (of_paths_j / total_j - 1.0).abs() < 1e-9,
+        "{bill}"
+    );
 }
 
 #[test(needs(LAB))]
@@ -156,9 +182,14 @@ fn ctrl_c_goes_to_the_command() {
     let said = lab.end();
     assert_eq!(said.code, Some(9), "{}", said.stderr);
     assert_eq!(bill(&said)["exit_code"], 9);
-    wait_until("the workers end", || workers.iter().all(|&pid| !is_running(pid)));
+    wait_until("the workers end", || {
+        workers.iter().all(|&pid| !is_running(pid))
+    });
     let found = clean();
-    assert!(!has(&found["running"], &id) && !has(&found["removed"], &id), "{found}");
+    assert!(
+        !has(&found["running"], &id) && !has(&found["removed"], &id),
+        "{found}"
+    );
 }
 
 #[test(needs(LAB))]
@@ -173,7 +204,10 @@ fn sigterm_ends_the_command_and_its_background_processes() {
     let bill = bill(&said);
     assert_eq!(bill["exit_code"], Value::Null);
     // The message names the processes that ended with it.
-    assert_eq!(bill["remains"]["ended"][0]["command"], "sleep 7781", "{bill}");
+    assert_eq!(
+        bill["remains"]["ended"][0]["command"], "sleep 7781",
+        "{bill}"
+    );
     assert!(
         said.stderr.contains("ended with the lab: ") && said.stderr.contains("(sleep 7781)"),
         "{}",
@@ -192,25 +226,35 @@ const AT_ONCE: Duration = Duration::from_secs(1);
 #[test(needs(LAB, QUIET_CLOCK))]
 fn a_command_that_ignores_signals_is_killed_within_a_second() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
-        let lab = Running::start(&format!("trap '' TERM INT HUP; {READY}; while :; do sleep 0.1; done"));
+        let lab = Running::start(&format!(
+            "trap '' TERM INT HUP; {READY}; while :; do sleep 0.1; done"
+        ));
         kill_process(lab.pid(), signal).unwrap();
         let since = Instant::now();
         let said = lab.end();
         assert_eq!(said.code, Some(128 + 9), "{signal:?}: {}", said.stderr);
-        assert!(since.elapsed() < AT_ONCE, "{signal:?}: {:?}", since.elapsed());
+        assert!(
+            since.elapsed() < AT_ONCE,
+            "{signal:?}: {:?}",
+            since.elapsed()
+        );
     }
 }
 
 #[test(needs(LAB))]
 fn a_lab_that_is_killed_leaves_nothing() {
-    let script = format!("env -i setsid sleep 7781 & (setsid sleep 7782 &); {READY}; exec sleep 7783");
+    let script =
+        format!("env -i setsid sleep 7781 & (setsid sleep 7782 &); {READY}; exec sleep 7783");
     let lab = Running::start(&script);
     let (id, workers) = (lab.id.clone(), workers_of(lab.child.id(), 2));
     let sleepers = || processes(|line| line.starts_with("sleep 778"));
     wait_until("all three processes sleep", || sleepers().len() == 3);
     // `lab clean` leaves running labs alone.
     let found = clean();
-    assert!(has(&found["running"], &id) && !has(&found["removed"], &id), "{found}");
+    assert!(
+        has(&found["running"], &id) && !has(&found["removed"], &id),
+        "{found}"
+    );
     assert_eq!(sleepers().len(), 3);
     kill_process(lab.pid(), Signal::KILL).unwrap();
     lab.end();
@@ -219,22 +263,35 @@ fn a_lab_that_is_killed_leaves_nothing() {
         sleepers().is_empty() && workers.iter().all(|&pid| !is_running(pid))
     });
     let found = clean();
-    assert!(!has(&found["running"], &id) && !has(&found["removed"], &id), "{found}");
-    assert!(joulepath(&["lab", "clean"]).ok().contains("nothing was left behind"));
+    assert!(
+        !has(&found["running"], &id) && !has(&found["removed"], &id),
+        "{found}"
+    );
+    assert!(
+        joulepath(&["lab", "clean"])
+            .ok()
+            .contains("nothing was left behind")
+    );
 }
 
 #[test(needs(LAB, BPF, tool("unshare")))]
 fn labs_of_two_containers_can_have_the_same_process_number() {
-    // In its own process namespace each of them is process 1, and all namespaces share the kernel's list of
-    // controllers.
+    // In its own process namespace each of them is process 1, and all namespaces share the kernel's
+    // list of controllers.
     let start = || {
         let folder = folder();
         let script = format!("{READY}; while ! [ -e go ]; do sleep 0.1; done");
         let arguments = ["lab", "quick", "-p", "olia", "--", "sh", "-c", &script];
         let lab = command(folder.path(), &arguments);
         let mut container = Command::new("unshare");
-        container.args(["--pid", "--fork", "--mount-proc"]).arg(lab.get_program()).args(lab.get_args());
-        container.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        container
+            .args(["--pid", "--fork", "--mount-proc"])
+            .arg(lab.get_program())
+            .args(lab.get_args());
+        container
+            .current_dir(folder.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         (container.spawn().unwrap(), folder)
     };
     let labs = [start(), start()];
@@ -251,22 +308,29 @@ fn labs_of_two_containers_can_have_the_same_process_number() {
 #[test(needs(LAB))]
 fn a_command_sees_the_labs_devices_and_its_own_processes() {
     let folder = folder();
-    let script =
-        "ls /sys/class/net; echo $$; cat /proc/self/stat; pwd; ls /sys/fs/bpf /sys/fs/cgroup > /dev/null";
+    let script = "ls /sys/class/net; echo $$; cat /proc/self/stat; pwd; ls /sys/fs/bpf /sys/fs/cgroup > /dev/null";
     let mounts = || fs::read_to_string("/proc/self/mountinfo").unwrap();
     let before = mounts();
-    let said =
-        Said::of(command(folder.path(), &["lab", "quick", "--", "sh", "-c", script]).output().unwrap());
+    let said = Said::of(
+        command(folder.path(), &["lab", "quick", "--", "sh", "-c", script])
+            .output()
+            .unwrap(),
+    );
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     let lines: Vec<&str> = said.stdout.lines().collect();
-    let [lo, lte, wifi, own, cat, place] = lines[..] else { panic!("{said:?}") };
+    let [lo, lte, wifi, own, cat, place] = lines[..] else {
+        panic!("{said:?}")
+    };
     let mut devices = [lo, lte, wifi];
     devices.sort_unstable();
     assert_eq!(devices, ["lo", "lte", "wifi"]);
     // Process ids in /proc are those of the lab: cat's parent is the shell.
     let parent = cat.rsplit_once(") ").unwrap().1.split(' ').nth(1).unwrap();
     assert_eq!(parent, own);
-    assert_eq!(fs::canonicalize(place).unwrap(), fs::canonicalize(folder.path()).unwrap());
+    assert_eq!(
+        fs::canonicalize(place).unwrap(),
+        fs::canonicalize(folder.path()).unwrap()
+    );
     // Mounts of the lab exist only in the lab.
     assert_eq!(mounts(), before);
 }
@@ -276,12 +340,20 @@ fn two_labs_at_once_are_separate() {
     let idle = Running::start(&format!("{READY}; exec sleep 600"));
     let port = server().to_string();
     let fetch = format!("cat < /dev/tcp/{{server}}/{port} | wc -c");
-    let busy = joulepath(&["lab", "quick", "--serve", &port, "--json", "--", "bash", "-c", &fetch]);
+    let busy = joulepath(&[
+        "lab", "quick", "--serve", &port, "--json", "--", "bash", "-c", &fetch,
+    ]);
     kill_process(idle.pid(), Signal::TERM).unwrap();
     let delivered = |said: &Said| -> u64 {
         let bill = bill(said);
-        let flows = bill["paths"].as_array().unwrap().iter().flat_map(|path| [&path["down"], &path["up"]]);
-        flows.map(|flow| flow["delivered_bytes"].as_u64().unwrap()).sum()
+        let flows = bill["paths"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|path| [&path["down"], &path["up"]]);
+        flows
+            .map(|flow| flow["delivered_bytes"].as_u64().unwrap())
+            .sum()
     };
     assert!(delivered(&busy) > BYTES as u64, "{busy:?}");
     assert_eq!(delivered(&idle.end()), 0);
@@ -289,14 +361,26 @@ fn two_labs_at_once_are_separate() {
 
 #[test]
 fn a_lab_without_a_scenario_or_a_command_prints_its_usage() {
-    for arguments in [&["lab", "quick"][..], &["lab"], &["lab", "quick", "-p", "mptcp,olia", "--", "true"]] {
+    for arguments in [
+        &["lab", "quick"][..],
+        &["lab"],
+        &["lab", "quick", "-p", "mptcp,olia", "--", "true"],
+    ] {
         let said = joulepath(arguments);
         assert_eq!(said.code, Some(2), "{}", said.stderr);
-        assert!(said.stderr.contains("help: ") && said.stderr.contains("joulepath"), "{}", said.stderr);
+        assert!(
+            said.stderr.contains("help: ") && said.stderr.contains("joulepath"),
+            "{}",
+            said.stderr
+        );
     }
     let said = joulepath(&["lab", "quikc", "--", "true"]);
     assert_eq!(said.code, Some(2), "{}", said.stderr);
-    assert!(said.stderr.contains("quikc") && said.stderr.contains("quick"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("quikc") && said.stderr.contains("quick"),
+        "{}",
+        said.stderr
+    );
 }
 
 #[test(needs(LAB))]
@@ -306,11 +390,16 @@ fn a_missing_command_is_named() {
     assert!(said.stderr.contains("no-such-program"), "{}", said.stderr);
     let folder = folder();
     fs::write(folder.path().join("text"), "no program").unwrap();
-    let said = Said::of(command(folder.path(), &["lab", "quick", "--", "./text"]).output().unwrap());
+    let said = Said::of(
+        command(folder.path(), &["lab", "quick", "--", "./text"])
+            .output()
+            .unwrap(),
+    );
     assert_eq!(said.code, Some(126), "{}", said.stderr);
 }
 
-/// Where the kernel's default is another one, only the first namespace may have CUBIC as its default.
+/// Where the kernel's default is another one, only the first namespace may have CUBIC as its
+/// default.
 #[test(needs(LAB))]
 fn the_kernels_own_controllers_run_in_a_lab() {
     let server = server().to_string();
@@ -320,7 +409,9 @@ fn the_kernels_own_controllers_run_in_a_lab() {
             "curl -s -m 20 -o /dev/null --limit-rate 100k http://$JOULEPATH_SERVER:{server}/ & \
              for i in 1 2 3 4 5 6 7 8 9; do sleep 0.2; ss -tinH; done | grep -q -w {name}"
         );
-        let said = joulepath(&["lab", "quick", "-p", policy, "--serve", &server, "--", "sh", "-c", &script]);
+        let said = joulepath(&[
+            "lab", "quick", "-p", policy, "--serve", &server, "--", "sh", "-c", &script,
+        ]);
         assert_eq!(said.code, Some(0), "{policy}: {}", said.stderr);
     }
 }
@@ -328,7 +419,12 @@ fn the_kernels_own_controllers_run_in_a_lab() {
 #[test(needs(ROOT))]
 fn a_lab_without_root_has_exit_code_4_and_the_fix() {
     let nobody = Unprivileged::new();
-    let said = Said::of(nobody.command(&["lab", "quick", "--", "true"]).output().unwrap());
+    let said = Said::of(
+        nobody
+            .command(&["lab", "quick", "--", "true"])
+            .output()
+            .unwrap(),
+    );
     assert_eq!(said.code, Some(4), "{}", said.stderr);
     assert!(said.stderr.contains("sudo"), "{}", said.stderr);
 }

@@ -56,8 +56,15 @@ impl Host {
     }
 
     fn of(net: Net) -> Self {
-        let host = Host { net, folder: folder() };
-        fs::set_permissions(host.folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let host = Host {
+            net,
+            folder: folder(),
+        };
+        fs::set_permissions(
+            host.folder.path(),
+            std::os::unix::fs::PermissionsExt::from_mode(0o755),
+        )
+        .unwrap();
         host
     }
 
@@ -85,13 +92,19 @@ impl Host {
     }
 
     fn status(&self) -> Option<Value> {
-        let said = self.run(&["status", "--json", "--socket", self.socket().to_str().unwrap()]);
+        let said = self.run(&[
+            "status",
+            "--json",
+            "--socket",
+            self.socket().to_str().unwrap(),
+        ]);
         (said.code == Some(0)).then(|| serde_json::from_str(&said.stdout).unwrap())
     }
 
     fn tell(&self, words: &[&str]) {
         let socket = self.socket();
-        self.run(&[&["live"], words, &["--socket", socket.to_str().unwrap()]].concat()).ok();
+        self.run(&[&["live"], words, &["--socket", socket.to_str().unwrap()]].concat())
+            .ok();
     }
 
     /// Starts the daemon and waits for its first poll.
@@ -102,7 +115,10 @@ impl Host {
     fn start_with(&self, options: &[&str]) -> Daemon<'_> {
         let start = || {
             let arguments = [&["live", "--config", "live.toml"], options].concat();
-            command(self.folder.path(), &arguments).stderr(Stdio::piped()).spawn().unwrap()
+            command(self.folder.path(), &arguments)
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap()
         };
         let mut child = self.net.client.enter_thread(start).unwrap();
         let said = Arc::new(Mutex::new(String::new()));
@@ -112,19 +128,32 @@ impl Host {
                 *lines.lock().unwrap() += &(line + "\n");
             }
         });
-        let daemon = Daemon { child, host: self, said };
+        let daemon = Daemon {
+            child,
+            host: self,
+            said,
+        };
         wait_until("the daemon answers", || self.status().is_some());
         daemon
     }
 
     fn manager(&self) -> PathManager {
-        self.net.client.enter_thread(PathManager::open).unwrap().unwrap()
+        self.net
+            .client
+            .enter_thread(PathManager::open)
+            .unwrap()
+            .unwrap()
     }
 
     /// Addresses of endpoints, and whether they are backups.
     fn endpoints(&self) -> Vec<(IpAddr, bool)> {
-        let mut all: Vec<_> =
-            self.manager().endpoints().unwrap().iter().map(|one| (one.address, one.backup)).collect();
+        let mut all: Vec<_> = self
+            .manager()
+            .endpoints()
+            .unwrap()
+            .iter()
+            .map(|one| (one.address, one.backup))
+            .collect();
         all.sort_unstable();
         all
     }
@@ -155,7 +184,12 @@ impl Host {
     fn change_address(&self, path: usize, verb: &str) {
         let address = format!("{}/32", self.ip(path));
         let device = format!("c{path}");
-        let run = || Command::new("ip").args(["addr", verb, &address, "dev", &device]).status().unwrap();
+        let run = || {
+            Command::new("ip")
+                .args(["addr", verb, &address, "dev", &device])
+                .status()
+                .unwrap()
+        };
         assert!(self.net.client.enter_thread(run).unwrap().success());
     }
 }
@@ -172,7 +206,11 @@ impl Daemon<'_> {
     fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         assert!(
-            Command::new("sh").args(["-c", r#"kill -s "$0" "$1""#, name, &pid]).status().unwrap().success()
+            Command::new("sh")
+                .args(["-c", r#"kill -s "$0" "$1""#, name, &pid])
+                .status()
+                .unwrap()
+                .success()
         );
     }
 
@@ -206,7 +244,10 @@ impl Drop for Daemon<'_> {
     }
 }
 
-const FOUND: Limits = Limits { accepted_addresses: 1, extra_subflows: 0 };
+const FOUND: Limits = Limits {
+    accepted_addresses: 1,
+    extra_subflows: 0,
+};
 
 #[test(needs(NET))]
 fn endpoints_appear_follow_their_addresses_and_end_with_the_daemon() {
@@ -216,15 +257,36 @@ fn endpoints_appear_follow_their_addresses_and_end_with_the_daemon() {
     let daemon = host.start();
     let both = [(host.ip(0), false), (host.ip(1), true)];
     host.wait_for("endpoints appear", &both);
-    assert_eq!(host.manager().limits().unwrap(), Limits { extra_subflows: 2, ..FOUND });
+    assert_eq!(
+        host.manager().limits().unwrap(),
+        Limits {
+            extra_subflows: 2,
+            ..FOUND
+        }
+    );
     let status = host.status().unwrap();
     assert_eq!(status["interfaces"][0]["name"], "c0");
     assert_eq!(status["interfaces"][0]["energy_quality"], "modelled");
-    let page = host.run(&["status", "--socket", host.socket().to_str().unwrap()]).ok();
+    let page = host
+        .run(&["status", "--socket", host.socket().to_str().unwrap()])
+        .ok();
     assert!(page.starts_with("MPTCP: "), "{page}");
-    assert!(page.contains(" · interactive · 2 of 2 interfaces used"), "{page}");
-    let metrics = host.run(&["status", "--metrics", "--socket", host.socket().to_str().unwrap()]).ok();
-    assert!(metrics.contains("joulepath_path_role{path=\"c1\",role=\"backup\"} 1\n"), "{metrics}");
+    assert!(
+        page.contains(" · interactive · 2 of 2 interfaces used"),
+        "{page}"
+    );
+    let metrics = host
+        .run(&[
+            "status",
+            "--metrics",
+            "--socket",
+            host.socket().to_str().unwrap(),
+        ])
+        .ok();
+    assert!(
+        metrics.contains("joulepath_path_role{path=\"c1\",role=\"backup\"} 1\n"),
+        "{metrics}"
+    );
 
     host.change_address(1, "del");
     host.wait_for("the endpoint is removed with its address", &both[..1]);
@@ -233,7 +295,10 @@ fn endpoints_appear_follow_their_addresses_and_end_with_the_daemon() {
     host.wait_for("the endpoint is added again", &both);
 
     assert_eq!(daemon.stop(), Some(0));
-    assert_eq!((host.endpoints(), host.manager().limits().unwrap()), (vec![], FOUND));
+    assert_eq!(
+        (host.endpoints(), host.manager().limits().unwrap()),
+        (vec![], FOUND)
+    );
     assert!(!host.socket().exists() && host.status().is_none());
 }
 
@@ -241,12 +306,25 @@ fn endpoints_appear_follow_their_addresses_and_end_with_the_daemon() {
 fn connections_get_a_second_subflow_that_is_a_backup_and_lose_it_under_handover() {
     let host = Host::new();
     host.configure("intent = \"interactive\"", "");
-    let server = || PathManager::open()?.set_limits(Limits { accepted_addresses: 0, extra_subflows: 2 });
+    let server = || {
+        PathManager::open()?.set_limits(Limits {
+            accepted_addresses: 0,
+            extra_subflows: 2,
+        })
+    };
     host.net.server.enter_thread(server).unwrap().unwrap();
     let daemon = host.start();
-    let reno = Options { congestion: Some("reno".into()), ..Options::default() };
+    let reno = Options {
+        congestion: Some("reno".into()),
+        ..Options::default()
+    };
     let (from, to) = (host.net.client_at(0), host.net.server_at(PORT));
-    let listener = host.net.server.enter_thread(|| listen(Protocol::Mptcp, to, &reno, 4)).unwrap().unwrap();
+    let listener = host
+        .net
+        .server
+        .enter_thread(|| listen(Protocol::Mptcp, to, &reno, 4))
+        .unwrap()
+        .unwrap();
     let connect = || connect_within(Protocol::Mptcp, from, to, &reno, PATIENCE);
     let client = TcpStream::from(host.net.client.enter_thread(connect).unwrap().unwrap());
     let server = TcpStream::from(accept_within(&listener, PATIENCE).unwrap().0);
@@ -257,23 +335,44 @@ fn connections_get_a_second_subflow_that_is_a_backup_and_lose_it_under_handover(
     }
     let backups = || {
         let listing = host.net.client.enter_thread(diag::list).unwrap().unwrap();
-        let subflows = listing.connections.iter().flat_map(|connection| connection.subflows.clone());
-        let of = |one: diag::TcpSocket| (one.local.ip(), one.membership.is_some_and(|m| m.backup_locally));
+        let subflows = listing
+            .connections
+            .iter()
+            .flat_map(|connection| connection.subflows.clone());
+        let of = |one: diag::TcpSocket| {
+            (
+                one.local.ip(),
+                one.membership.is_some_and(|m| m.backup_locally),
+            )
+        };
         let mut all: Vec<_> = subflows.map(of).collect();
         all.sort_unstable();
         all
     };
-    wait_until("a backup subflow joins", || backups() == [(host.ip(0), false), (host.ip(1), true)]);
+    wait_until("a backup subflow joins", || {
+        backups() == [(host.ip(0), false), (host.ip(1), true)]
+    });
     let seen = |status: &Value| status["interfaces"][1]["backup_subflows"] == 1;
-    wait_until("the status shows it", || host.status().is_some_and(|status| seen(&status)));
+    wait_until("the status shows it", || {
+        host.status().is_some_and(|status| seen(&status))
+    });
     host.tell(&["set-intent", "handover"]);
-    wait_until("the backup is closed", || backups() == [(host.ip(0), false)]);
+    wait_until("the backup is closed", || {
+        backups() == [(host.ip(0), false)]
+    });
     assert_eq!(daemon.role("c1"), "unused");
     // The radio loses its carrier: the other one takes over.
     let peer = "s0";
-    let cut = || Command::new("ip").args(["link", "set", peer, "down"]).status().unwrap();
+    let cut = || {
+        Command::new("ip")
+            .args(["link", "set", peer, "down"])
+            .status()
+            .unwrap()
+    };
     assert!(host.net.server.enter_thread(cut).unwrap().success());
-    wait_until("the second takes over", || host.endpoints() == [(host.ip(1), false)]);
+    wait_until("the second takes over", || {
+        host.endpoints() == [(host.ip(1), false)]
+    });
     assert_eq!(daemon.stop(), Some(0));
     drop((client, server));
     host.wait_for("no endpoint stays when the connection has ended", &[]);
@@ -285,10 +384,19 @@ fn undo_after_a_kill_restores_all_except_what_others_have_changed() {
     host.configure("intent = \"aggregate\"", "");
     host.manager().set_limits(FOUND).unwrap();
     let daemon = host.start();
-    host.wait_for("endpoints appear", &[(host.ip(0), false), (host.ip(1), false)]);
+    host.wait_for(
+        "endpoints appear",
+        &[(host.ip(0), false), (host.ip(1), false)],
+    );
     let refused = host.run(&["live", "--config", "live.toml"]);
     assert_eq!(refused.code, Some(1));
-    assert!(refused.stderr.contains("a daemon runs in this network namespace"), "{}", refused.stderr);
+    assert!(
+        refused
+            .stderr
+            .contains("a daemon runs in this network namespace"),
+        "{}",
+        refused.stderr
+    );
     let refused = host.run(&["live", "--undo"]);
     assert_eq!(refused.code, Some(1), "{}", refused.stderr);
     daemon.kill();
@@ -298,14 +406,26 @@ fn undo_after_a_kill_restores_all_except_what_others_have_changed() {
     let mut manager = host.manager();
     let all = manager.endpoints().unwrap();
     let second = all.iter().find(|one| one.address == host.ip(1)).unwrap();
-    manager.set_endpoint_backup(second.id.unwrap(), true).unwrap();
+    manager
+        .set_endpoint_backup(second.id.unwrap(), true)
+        .unwrap();
     let theirs: IpAddr = "198.18.0.99".parse().unwrap();
-    manager.add(&Endpoint::subflow(theirs, host.net.paths[0].device)).unwrap();
+    manager
+        .add(&Endpoint::subflow(theirs, host.net.paths[0].device))
+        .unwrap();
     let said = host.run(&["live", "--undo"]);
-    assert!(said.code == Some(0) && said.stderr.contains("2 changes were undone"), "{}", said.stderr);
+    assert!(
+        said.code == Some(0) && said.stderr.contains("2 changes were undone"),
+        "{}",
+        said.stderr
+    );
     assert_eq!(host.endpoints(), [(host.ip(1), true), (theirs, false)]);
     assert_eq!(host.manager().limits().unwrap(), FOUND);
-    assert!(host.run(&["live", "--undo"]).stderr.contains("nothing to undo"));
+    assert!(
+        host.run(&["live", "--undo"])
+            .stderr
+            .contains("nothing to undo")
+    );
 }
 
 #[test(needs(NET))]
@@ -314,16 +434,27 @@ fn the_next_daemon_takes_over_the_endpoints_of_a_killed_one() {
     host.configure("intent = \"aggregate\"", "");
     host.manager().set_limits(FOUND).unwrap();
     let theirs: IpAddr = "198.18.0.99".parse().unwrap();
-    host.manager().add(&Endpoint::subflow(theirs, host.net.paths[0].device)).unwrap();
+    host.manager()
+        .add(&Endpoint::subflow(theirs, host.net.paths[0].device))
+        .unwrap();
     let daemon = host.start();
-    host.wait_for("endpoints appear", &[(host.ip(0), false), (host.ip(1), false), (theirs, false)]);
+    host.wait_for(
+        "endpoints appear",
+        &[(host.ip(0), false), (host.ip(1), false), (theirs, false)],
+    );
     daemon.kill();
     host.configure("intent = \"handover\"", "");
     let daemon = host.start();
     assert!(daemon.has_said("taking over the changes of an earlier daemon"));
-    host.wait_for("the second endpoint is removed", &[(host.ip(0), false), (theirs, false)]);
+    host.wait_for(
+        "the second endpoint is removed",
+        &[(host.ip(0), false), (theirs, false)],
+    );
     assert_eq!(daemon.stop(), Some(0));
-    assert_eq!((host.endpoints(), host.manager().limits().unwrap()), (vec![(theirs, false)], FOUND));
+    assert_eq!(
+        (host.endpoints(), host.manager().limits().unwrap()),
+        (vec![(theirs, false)], FOUND)
+    );
 }
 
 #[test(needs(NET))]
@@ -335,7 +466,9 @@ fn a_bad_file_changes_nothing_and_a_good_one_does() {
     host.wait_for("endpoints appear", &both);
     host.configure("intent = \"cheap\"", "");
     daemon.signal("HUP");
-    wait_until("the daemon logs it", || daemon.has_said("the configuration was not reloaded"));
+    wait_until("the daemon logs it", || {
+        daemon.has_said("the configuration was not reloaded")
+    });
     assert!(daemon.has_said("live.toml:1:10: `cheap` is not an intent"));
     let warnings = host.status().unwrap()["warnings"].to_string();
     assert!(warnings.contains("was not reloaded"), "{warnings}");
@@ -359,13 +492,22 @@ fn everybody_may_read_and_only_root_or_a_configured_group_may_command() {
     assert!(ask(&["status", "--json"]).json()["interfaces"].is_array());
     let refused = ask(&["live", "pause"]);
     assert_eq!(refused.code, Some(1));
-    assert!(refused.stderr.contains("you have no permission to send commands"), "{}", refused.stderr);
+    assert!(
+        refused
+            .stderr
+            .contains("you have no permission to send commands"),
+        "{}",
+        refused.stderr
+    );
     assert_eq!(host.endpoints().len(), 2);
     host.tell(&["pause"]);
     host.wait_for("everything is restored", &[]);
     assert_eq!(host.status().unwrap()["paused"], true);
     host.tell(&["resume"]);
-    host.wait_for("the daemon continues", &[(host.ip(0), false), (host.ip(1), true)]);
+    host.wait_for(
+        "the daemon continues",
+        &[(host.ip(0), false), (host.ip(1), true)],
+    );
     assert_eq!(daemon.stop(), Some(0));
 }
 
@@ -373,17 +515,30 @@ fn everybody_may_read_and_only_root_or_a_configured_group_may_command() {
 fn a_dry_run_prints_its_plan_and_changes_nothing() {
     let host = Host::new();
     host.configure("intent = \"frugal\"", "quota = { hard = \"1 GB\" }");
-    let said = host.run(&["live", "--config", "live.toml", "--dry-run"]).ok();
-    assert!(said.contains(&format!("- add the endpoint {} dev c0 subflow", host.ip(0))), "{said}");
+    let said = host
+        .run(&["live", "--config", "live.toml", "--dry-run"])
+        .ok();
+    assert!(
+        said.contains(&format!("- add the endpoint {} dev c0 subflow", host.ip(0))),
+        "{said}"
+    );
     assert!(said.contains("c0: least energy for"), "{said}");
     assert_eq!(host.endpoints(), []);
-    let mut names: Vec<_> =
-        fs::read_dir(host.folder.path()).unwrap().map(|one| one.unwrap().file_name()).collect();
+    let mut names: Vec<_> = fs::read_dir(host.folder.path())
+        .unwrap()
+        .map(|one| one.unwrap().file_name())
+        .collect();
     names.sort();
     assert_eq!(names, ["live.toml"]);
     host.configure("intent = \"cheap\"", "");
     let said = host.run(&["live", "--config", "live.toml", "--dry-run"]);
     assert_eq!(said.code, Some(2));
-    assert!(said.stderr.contains("`cheap` is not an intent") && said.stderr.contains("live.toml:1:10"));
-    assert!(host.run(&["live", "--config", "none.toml", "--dry-run"]).stderr.contains("none.toml"));
+    assert!(
+        said.stderr.contains("`cheap` is not an intent") && said.stderr.contains("live.toml:1:10")
+    );
+    assert!(
+        host.run(&["live", "--config", "none.toml", "--dry-run"])
+            .stderr
+            .contains("none.toml")
+    );
 }

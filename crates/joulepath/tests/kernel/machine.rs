@@ -30,7 +30,9 @@ fn is_worker_of(pid: u32, parent: u32) -> bool {
     // PID (NAME) STATE PARENT …, and the name may have spaces.
     let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
     fields.split(' ').nth(1) == Some(&parent.to_string())
-        && read("cmdline").split(|&byte| byte == 0).any(|argument| argument == b"--joulepath-worker")
+        && read("cmdline")
+            .split(|&byte| byte == 0)
+            .any(|argument| argument == b"--joulepath-worker")
 }
 
 /// A copy of the binary that a user without rights may run.
@@ -47,7 +49,10 @@ impl Unprivileged {
         fs::copy(env!("CARGO_BIN_EXE_joulepath"), &program).unwrap();
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         fs::set_permissions(folder.path(), open).unwrap();
-        Unprivileged { program, _folder: folder }
+        Unprivileged {
+            program,
+            _folder: folder,
+        }
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {

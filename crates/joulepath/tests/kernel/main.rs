@@ -1,7 +1,7 @@
 //! Commands that need the kernel engine, as their users see them.
 //!
-//! A separate test program: emulated links need exact timing, and the other tests of the command line use
-//! every core.
+//! A separate test program: emulated links need exact timing, and the other tests of the command
+//! line use every core.
 
 #[macro_use]
 extern crate joulepath_testbed;

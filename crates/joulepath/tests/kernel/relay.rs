@@ -30,7 +30,11 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let world = World { net: Net::v4(2), lan: Namespace::new().unwrap(), folder: folder() };
+        let world = World {
+            net: Net::v4(2),
+            lan: Namespace::new().unwrap(),
+            folder: folder(),
+        };
         let (router, lan) = (&world.net.client, world.lan.path());
         let lan = lan.to_str().unwrap();
         for line in [
@@ -51,26 +55,42 @@ impl World {
         }
         // The second path.
         let path = world.net.paths[1];
-        let limits = Limits { accepted_addresses: 0, extra_subflows: 2 };
-        let manager = |namespace: &Namespace| namespace.enter_thread(PathManager::open).unwrap().unwrap();
+        let limits = Limits {
+            accepted_addresses: 0,
+            extra_subflows: 2,
+        };
+        let manager =
+            |namespace: &Namespace| namespace.enter_thread(PathManager::open).unwrap().unwrap();
         manager(&world.net.client).set_limits(limits).unwrap();
         manager(&world.net.server).set_limits(limits).unwrap();
-        manager(&world.net.client).add(&Endpoint::subflow(path.ip, path.device)).unwrap();
+        manager(&world.net.client)
+            .add(&Endpoint::subflow(path.ip, path.device))
+            .unwrap();
         world.write_files();
         world
     }
 
     fn write_files(&self) {
         let server = format!("{FAR}:8443");
-        Said::of(command(self.folder.path(), &["relay", "new", "--server", &server]).output().unwrap()).ok();
+        Said::of(
+            command(self.folder.path(), &["relay", "new", "--server", &server])
+                .output()
+                .unwrap(),
+        )
+        .ok();
         let add = |name: &str, lines: &str| {
             let file = self.folder.path().join(name);
-            let text = fs::read_to_string(&file).unwrap().replace("[::]:8443", "0.0.0.0:8443");
+            let text = fs::read_to_string(&file)
+                .unwrap()
+                .replace("[::]:8443", "0.0.0.0:8443");
             fs::write(&file, text + lines).unwrap();
         };
         add("relay-serve.toml", "allow_private = [\"198.18.0.0/15\"]\n");
         let lan = "lan = [\"lan0\"]\nallow = [\"192.168.77.0/24\"]\n";
-        add("relay-connect.toml", &format!("redir = \"[::]:12345\"\n{lan}"));
+        add(
+            "relay-connect.toml",
+            &format!("redir = \"[::]:12345\"\n{lan}"),
+        );
     }
 
     /// Runs a line of words in a namespace.
@@ -81,8 +101,17 @@ impl World {
     }
 
     fn relay(&self, arguments: &[&str]) -> Said {
-        let mut command = command(self.folder.path(), &[&["relay", "connect"], arguments].concat());
-        Said::of(self.net.client.enter_thread(|| command.output()).unwrap().unwrap())
+        let mut command = command(
+            self.folder.path(),
+            &[&["relay", "connect"], arguments].concat(),
+        );
+        Said::of(
+            self.net
+                .client
+                .enter_thread(|| command.output())
+                .unwrap()
+                .unwrap(),
+        )
     }
 
     /// Starts an end, and waits until it has said this.
@@ -91,7 +120,10 @@ impl World {
         command.stderr(Stdio::piped());
         let mut child = namespace.enter_thread(|| command.spawn()).unwrap().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let said = lines.by_ref().map(Result::unwrap).find(|line| line.contains(ready));
+        let said = lines
+            .by_ref()
+            .map(Result::unwrap)
+            .find(|line| line.contains(ready));
         // Else the end would stop when the pipe is full.
         thread::spawn(move || lines.for_each(drop));
         let end = End(child);
@@ -100,10 +132,16 @@ impl World {
     }
 
     fn start_both(&self) -> (End, End) {
-        let far = self.start(&self.net.server, &["serve", "relay-serve.toml"], "serving on");
+        let far = self.start(
+            &self.net.server,
+            &["serve", "relay-serve.toml"],
+            "serving on",
+        );
         let near = ["connect", "--set-rules", "relay-connect.toml"];
         let near = self.start(&self.net.client, &near, "redir on");
-        wait_until("the rules are set", || self.rules().contains("joulepath_relay"));
+        wait_until("the rules are set", || {
+            self.rules().contains("joulepath_relay")
+        });
         (far, near)
     }
 
@@ -114,12 +152,21 @@ impl World {
     /// The server of a connection, and whom it sees.
     fn listen(&self) -> (SocketAddr, TcpListener) {
         let ip = IpAddr::from(FAR.parse::<Ipv4Addr>().unwrap());
-        let listener = self.net.server.enter_thread(|| TcpListener::bind((ip, 8080))).unwrap().unwrap();
+        let listener = self
+            .net
+            .server
+            .enter_thread(|| TcpListener::bind((ip, 8080)))
+            .unwrap()
+            .unwrap();
         ((ip, 8080).into(), listener)
     }
 
     fn connect(&self, to: SocketAddr) -> TcpStream {
-        let stream = self.lan.enter_thread(|| TcpStream::connect_timeout(&to, PATIENCE)).unwrap().unwrap();
+        let stream = self
+            .lan
+            .enter_thread(|| TcpStream::connect_timeout(&to, PATIENCE))
+            .unwrap()
+            .unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
     }
@@ -149,7 +196,9 @@ fn a_host_of_the_lan_reaches_a_server_over_both_paths_and_the_rules_are_undone()
     let (_far, mut near) = world.start_both();
     let (address, listener) = world.listen();
     let received = |path: &str| {
-        let json = world.run(&world.net.client, &format!("ip -j -s link show {path}")).json();
+        let json = world
+            .run(&world.net.client, &format!("ip -j -s link show {path}"))
+            .json();
         json[0]["stats64"]["rx"]["bytes"].as_u64().unwrap()
     };
     // An answer can end before its second subflow is there.
@@ -181,15 +230,22 @@ const ROUTER6: &str = "2001:db8:77::1";
 const HOST6: &str = "2001:db8:77::2";
 const FAR6: &str = "2001:db8:1::1";
 
-/// The router has no route to the server: only the redirection brings the connection there, over IPv4.
+/// The router has no route to the server: only the redirection brings the connection there, over
+/// IPv4.
 #[test(needs(NET, IPV6, tool("nft")))]
 fn a_host_reaches_a_server_of_ipv6_and_the_rules_are_undone() {
     let world = World::new();
     for (namespace, line) in [
-        (&world.net.client, format!("ip addr add {ROUTER6}/64 dev lan0 nodad")),
+        (
+            &world.net.client,
+            format!("ip addr add {ROUTER6}/64 dev lan0 nodad"),
+        ),
         (&world.lan, format!("ip addr add {HOST6}/64 dev eth0 nodad")),
         (&world.lan, format!("ip -6 route add default via {ROUTER6}")),
-        (&world.net.server, format!("ip addr add {FAR6}/128 dev lo nodad")),
+        (
+            &world.net.server,
+            format!("ip addr add {FAR6}/128 dev lo nodad"),
+        ),
     ] {
         world.run(namespace, &line).ok();
     }
@@ -200,8 +256,16 @@ fn a_host_reaches_a_server_of_ipv6_and_the_rules_are_undone() {
         fs::write(&file, text.replace(from, to)).unwrap();
     };
     let lan = "\"192.168.77.0/24\"";
-    extend("relay-connect.toml", lan, &format!("{lan}, \"2001:db8:77::/64\""));
-    extend("relay-serve.toml", "\"198.18.0.0/15\"", "\"198.18.0.0/15\", \"2001:db8::/32\"");
+    extend(
+        "relay-connect.toml",
+        lan,
+        &format!("{lan}, \"2001:db8:77::/64\""),
+    );
+    extend(
+        "relay-serve.toml",
+        "\"198.18.0.0/15\"",
+        "\"198.18.0.0/15\", \"2001:db8::/32\"",
+    );
     let before = world.rules();
     let (_far, mut near) = world.start_both();
     let rule = "ip6 saddr { 2001:db8:77::/64 } meta l4proto tcp redirect to :12345";
@@ -209,7 +273,12 @@ fn a_host_reaches_a_server_of_ipv6_and_the_rules_are_undone() {
     assert!(told.contains(rule) && told.contains("ip saddr"), "{told}");
 
     let server = IpAddr::from(FAR6.parse::<Ipv6Addr>().unwrap());
-    let listener = world.net.server.enter_thread(|| TcpListener::bind((server, 8080))).unwrap().unwrap();
+    let listener = world
+        .net
+        .server
+        .enter_thread(|| TcpListener::bind((server, 8080)))
+        .unwrap()
+        .unwrap();
     let mut host = world.connect((server, 8080).into());
     host.write_all(b"question").unwrap();
     host.shutdown(Shutdown::Write).unwrap();
@@ -237,20 +306,36 @@ fn the_rules_end_with_a_killed_relay_and_no_other_relay_touches_them() {
     assert!(said.ok().contains("table inet joulepath_relay {"));
     let said = world.relay(&["--undo-rules", "relay-connect.toml"]);
     assert_eq!(said.code, Some(1), "{}", said.stderr);
-    assert!(said.stderr.contains("belong to a relay that runs"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("belong to a relay that runs"),
+        "{}",
+        said.stderr
+    );
     near.signal(Signal::KILL);
-    wait_until("the kernel has deleted the rules", || world.rules() == before);
+    wait_until("the kernel has deleted the rules", || {
+        world.rules() == before
+    });
 
     // Without an owner, as kernels before Linux 5.12 leave it.
-    world.run(&world.net.client, "nft add table inet joulepath_relay").ok();
+    world
+        .run(&world.net.client, "nft add table inet joulepath_relay")
+        .ok();
     let said = world.relay(&["--set-rules", "relay-connect.toml"]);
     assert_eq!(said.code, Some(1), "{}", said.stderr);
-    assert!(said.stderr.contains("--undo-rules deletes it"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("--undo-rules deletes it"),
+        "{}",
+        said.stderr
+    );
     let said = world.relay(&["--undo-rules", "relay-connect.toml"]);
     assert!(said.stderr.contains("deleted the rules"), "{}", said.stderr);
     assert_eq!(world.rules(), before);
     let said = world.relay(&["--undo-rules", "relay-connect.toml"]);
-    assert!(said.stderr.contains("there are no rules"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("there are no rules"),
+        "{}",
+        said.stderr
+    );
 }
 
 #[test(needs(NET, tool("nft"), tool("ss")))]
@@ -263,7 +348,10 @@ fn both_ends_check_every_subflow_of_an_idle_leg() {
     for end in [&world.net.client, &world.net.server] {
         wait_until("both subflows have a timer of five minutes", || {
             let sockets = world.run(end, "ss -tnoH").ok();
-            sockets.lines().filter(|line| line.contains(":8443") && line.contains("(keepalive,4min")).count()
+            sockets
+                .lines()
+                .filter(|line| line.contains(":8443") && line.contains("(keepalive,4min"))
+                .count()
                 == 2
         });
     }
@@ -276,9 +364,17 @@ fn where_one_end_has_no_mptcp_the_leg_is_tcp() {
     world.net.server.enter_thread(off).unwrap().unwrap();
     let refused = "(TCP: this kernel refuses MPTCP sockets)";
     let _far = world.start(&world.net.server, &["serve", "relay-serve.toml"], refused);
-    let _near = world.start(&world.net.client, &["connect", "relay-connect.toml"], "redir on");
+    let _near = world.start(
+        &world.net.client,
+        &["connect", "relay-connect.toml"],
+        "redir on",
+    );
     let (address, listener) = world.listen();
-    let socks = world.net.client.enter_thread(|| TcpStream::connect("127.0.0.1:1080")).unwrap();
+    let socks = world
+        .net
+        .client
+        .enter_thread(|| TcpStream::connect("127.0.0.1:1080"))
+        .unwrap();
     let mut program = socks.unwrap();
     program.set_read_timeout(Some(PATIENCE)).unwrap();
     program.write_all(&[5, 1, 0]).unwrap();

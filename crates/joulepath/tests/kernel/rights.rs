@@ -1,5 +1,5 @@
-//! Under `sudo`: Joulepath does not read files that the calling user may not read, and the user's programs
-//! have no rights of root.
+//! Under `sudo`: Joulepath does not read files that the calling user may not read, and the user's
+//! programs have no rights of root.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -22,7 +22,10 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        let place = Place { folder: folder(), outside: folder() };
+        let place = Place {
+            folder: folder(),
+            outside: folder(),
+        };
         place.open(place.outside.path(), 0o755);
         fs::write(place.secret(), format!("{SECRET}1:2:3\n")).unwrap();
         place.open(&place.secret(), 0o600);
@@ -48,7 +51,10 @@ impl Place {
     /// Runs `sudo joulepath ARGUMENTS…` as `nobody`.
     fn sudo(&self, arguments: &[&str]) -> Said {
         let mut command = command(self.folder.path(), arguments);
-        command.env("SUDO_UID", NOBODY).env("SUDO_GID", NOBODY).env("SUDO_USER", "nobody");
+        command
+            .env("SUDO_UID", NOBODY)
+            .env("SUDO_GID", NOBODY)
+            .env("SUDO_USER", "nobody");
         Said::of(command.output().unwrap())
     }
 
@@ -73,8 +79,17 @@ fn a_file_may_name_only_files_that_the_user_who_called_sudo_may_read() {
     let place = Place::new();
     let secret = place.secret();
     std::os::unix::fs::symlink(&secret, place.folder.path().join("link.toml")).unwrap();
-    assert!(Command::new("mkfifo").arg(place.folder.path().join("pipe.toml")).status().unwrap().success());
-    fs::File::create(place.folder.path().join("huge.toml")).unwrap().set_len(1 << 30).unwrap();
+    assert!(
+        Command::new("mkfifo")
+            .arg(place.folder.path().join("pipe.toml"))
+            .status()
+            .unwrap()
+            .success()
+    );
+    fs::File::create(place.folder.path().join("huge.toml"))
+        .unwrap()
+        .set_len(1 << 30)
+        .unwrap();
     for (scenario, says) in [
         (secret.to_str().unwrap(), "Permission denied"),
         ("link.toml", "Permission denied"),
@@ -116,10 +131,17 @@ fn a_file_that_only_root_may_read_is_not_quoted() {
         &["compare", "quick", "--cc", secret],
     ] {
         let said = place.refused(arguments);
-        assert!(said.contains("Permission denied") || said.contains("may not read"), "{arguments:?}: {said}");
+        assert!(
+            said.contains("Permission denied") || said.contains("may not read"),
+            "{arguments:?}: {said}"
+        );
     }
     // Only root sees the content.
-    let said = Said::of(command(place.folder.path(), &["show", secret]).output().unwrap());
+    let said = Said::of(
+        command(place.folder.path(), &["show", secret])
+            .output()
+            .unwrap(),
+    );
     assert!(said.stderr.contains("secret-of-roots"), "{}", said.stderr);
 }
 
@@ -131,7 +153,10 @@ fn a_header_is_compiled_with_the_rights_of_the_user_who_called_sudo() {
     let good = fs::read_to_string(place.folder.path().join("mine.h")).unwrap();
     for more in [
         format!("#include \"{}\"\n", secret.display()),
-        format!("__asm__(\".section .rodata\\n.incbin \\\"{}\\\"\\n.text\\n\");\n", secret.display()),
+        format!(
+            "__asm__(\".section .rodata\\n.incbin \\\"{}\\\"\\n.text\\n\");\n",
+            secret.display()
+        ),
     ] {
         place.write("mine.h", &format!("{more}{good}"));
         for arguments in [
@@ -146,28 +171,40 @@ fn a_header_is_compiled_with_the_rights_of_the_user_who_called_sudo() {
 }
 
 /// The rights of hooks: a hook creates a file, whose owner shows them.
-const WRITES: &str = "extern int creat(const char *, unsigned);\n#define TELL creat(\"PLACE\", 0644);\n";
+const WRITES: &str =
+    "extern int creat(const char *, unsigned);\n#define TELL creat(\"PLACE\", 0644);\n";
 
 #[test(needs(ROOT))]
 fn hooks_run_without_roots_rights() {
     let place = Place::new();
     place.sudo(&["cc", "new", "mine"]).ok();
     let good = fs::read_to_string(place.folder.path().join("mine.h")).unwrap();
-    for (name, arguments) in
-        [("checked", &["cc", "check", "mine.h"][..]), ("compared", &["compare", "quick", "--cc", "mine.h"])]
-    {
+    for (name, arguments) in [
+        ("checked", &["cc", "check", "mine.h"][..]),
+        ("compared", &["compare", "quick", "--cc", "mine.h"]),
+    ] {
         let told = place.folder.path().join(name);
         let text = good.replacen("return mpcc_scale", "TELL\n\treturn mpcc_scale", 1);
-        place.write("mine.h", &(WRITES.replace("PLACE", told.to_str().unwrap()) + &text));
+        place.write(
+            "mine.h",
+            &(WRITES.replace("PLACE", told.to_str().unwrap()) + &text),
+        );
         let said = place.sudo(arguments);
-        let owner = fs::metadata(&told).unwrap_or_else(|error| panic!("{error}: {}", said.stderr)).uid();
+        let owner = fs::metadata(&told)
+            .unwrap_or_else(|error| panic!("{error}: {}", said.stderr))
+            .uid();
         assert_eq!(owner, 65_534, "{name}");
     }
     // Also without sudo: if root checks a header, the header has no rights of root.
     let told = place.folder.path().join("by-root");
     let text = good.replacen("return mpcc_scale", "TELL\n\treturn mpcc_scale", 1);
-    place.write("mine.h", &(WRITES.replace("PLACE", told.to_str().unwrap()) + &text));
+    place.write(
+        "mine.h",
+        &(WRITES.replace("PLACE", told.to_str().unwrap()) + &text),
+    );
     place.open(place.folder.path(), 0o777);
-    let _ = command(place.folder.path(), &["cc", "check", "mine.h"]).output().unwrap();
+    let _ = command(place.folder.path(), &["cc", "check", "mine.h"])
+        .output()
+        .unwrap();
     assert_eq!(fs::metadata(&told).unwrap().uid(), 65_534);
 }

@@ -37,7 +37,10 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let server_limits = Limits { accepted_addresses: 0, extra_subflows: 2 };
+        let server_limits = Limits {
+            accepted_addresses: 0,
+            extra_subflows: 2,
+        };
         let world = World {
             net: Net::v4(2),
             folder: folder(),
@@ -50,16 +53,27 @@ impl World {
     }
 
     fn manager(&self) -> PathManager {
-        self.net.client.enter_thread(PathManager::open).unwrap().unwrap()
+        self.net
+            .client
+            .enter_thread(PathManager::open)
+            .unwrap()
+            .unwrap()
     }
 
     fn limit(&self, extra_subflows: u32) {
-        self.manager().set_limits(Limits { accepted_addresses: 0, extra_subflows }).unwrap();
+        self.manager()
+            .set_limits(Limits {
+                accepted_addresses: 0,
+                extra_subflows,
+            })
+            .unwrap();
     }
 
     fn with_endpoint(self) -> Self {
         let second = self.net.paths[1];
-        self.manager().add(&Endpoint::subflow(second.ip, second.device)).unwrap();
+        self.manager()
+            .add(&Endpoint::subflow(second.ip, second.device))
+            .unwrap();
         self
     }
 
@@ -98,15 +112,24 @@ impl World {
         if cut {
             self.net.set_cable(0, false);
         }
-        let run =
-            || command(self.folder.path(), &["why", "--json", "--all", "--seconds", "4"]).output().unwrap();
+        let run = || {
+            command(
+                self.folder.path(),
+                &["why", "--json", "--all", "--seconds", "4"],
+            )
+            .output()
+            .unwrap()
+        };
         let said = Said::of(self.net.client.enter_thread(run).unwrap());
         watched.store(true, Ordering::Relaxed);
         let all: Value = serde_json::from_str(&said.stdout).unwrap();
         let connections = all["connections"].as_array().unwrap();
         assert_eq!(connections.len(), 1, "{all}");
         let findings = connections[0]["findings"].as_array().unwrap();
-        let causes = findings.iter().map(|one| one["cause"].as_str().unwrap().to_owned()).collect();
+        let causes = findings
+            .iter()
+            .map(|one| one["cause"].as_str().unwrap().to_owned())
+            .collect();
         if cut {
             self.net.set_cable(0, true);
         }
@@ -122,7 +145,11 @@ impl World {
 #[track_caller]
 fn names(world: &World, cause: &str) {
     let (code, causes) = world.causes(false);
-    assert_eq!((code, causes.first().map(String::as_str)), (Some(10), Some(cause)), "{causes:?}");
+    assert_eq!(
+        (code, causes.first().map(String::as_str)),
+        (Some(10), Some(cause)),
+        "{causes:?}"
+    );
 }
 
 #[test(needs(NET))]
@@ -133,8 +160,20 @@ fn a_connection_on_both_radios_is_healthy() {
 
 #[test(needs(NET))]
 fn programs_and_servers_without_mptcp_are_told_apart() {
-    names(&World { client: Protocol::Tcp, ..World::new() }, "plain-tcp");
-    names(&World { server: Protocol::Tcp, ..World::new() }, "fallback");
+    names(
+        &World {
+            client: Protocol::Tcp,
+            ..World::new()
+        },
+        "plain-tcp",
+    );
+    names(
+        &World {
+            server: Protocol::Tcp,
+            ..World::new()
+        },
+        "fallback",
+    );
 }
 
 #[test(needs(NET))]
@@ -143,12 +182,25 @@ fn missing_subflows_have_their_reason() {
     let world = World::new().with_endpoint();
     world.limit(0);
     names(&world, "limits");
-    let none = Limits { accepted_addresses: 0, extra_subflows: 0 };
-    names(&World { server_limits: none, ..World::new().with_endpoint() }, "peer-refuses");
+    let none = Limits {
+        accepted_addresses: 0,
+        extra_subflows: 0,
+    };
+    names(
+        &World {
+            server_limits: none,
+            ..World::new().with_endpoint()
+        },
+        "peer-refuses",
+    );
 }
 
 #[test(needs(NET))]
 fn a_cut_cable_is_a_dead_path() {
     let (code, causes) = World::new().causes(true);
-    assert_eq!((code, causes.first().map(String::as_str)), (Some(10), Some("dead-path")), "{causes:?}");
+    assert_eq!(
+        (code, causes.first().map(String::as_str)),
+        (Some(10), Some("dead-path")),
+        "{causes:?}"
+    );
 }

@@ -28,8 +28,8 @@ const VALUE_BYTES: usize = 16;
 /// Key of the entry that holds the time of the last change.
 const LAST_SAID: [u8; KEY_BYTES] = [0; KEY_BYTES];
 
-/// Selects the subflows of one network namespace that a value is for. If several keys apply to a subflow, the
-/// first variant wins, field by field.
+/// Selects the subflows of one network namespace that a value is for. If several keys apply to a
+/// subflow, the first variant wins, field by field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlKey {
     /// One subflow of a connection.
@@ -70,10 +70,11 @@ pub enum Control {
     Loss(f64),
     /// Rate at which segments may leave, bytes/s; 0: no limit.
     Pacing(u32),
-    /// Subflows with the same number share a bottleneck; 0: none known. Only controllers that own their
-    /// window read it.
+    /// Subflows with the same number share a bottleneck; 0: none known. Only controllers that own
+    /// their window read it.
     Group(u32),
-    /// Lowest RTT known of the path, µs; 0: unknown. Only controllers that own their window read it.
+    /// Lowest RTT known of the path, µs; 0: unknown. Only controllers that own their window read
+    /// it.
     HistoryRtt(u32),
 }
 
@@ -100,8 +101,8 @@ pub enum Field {
 /// How long a value is valid. Afterwards the controller behaves as if it had never been set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lease {
-    /// For this time from now on, including suspended time. The writer renews the value before it ends; if
-    /// the writer dies, the value ends.
+    /// For this time from now on, including suspended time. The writer renews the value before it
+    /// ends; if the writer dies, the value ends.
     For(Duration),
     /// Until it is cleared: for maps that end with the process that writes them.
     WithTheMap,
@@ -168,7 +169,9 @@ impl Control {
 
 impl Heard {
     /// Converts from the kernel's fixed point, in the order of [`Field`].
-    pub(super) fn new([cost, share, price, loss, pacing, group, history]: [u32; Field::COUNT]) -> Self {
+    pub(super) fn new(
+        [cost, share, price, loss, pacing, group, history]: [u32; Field::COUNT],
+    ) -> Self {
         let number = |value: u32, bits| f64::from(value) / one(bits);
         Heard {
             energy_cost: number(cost, COST_BITS),
@@ -186,15 +189,20 @@ impl ControlKey {
     /// As `struct jp_control_key`.
     fn to_bytes(self, field: Field) -> [u8; KEY_BYTES] {
         let (kind, netns, id, local_id, address): (u32, _, _, _, _) = match self {
-            ControlKey::Connection { netns, token, local_id } => {
-                (1, netns, token, u32::from(local_id), [0; 16])
-            }
+            ControlKey::Connection {
+                netns,
+                token,
+                local_id,
+            } => (1, netns, token, u32::from(local_id), [0; 16]),
             ControlKey::Address { netns, local } => (2, netns, 0, 0, in_v6(local).octets()),
             ControlKey::Interface { netns, ifindex } => (3, netns, ifindex, 0, [0; 16]),
         };
         let mut bytes = [0; KEY_BYTES];
         bytes[..8].copy_from_slice(&netns.0.to_ne_bytes());
-        for (to, word) in bytes[8..].chunks_exact_mut(4).zip([kind, field as u32, id, local_id]) {
+        for (to, word) in bytes[8..]
+            .chunks_exact_mut(4)
+            .zip([kind, field as u32, id, local_id])
+        {
             to.copy_from_slice(&word.to_ne_bytes());
         }
         bytes[24..].copy_from_slice(&address);
@@ -210,8 +218,8 @@ fn in_v6(address: IpAddr) -> Ipv6Addr {
     }
 }
 
-/// The map that a controller reads. Each value is its own entry, so several writers do not disturb each
-/// other.
+/// The map that a controller reads. Each value is its own entry, so several writers do not disturb
+/// each other.
 pub struct Controls<'a>(Source<'a>);
 
 enum Source<'a> {
@@ -230,14 +238,16 @@ impl<'a> Controls<'a> {
         fits.then_some(Controls(Source::Pinned(map)))
     }
 
-    /// Sets a value. A subflow reads it within a window's ACKs, at most once per 10 ms, and once per 100 ms
-    /// after ten seconds without a change.
+    /// Sets a value. A subflow reads it within a window's ACKs, at most once per 10 ms, and once
+    /// per 100 ms after ten seconds without a change.
     ///
     /// # Errors
     /// [`Error::Busy`] if the map is full: [`Self::sweep`] removes values whose lease has ended.
     pub fn set(&self, key: ControlKey, control: Control, lease: Lease) -> Result<()> {
         let until_ns = match lease {
-            Lease::For(time) => boot_ns().saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)),
+            Lease::For(time) => {
+                boot_ns().saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+            }
             Lease::WithTheMap => u64::MAX,
         };
         let (key_bytes, value) = (key.to_bytes(control.field()), control.to_bytes(until_ns));
@@ -248,7 +258,11 @@ impl<'a> Controls<'a> {
                 why: "the map is full".into(),
                 remedy: "set fewer values, or remove expired ones".into(),
             },
-            _ => Error::task(Task::Controllers, format!("setting a control value for {key:?}"), error),
+            _ => Error::task(
+                Task::Controllers,
+                format!("setting a control value for {key:?}"),
+                error,
+            ),
         })
     }
 
@@ -257,7 +271,10 @@ impl<'a> Controls<'a> {
     /// # Errors
     /// [`Error::Run`] if the kernel refuses.
     pub fn clear(&self, key: ControlKey, field: Field) -> Result<()> {
-        let taken = self.delete(&key.to_bytes(field)).map_err(io::Error::other).and_then(|()| self.note());
+        let taken = self
+            .delete(&key.to_bytes(field))
+            .map_err(io::Error::other)
+            .and_then(|()| self.note());
         taken.map_err(|error| Error::Run(format!("removing a control value for {key:?}: {error}")))
     }
 
@@ -278,11 +295,17 @@ impl<'a> Controls<'a> {
             Source::Pinned(map) => entries(map),
         };
         let now_ns = boot_ns();
-        let has_ended =
-            |value: &[u8]| value.first_chunk().is_some_and(|until| u64::from_ne_bytes(*until) <= now_ns);
+        let has_ended = |value: &[u8]| {
+            value
+                .first_chunk()
+                .is_some_and(|until| u64::from_ne_bytes(*until) <= now_ns)
+        };
         let mut swept = 0;
         let all = all.doing("reading control values")?;
-        for (key, _) in all.iter().filter(|(key, value)| *key != LAST_SAID && has_ended(value)) {
+        for (key, _) in all
+            .iter()
+            .filter(|(key, value)| *key != LAST_SAID && has_ended(value))
+        {
             self.delete(key)
                 .map_err(|error| Error::Run(format!("removing expired control values: {error}")))?;
             swept += 1;
@@ -291,13 +314,22 @@ impl<'a> Controls<'a> {
     }
 
     fn update(&self, key: &[u8; KEY_BYTES], value: &[u8; VALUE_BYTES]) -> io::Result<()> {
-        // SAFETY: the kernel reads a key and a value of the map's sizes, which are the arrays' sizes
-        // (`bpf/maps.h` asserts them).
+        // SAFETY: the kernel reads a key and a value of the map's sizes, which are the arrays'
+        // sizes (`bpf/maps.h` asserts them).
         let status = unsafe {
             let (key, value) = (key.as_ptr().cast(), value.as_ptr().cast());
-            libbpf_sys::bpf_map_update_elem(self.fd().as_raw_fd(), key, value, libbpf_sys::BPF_ANY.into())
+            libbpf_sys::bpf_map_update_elem(
+                self.fd().as_raw_fd(),
+                key,
+                value,
+                libbpf_sys::BPF_ANY.into(),
+            )
         };
-        if status < 0 { Err(io::Error::from_raw_os_error(-status)) } else { Ok(()) }
+        if status < 0 {
+            Err(io::Error::from_raw_os_error(-status))
+        } else {
+            Ok(())
+        }
     }
 
     fn fd(&self) -> BorrowedFd<'_> {
@@ -312,7 +344,13 @@ impl<'a> Controls<'a> {
             Source::Object(map) => map.delete(key),
             Source::Pinned(map) => map.delete(key),
         };
-        deleted.or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
+        deleted.or_else(|error| {
+            if error.kind() == ErrorKind::NotFound {
+                Ok(())
+            } else {
+                Err(error)
+            }
+        })
     }
 }
 
@@ -348,15 +386,27 @@ mod tests {
             history_rtt_us: 40_000,
         };
         assert_eq!(heard, expected);
-        assert_eq!(said.map(|control| control.field() as u32), [0, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(
+            said.map(|control| control.field() as u32),
+            [0, 1, 2, 3, 4, 5, 6]
+        );
     }
 
     #[test]
     fn the_key_of_an_address_is_the_mapped_address_in_network_order() {
-        let key = ControlKey::Address { netns: Cookie(7), local: [10, 1, 2, 3].into() };
+        let key = ControlKey::Address {
+            netns: Cookie(7),
+            local: [10, 1, 2, 3].into(),
+        };
         let bytes = key.to_bytes(Field::Pacing);
         assert_eq!(bytes[..8], 7u64.to_ne_bytes());
-        assert_eq!(bytes[8..16], [2u32.to_ne_bytes(), 4u32.to_ne_bytes()].concat());
-        assert_eq!(bytes[24..], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 1, 2, 3]);
+        assert_eq!(
+            bytes[8..16],
+            [2u32.to_ne_bytes(), 4u32.to_ne_bytes()].concat()
+        );
+        assert_eq!(
+            bytes[24..],
+            [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 1, 2, 3]
+        );
     }
 }

@@ -6,8 +6,8 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use crate::capability::Task;
 use crate::error::{Doing, Error, Result};
 
-/// The kernel counts run times of all eBPF programs while this value lives, at a cost of 20 to 30 ns per call
-/// (`BPF_ENABLE_STATS`).
+/// The kernel counts run times of all eBPF programs while this value lives, at a cost of 20 to 30
+/// ns per call (`BPF_ENABLE_STATS`).
 #[derive(Debug)]
 pub struct Counting {
     _switch: OwnedFd,
@@ -23,10 +23,16 @@ impl Counting {
         let fd = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
         if fd < 0 {
             let error = io::Error::from_raw_os_error(-fd);
-            return Err(Error::task(Task::RunTimes, "counting run times of eBPF programs", error));
+            return Err(Error::task(
+                Task::RunTimes,
+                "counting run times of eBPF programs",
+                error,
+            ));
         }
         // SAFETY: a new descriptor that this value alone owns.
-        Ok(Counting { _switch: unsafe { OwnedFd::from_raw_fd(fd) } })
+        Ok(Counting {
+            _switch: unsafe { OwnedFd::from_raw_fd(fd) },
+        })
     }
 }
 
@@ -55,7 +61,11 @@ pub(super) fn cost_of(program: &libbpf_rs::Program<'_>) -> Result<Cost> {
     // SAFETY: `length` is the length of `info`, which contains no pointers.
     let status = unsafe { libbpf_sys::bpf_prog_get_info_by_fd(fd, &raw mut info, &raw mut length) };
     if status < 0 {
-        return Err(io::Error::from_raw_os_error(-status)).doing("reading the counters of an eBPF program");
+        return Err(io::Error::from_raw_os_error(-status))
+            .doing("reading the counters of an eBPF program");
     }
-    Ok(Cost { calls: info.run_cnt, nanoseconds: info.run_time_ns })
+    Ok(Cost {
+        calls: info.run_cnt,
+        nanoseconds: info.run_time_ns,
+    })
 }

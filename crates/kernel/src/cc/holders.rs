@@ -17,25 +17,43 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Other processes that have a `struct_ops` link open: the link with this id, or any. Processes that this
-/// user may not inspect are left out.
+/// Other processes that have a `struct_ops` link open: the link with this id, or any. Processes
+/// that this user may not inspect are left out.
 pub(super) fn holders(link: Option<u32>) -> Vec<Holder> {
     let own = std::process::id();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let holds = |pid: &u32| {
-        let files = fs::read_dir(format!("/proc/{pid}/fdinfo")).into_iter().flatten().flatten();
-        files.filter_map(|file| fs::read_to_string(file.path()).ok()).any(|text| is_link(&text, link))
+        let files = fs::read_dir(format!("/proc/{pid}/fdinfo"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        files
+            .filter_map(|file| fs::read_to_string(file.path()).ok())
+            .any(|text| is_link(&text, link))
     };
-    let name = |pid| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_owned();
+    let name = |pid| {
+        fs::read_to_string(format!("/proc/{pid}/comm"))
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
+    };
     let found = pids.filter(|pid| *pid != own).filter(holds);
-    found.map(|pid| Holder { pid, name: name(pid) }).collect()
+    found
+        .map(|pid| Holder {
+            pid,
+            name: name(pid),
+        })
+        .collect()
 }
 
 /// True if `text`, from `/proc/PID/fdinfo/FD`, describes the wanted `struct_ops` link.
 fn is_link(text: &str, wanted: Option<u32>) -> bool {
-    let field =
-        |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
+    let field = |name: &str| {
+        text.lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+            .map(str::trim)
+    };
     let number = field("link_id").and_then(|number| number.parse::<u32>().ok());
     field("link_type") == Some("struct_ops") && wanted.is_none_or(|wanted| number == Some(wanted))
 }

@@ -76,7 +76,8 @@ impl Journal {
         state.write(NAME, self)
     }
 
-    /// Records that the default of a namespace changes from `before` to `set`; `seen` as in [`Self::before`].
+    /// Records that the default of a namespace changes from `before` to `set`; `seen` as in
+    /// [`Self::before`].
     pub(super) fn remember(&mut self, namespace: Cookie, before: &str, set: &str, seen: &[Cookie]) {
         // If `before` is one of our controllers, the original default is the recorded one, if any.
         let origin = match before.starts_with(PREFIX) {
@@ -85,7 +86,10 @@ impl Journal {
         };
         match origin {
             Some(before) => {
-                let remembered = Remembered { before, set: set.to_owned() };
+                let remembered = Remembered {
+                    before,
+                    set: set.to_owned(),
+                };
                 self.defaults.insert(namespace, remembered);
             }
             None => {
@@ -94,17 +98,25 @@ impl Journal {
         }
     }
 
-    /// The default to restore in a namespace whose default is `now`. `None` if it is unknown or if `now` is
-    /// no controller of ours. A namespace that has no record inherited its default from another namespace
-    /// when it was created. Only namespaces in `seen` count as its origin: records of namespaces that are
-    /// gone or hidden say nothing about others.
+    /// The default to restore in a namespace whose default is `now`. `None` if it is unknown or if
+    /// `now` is no controller of ours. A namespace that has no record inherited its default from
+    /// another namespace when it was created. Only namespaces in `seen` count as its origin:
+    /// records of namespaces that are gone or hidden say nothing about others.
     pub(super) fn before(&self, namespace: Cookie, now: &str, seen: &[Cookie]) -> Option<String> {
         if !now.starts_with(PREFIX) {
             return None;
         }
         let own = self.defaults.get(&namespace);
-        let others = || self.defaults.iter().filter(|(cookie, _)| seen.contains(cookie));
-        let from = own.or_else(|| others().map(|(_, other)| other).find(|other| other.set == now));
+        let others = || {
+            self.defaults
+                .iter()
+                .filter(|(cookie, _)| seen.contains(cookie))
+        };
+        let from = own.or_else(|| {
+            others()
+                .map(|(_, other)| other)
+                .find(|other| other.set == now)
+        });
         // Otherwise the origin's default may have changed since then.
         let from = from.or_else(|| others().map(|(_, other)| other).next());
         from.map(|remembered| remembered.before.clone())
@@ -115,12 +127,17 @@ impl Journal {
         self.defaults.remove(&namespace);
     }
 
-    /// Removes the records of namespaces that are not in `seen`, except the `unseen` youngest, which may be
-    /// hidden. A namespace that is gone never returns: the kernel counts cookies up.
+    /// Removes the records of namespaces that are not in `seen`, except the `unseen` youngest,
+    /// which may be hidden. A namespace that is gone never returns: the kernel counts cookies up.
     pub(super) fn keep_only(&mut self, seen: &[Cookie], unseen: usize) {
-        let others = self.defaults.keys().rev().filter(|cookie| !seen.contains(cookie));
+        let others = self
+            .defaults
+            .keys()
+            .rev()
+            .filter(|cookie| !seen.contains(cookie));
         let kept: BTreeSet<Cookie> = others.take(unseen).copied().collect();
-        self.defaults.retain(|cookie, _| seen.contains(cookie) || kept.contains(cookie));
+        self.defaults
+            .retain(|cookie, _| seen.contains(cookie) || kept.contains(cookie));
     }
 }
 
@@ -147,7 +164,10 @@ mod tests {
         // The user has set cubic, so there is nothing to restore.
         assert_eq!(journal.before(HERE, "cubic", &[]), None);
         journal.remember(HERE, "cubic", "jp_olia", &[]);
-        assert_eq!(journal.before(HERE, "jp_olia", &[]).as_deref(), Some("cubic"));
+        assert_eq!(
+            journal.before(HERE, "jp_olia", &[]).as_deref(),
+            Some("cubic")
+        );
     }
 
     #[test]
@@ -155,13 +175,19 @@ mod tests {
         let mut journal = Journal::default();
         assert_eq!(journal.before(THERE, "jp_lia", &BOTH), None);
         journal.remember(HERE, "bbr", "jp_lia", &[]);
-        assert_eq!(journal.before(THERE, "jp_lia", &BOTH).as_deref(), Some("bbr"));
+        assert_eq!(
+            journal.before(THERE, "jp_lia", &BOTH).as_deref(),
+            Some("bbr")
+        );
         // The record of a namespace that is gone does not count.
         assert_eq!(journal.before(THERE, "jp_lia", &[THERE]), None);
         // The same after the default is set again in the other namespace.
         journal.remember(THERE, "jp_lia", "jp_olia", &BOTH);
         journal.forget(HERE);
-        assert_eq!(journal.before(THERE, "jp_olia", &BOTH).as_deref(), Some("bbr"));
+        assert_eq!(
+            journal.before(THERE, "jp_olia", &BOTH).as_deref(),
+            Some("bbr")
+        );
         journal.keep_only(&[HERE], 0);
         assert_eq!(journal.before(THERE, "jp_olia", &BOTH), None);
     }
@@ -179,8 +205,12 @@ mod tests {
 
     #[test]
     fn the_journal_is_unchanged_after_json() {
-        let mut journal =
-            Journal { doing: Some(Doing::Unload { name: "jp_lia".into() }), ..Journal::default() };
+        let mut journal = Journal {
+            doing: Some(Doing::Unload {
+                name: "jp_lia".into(),
+            }),
+            ..Journal::default()
+        };
         journal.remember(HERE, "bbr", "jp_lia", &[]);
         journal.loads.insert("jp_lia".into(), 7);
         let text = serde_json::to_string(&journal).unwrap();

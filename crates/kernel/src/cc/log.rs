@@ -20,8 +20,8 @@ use crate::error::Error;
 /// Longest header from which lines are quoted, bytes.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 
-/// Size of the log buffer, bytes. Newer kernels keep the end of a longer log. The buffer takes memory only as
-/// far as it is written.
+/// Size of the log buffer, bytes. Newer kernels keep the end of a longer log. The buffer takes
+/// memory only as far as it is written.
 const LOG_BYTES: usize = 16 << 20;
 /// Environment variable that prints the whole log.
 const WHOLE: &str = "JOULEPATH_BPF_LOG";
@@ -50,21 +50,32 @@ impl Log {
     pub(super) fn listen(&mut self, object: &mut OpenObject) {
         self.0 = vec![0; LOG_BYTES];
         for program in object.progs_mut() {
-            let (program, buffer) = (program.as_libbpf_object().as_ptr(), self.0.as_mut_ptr().cast());
-            // SAFETY: libbpf uses the memory only while the object is loaded, and this value lives longer.
-            // libbpf loads one program after another, so the first refused program is the last to write.
-            let status = unsafe { libbpf_sys::bpf_program__set_log_buf(program, buffer, LOG_BYTES as u64) };
+            let (program, buffer) = (
+                program.as_libbpf_object().as_ptr(),
+                self.0.as_mut_ptr().cast(),
+            );
+            // SAFETY: libbpf uses the memory only while the object is loaded, and this value lives
+            // longer. libbpf loads one program after another, so the first refused program is the
+            // last to write.
+            let status =
+                unsafe { libbpf_sys::bpf_program__set_log_buf(program, buffer, LOG_BYTES as u64) };
             assert_eq!(status, 0, "an unloaded program accepts a log buffer");
         }
     }
 
-    /// Why the verifier refused the controller of `header`; `None` if the verifier was not the cause.
+    /// Why the verifier refused the controller of `header`; `None` if the verifier was not the
+    /// cause.
     pub(super) fn refusal(&self, header: &Path) -> Option<Error> {
-        let end = self.0.iter().position(|byte| *byte == 0).unwrap_or(self.0.len());
+        let end = self
+            .0
+            .iter()
+            .position(|byte| *byte == 0)
+            .unwrap_or(self.0.len());
         let text = String::from_utf8_lossy(&self.0[..end]).into_owned();
         let reason = reason(&text)?;
-        let source =
-            read(header, By::File, MAX_HEADER_BYTES).map(|content| content.bytes).unwrap_or_default();
+        let source = read(header, By::File, MAX_HEADER_BYTES)
+            .map(|content| content.bytes)
+            .unwrap_or_default();
         let source = String::from_utf8_lossy(&source);
         let place = place(&text, header, &source);
         let mut why = place.map_or_else(|| reason.to_owned(), |place| format!("{place}: {reason}"));
@@ -74,16 +85,21 @@ impl Log {
         Some(Error::Refused {
             what: format!("the kernel's verifier refuses {}", header.display()),
             why,
-            remedy: "bound every loop and every index; JOULEPATH_BPF_LOG=1 shows the whole log".into(),
+            remedy: "bound every loop and every index; JOULEPATH_BPF_LOG=1 shows the whole log"
+                .into(),
         })
     }
 }
 
 /// The verifier's last message; `None` if it checked no instruction.
 fn reason(log: &str) -> Option<&str> {
-    let is_code = |line: &str| line.split_once(':').is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+    let is_code = |line: &str| {
+        line.split_once(':')
+            .is_some_and(|(number, _)| number.parse::<u32>().is_ok())
+    };
     log.lines().any(is_code).then_some(())?;
-    let is_after = |line: &str| AFTER.iter().any(|word| line.starts_with(word)) || line.trim().is_empty();
+    let is_after =
+        |line: &str| AFTER.iter().any(|word| line.starts_with(word)) || line.trim().is_empty();
     // The verifier prints register states after the reason, too: `R0=… R1=… R10=fp0`.
     let is_state = |line: &str| line.trim_start().starts_with("R") && line.contains("R10=fp0");
     log.lines()
@@ -91,8 +107,8 @@ fn reason(log: &str) -> Option<&str> {
         .find(|line| !is_after(line) && !is_state(line) && !is_code(line) && !line.starts_with(';'))
 }
 
-/// The last line of the header on the refused path. If the code was then in another file, for example in a
-/// function of mpcc.h, that file is named, too.
+/// The last line of the header on the refused path. If the code was then in another file, for
+/// example in a function of mpcc.h, that file is named, too.
 fn place(log: &str, header: &Path, source: &str) -> Option<String> {
     let name = header.file_name()?.to_str()?;
     let mut place = None;
@@ -126,7 +142,10 @@ fn is_wrapper(file: &str) -> bool {
 
 /// Number of the line whose text is `code`, if there is exactly one.
 fn line_with(code: &str, source: &str) -> Option<usize> {
-    let mut lines = source.lines().zip(1..).filter(|(line, _)| line.trim() == code.trim());
+    let mut lines = source
+        .lines()
+        .zip(1..)
+        .filter(|(line, _)| line.trim() == code.trim());
     let (_, number) = lines.next()?;
     lines.next().is_none().then_some(number)
 }
@@ -138,7 +157,10 @@ mod tests {
     const SOURCE: &str = "static int a;\n\treturn conn->sub[self].cwnd;\n\tx++;\n\tx++;\n";
 
     fn told(log: &str) -> (Option<&str>, Option<String>) {
-        (reason(log), place(log, Path::new("/home/me/mine.h"), SOURCE))
+        (
+            reason(log),
+            place(log, Path::new("/home/me/mine.h"), SOURCE),
+        )
     }
 
     #[test]
@@ -153,10 +175,15 @@ mod tests {
                    R0 unbounded memory access, make sure to bounds check any such access\n\
                    processed 227372 insns (limit 1000000) max_states_per_insn 12\n";
         let reason = "R0 unbounded memory access, make sure to bounds check any such access";
-        assert_eq!(told(log), (Some(reason), Some("/home/me/mine.h:40".to_owned())));
+        assert_eq!(
+            told(log),
+            (Some(reason), Some("/home/me/mine.h:40".to_owned()))
+        );
         // Older kernels print the line's text and not its number.
-        let old =
-            log.replace("conn->sub[conn->sub[self].cwnd].cwnd & 1; @ mine.h:40", "conn->sub[self].cwnd;");
+        let old = log.replace(
+            "conn->sub[conn->sub[self].cwnd].cwnd & 1; @ mine.h:40",
+            "conn->sub[self].cwnd;",
+        );
         assert_eq!(told(&old).1.as_deref(), Some("/home/me/mine.h:2"));
         let ambiguous = old.replace("; return conn->sub[self].cwnd;", "; x++;");
         assert_eq!(told(&ambiguous).1, None);
@@ -168,7 +195,10 @@ mod tests {
                    infinite loop detected at insn 2\n\
                    cur state: frame1: R0=1 R10=fp0\nold state: frame1: R0=0 R10=fp0\nprocessed 9 insns\n";
         let place = "/home/me/mine.h:3, in mpcc.h:312".to_owned();
-        assert_eq!(told(log), (Some("infinite loop detected at insn 2"), Some(place)));
+        assert_eq!(
+            told(log),
+            (Some("infinite loop detected at insn 2"), Some(place))
+        );
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Loads, replaces and unloads controllers that stay in the kernel, and sets namespaces' defaults.
 //!
-//! A lock admits one process at a time. The journal records an operation before its first step. The next
-//! process that takes the lock completes the operation of a killed process: it finishes an unload. It
-//! finishes a load or a replacement if the decisive step was done, and otherwise reverts it.
+//! A lock admits one process at a time. The journal records an operation before its first step. The
+//! next process that takes the lock completes the operation of a killed process: it finishes an
+//! unload. It finishes a load or a replacement if the decisive step was done, and otherwise reverts
+//! it.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -26,12 +27,14 @@ use crate::state::{Lock, State};
 const LOCK: &str = "cc";
 /// How long to wait for the lock.
 const LOCK_PATIENCE: Duration = Duration::from_secs(60);
-/// How long the kernel may take to remove a controller from its list. On busy processors it takes seconds.
+/// How long the kernel may take to remove a controller from its list. On busy processors it takes
+/// seconds.
 const REMOVAL_PATIENCE: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(10);
 /// How many missing namespaces stay recorded while some may be hidden.
 const MOST_UNSEEN: usize = 64;
-/// Number of searches for namespaces that were created while their parent still had the old default.
+/// Number of searches for namespaces that were created while their parent still had the old
+/// default.
 const SEARCHES: usize = 4;
 
 /// Loads and unloads controllers. Only one exists on the machine at a time.
@@ -99,15 +102,21 @@ impl Manager {
     /// Waits for the lock and completes an interrupted operation.
     ///
     /// # Errors
-    /// [`Error::Permission`] if this user may not write to `/run/joulepath` or to the BPF file system; its
-    /// remedy is the command that grants access. [`Error::Busy`] if another process has held the lock for a
-    /// minute. [`Error::Unsupported`] on a kernel without a BPF file system.
+    /// [`Error::Permission`] if this user may not write to `/run/joulepath` or to the BPF file
+    /// system; its remedy is the command that grants access. [`Error::Busy`] if another process has
+    /// held the lock for a minute. [`Error::Unsupported`] on a kernel without a BPF file system.
     pub fn open() -> Result<Self> {
         let state = State::open()?;
         let lock = state.lock(LOCK, LOCK_PATIENCE)?;
         let pins = Pins::open()?;
         let journal = Journal::read(&state)?;
-        let mut manager = Manager { state, _lock: lock, pins, journal, healed: vec![] };
+        let mut manager = Manager {
+            state,
+            _lock: lock,
+            pins,
+            journal,
+            healed: vec![],
+        };
         manager.heal()?;
         Ok(manager)
     }
@@ -128,10 +137,14 @@ impl Manager {
                 self.healed.push(Healed::Load(name));
                 self.end()?;
             }
-            Some(Doing::Replace { name, from_map, loaded_ns }) => {
+            Some(Doing::Replace {
+                name,
+                from_map,
+                loaded_ns,
+            }) => {
                 // The registration shows if the decisive step was done.
-                let is_new =
-                    self.pins.is_loaded(&name) && operations_of(&self.pins.link(&name)?)? != from_map;
+                let is_new = self.pins.is_loaded(&name)
+                    && operations_of(&self.pins.link(&name)?)? != from_map;
                 if is_new {
                     self.finish_replacing(&name, loaded_ns)?;
                 }
@@ -168,13 +181,13 @@ impl Manager {
         self.pins.loaded()
     }
 
-    /// Registers a controller as `jp_NAME` until [`Self::unload`]. If the controller is loaded already, the
-    /// new load replaces it: it keeps the control values, stays the default where the old load was, and takes
-    /// over open sockets.
+    /// Registers a controller as `jp_NAME` until [`Self::unload`]. If the controller is loaded
+    /// already, the new load replaces it: it keeps the control values, stays the default where the
+    /// old load was, and takes over open sockets.
     ///
     /// # Errors
-    /// [`Error::Permission`] without `CAP_BPF` and `CAP_PERFMON`; [`Error::Unsupported`] if the kernel cannot
-    /// load it; [`Error::Busy`] if another program has registered that name.
+    /// [`Error::Permission`] without `CAP_BPF` and `CAP_PERFMON`; [`Error::Unsupported`] if the
+    /// kernel cannot load it; [`Error::Busy`] if another program has registered that name.
     pub fn load(&mut self, controller: Controller) -> Result<Loading> {
         let name = kernel_name(controller);
         if self.pins.is_loaded(&name) {
@@ -184,12 +197,18 @@ impl Manager {
             // Another program has detached it, so the pins are useless.
             self.pins.remove(&name)?;
         }
-        // The kernel may still list a controller whose loading process was killed, or that was just unloaded.
+        // The kernel may still list a controller whose loading process was killed, or that was just
+        // unloaded.
         wait_until_free(&name, None).map_err(|_| taken(&name))?;
         let mut loaded = Loaded::new(controller, &Connection::new(1), &name, None)?;
         let loaded_ns = loaded.loaded_ns();
-        self.begin(Doing::Load { name: name.clone(), loaded_ns })?;
-        let added = loaded.register().and_then(|mut link| self.pins.add(&name, &mut loaded, &mut link));
+        self.begin(Doing::Load {
+            name: name.clone(),
+            loaded_ns,
+        })?;
+        let added = loaded
+            .register()
+            .and_then(|mut link| self.pins.add(&name, &mut loaded, &mut link));
         if let Err(error) = added {
             // Report the first error.
             let _ = self.pins.sweep().and_then(|_| self.end());
@@ -197,7 +216,10 @@ impl Manager {
         }
         let sockets = self.finish_loading(&name, loaded_ns)?;
         self.end()?;
-        Ok(Loading { change: Change::Loaded, sockets })
+        Ok(Loading {
+            change: Change::Loaded,
+            sockets,
+        })
     }
 
     /// Moves sockets that still use an unloaded controller of that name.
@@ -208,8 +230,8 @@ impl Manager {
 
     fn replace(&mut self, controller: Controller, name: &str) -> Result<Loading> {
         let (link, maps) = (self.pins.link(name)?, self.pins.maps(name)?);
-        let mut loaded =
-            Loaded::new(controller, &Connection::new(1), name, Some(&maps)).map_err(|error| match error {
+        let mut loaded = Loaded::new(controller, &Connection::new(1), name, Some(&maps)).map_err(
+            |error| match error {
                 Error::Unsupported { what, why, .. } => Error::Unsupported {
                     what,
                     why,
@@ -218,9 +240,14 @@ impl Manager {
                     ),
                 },
                 error => error,
-            })?;
+            },
+        )?;
         let (from_map, loaded_ns) = (operations_of(&link)?, loaded.loaded_ns());
-        self.begin(Doing::Replace { name: name.to_owned(), from_map, loaded_ns })?;
+        self.begin(Doing::Replace {
+            name: name.to_owned(),
+            from_map,
+            loaded_ns,
+        })?;
         let ops = loaded.ops();
         // SAFETY: both objects live until the call returns, and libbpf keeps neither pointer.
         let status = unsafe {
@@ -236,14 +263,24 @@ impl Manager {
         }
         let sockets = self.finish_replacing(name, loaded_ns)?;
         self.end()?;
-        Ok(Loading { change: Change::Replaced, sockets })
+        Ok(Loading {
+            change: Change::Replaced,
+            sockets,
+        })
     }
 
-    /// The kernel looks a default up only when it is set, so set it again: new sockets then get the new load.
+    /// The kernel looks a default up only when it is set, so set it again: new sockets then get the
+    /// new load.
     fn finish_replacing(&mut self, name: &str, loaded_ns: u64) -> Result<Moves> {
         self.journal.loads.insert(name.to_owned(), loaded_ns);
         for found in search()?.found {
-            let again = || if default()? == name { set_default(name) } else { Ok(()) };
+            let again = || {
+                if default()? == name {
+                    set_default(name)
+                } else {
+                    Ok(())
+                }
+            };
             found.namespace.enter_thread(again)??;
         }
         self.move_sockets(name, loaded_ns)
@@ -252,18 +289,25 @@ impl Manager {
     fn move_sockets(&self, name: &str, loaded_ns: u64) -> Result<Moves> {
         let SharedMaps { subflows, .. } = self.pins.maps(name)?;
         let (moved, hidden) = Mover::new(name, loaded_ns, &subflows)?.move_all()?;
-        let stayed = read_subflows(&subflows)?.iter().filter(|state| state.loaded_ns != loaded_ns).count();
-        Ok(Moves { moved, stayed, hidden })
+        let stayed = read_subflows(&subflows)?
+            .iter()
+            .filter(|state| state.loaded_ns != loaded_ns)
+            .count();
+        Ok(Moves {
+            moved,
+            stayed,
+            hidden,
+        })
     }
 
-    /// Removes a controller from the kernel's list. Sockets that use it keep it until they close. Namespaces
-    /// whose default it is get their earlier default back. Changes nothing unless all the earlier defaults
-    /// are known. Returns when the name is free.
+    /// Removes a controller from the kernel's list. Sockets that use it keep it until they close.
+    /// Namespaces whose default it is get their earlier default back. Changes nothing unless all
+    /// the earlier defaults are known. Returns when the name is free.
     ///
     /// # Errors
     /// [`Error::Unsupported`] if it is not loaded or the earlier default of a namespace is unknown;
-    /// [`Error::Permission`] if the default of a namespace may not be set; [`Error::Busy`] if another program
-    /// holds the registration.
+    /// [`Error::Permission`] if the default of a namespace may not be set; [`Error::Busy`] if
+    /// another program holds the registration.
     pub fn unload(&mut self, name: &str) -> Result<Unloading> {
         if !self.pins.is_loaded(name) {
             // Opening the manager has just finished an interrupted unload of it.
@@ -284,12 +328,18 @@ impl Manager {
         let (seen, available) = (search.cookies(), available()?);
         let mut plan = vec![];
         for found in defaulting_to(name, &search)? {
-            match self.journal.before(found.cookie, name, &seen).filter(|before| available.contains(before)) {
+            match self
+                .journal
+                .before(found.cookie, name, &seen)
+                .filter(|before| available.contains(before))
+            {
                 Some(before) => plan.push((found, before)),
                 None => return Err(unknown_default(name, &found.place)),
             }
         }
-        self.begin(Doing::Unload { name: name.to_owned() })?;
+        self.begin(Doing::Unload {
+            name: name.to_owned(),
+        })?;
         match put_back(name, &plan) {
             Ok(restored) => self.finish_unloading(name, restored),
             Err(error) => {
@@ -304,7 +354,10 @@ impl Manager {
         let is_loaded = self.pins.is_loaded(name);
         let maps = is_loaded.then(|| self.pins.maps(name)).transpose()?;
         let link = is_loaded.then(|| self.pins.link(name)).transpose()?;
-        let number = link.as_ref().and_then(|link| link.info().ok()).map(|info| info.id);
+        let number = link
+            .as_ref()
+            .and_then(|link| link.info().ok())
+            .map(|info| info.id);
         restored.extend(self.restore_all(name)?.0);
         drop(link);
         self.pins.remove(name)?;
@@ -319,14 +372,20 @@ impl Manager {
             }
             restored.extend(more);
         }
-        let kept = maps.map_or(Ok(0), |maps| read_subflows(&maps.subflows).map(|subflows| subflows.len()))?;
+        let kept = maps.map_or(Ok(0), |maps| {
+            read_subflows(&maps.subflows).map(|subflows| subflows.len())
+        })?;
         self.journal.loads.remove(name);
         self.end()?;
-        Ok(Unloading { restored, kept, hidden })
+        Ok(Unloading {
+            restored,
+            kept,
+            hidden,
+        })
     }
 
-    /// Restores the default of every namespace that has `name`, where it is known, and removes obsolete
-    /// records. Also returns the number of processes that this user may not inspect.
+    /// Restores the default of every namespace that has `name`, where it is known, and removes
+    /// obsolete records. Also returns the number of processes that this user may not inspect.
     fn restore_all(&mut self, name: &str) -> Result<(Vec<Restored>, usize)> {
         let search = search()?;
         let seen = search.cookies();
@@ -344,19 +403,19 @@ impl Manager {
         Ok((restored, search.hidden))
     }
 
-    /// Removes the records of namespaces that no longer exist. If a process may not be inspected, which is
-    /// common for a container's first process, some missing namespaces may still exist.
+    /// Removes the records of namespaces that no longer exist. If a process may not be inspected,
+    /// which is common for a container's first process, some missing namespaces may still exist.
     fn forget_what_is_gone(&mut self, search: &Search) {
         let unseen = if search.hidden == 0 { 0 } else { MOST_UNSEEN };
         self.journal.keep_only(&search.cookies(), unseen);
     }
 
-    /// Makes `name` the default of the calling thread's namespace, and records the earlier default. Returns
-    /// the earlier default.
+    /// Makes `name` the default of the calling thread's namespace, and records the earlier default.
+    /// Returns the earlier default.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if there is no such controller, or if it is one of ours that is not loaded (it
-    /// is about to disappear); [`Error::Permission`] without `CAP_NET_ADMIN`.
+    /// [`Error::Unsupported`] if there is no such controller, or if it is one of ours that is not
+    /// loaded (it is about to disappear); [`Error::Permission`] without `CAP_NET_ADMIN`.
     pub fn set_default(&mut self, name: &str) -> Result<String> {
         if name.starts_with(PREFIX) && !self.pins.is_loaded(name) {
             let why = match available()?.iter().any(|known| known == name) {
@@ -371,14 +430,15 @@ impl Manager {
         }
         let (here, before) = (Cookie::own()?, default()?);
         if !before.starts_with(PREFIX) {
-            // Set the current value first, which changes nothing: if that is refused, we could not restore it
-            // later.
+            // Set the current value first, which changes nothing: if that is refused, we could not
+            // restore it later.
             set_default(&before)?;
         }
         let earlier = self.journal.clone();
         let search = search()?;
         self.forget_what_is_gone(&search);
-        self.journal.remember(here, &before, name, &search.cookies());
+        self.journal
+            .remember(here, &before, name, &search.cookies());
         self.journal.write(&self.state)?;
         if let Err(error) = set_default(name) {
             self.journal = earlier;
@@ -388,8 +448,9 @@ impl Manager {
         Ok(before)
     }
 
-    /// Restores the default that the calling thread's namespace had before the first [`Self::set_default`],
-    /// and returns it. `None` if there is no record or if the default has changed since.
+    /// Restores the default that the calling thread's namespace had before the first
+    /// [`Self::set_default`], and returns it. `None` if there is no record or if the default has
+    /// changed since.
     ///
     /// # Errors
     /// As [`Self::set_default`].
@@ -407,16 +468,24 @@ impl Manager {
     }
 }
 
-/// The namespaces whose default is `name`. This process' namespace, from which others may inherit, is first.
+/// The namespaces whose default is `name`. This process' namespace, from which others may inherit,
+/// is first.
 fn defaulting_to<'a>(name: &str, search: &'a Search) -> Result<Vec<&'a Found>> {
     let defaults = defaults(search)?;
-    Ok(search.found.iter().filter(|found| defaults[&found.cookie] == name).collect())
+    Ok(search
+        .found
+        .iter()
+        .filter(|found| defaults[&found.cookie] == name)
+        .collect())
 }
 
 /// Sets the planned default in each namespace. If one refuses, all have `name` again.
 fn put_back(name: &str, plan: &[(&Found, String)]) -> Result<Vec<Restored>> {
     for (number, (found, before)) in plan.iter().enumerate() {
-        let done = found.namespace.enter_thread(|| set_default(before)).and_then(|done| done);
+        let done = found
+            .namespace
+            .enter_thread(|| set_default(before))
+            .and_then(|done| done);
         if let Err(error) = done {
             for (found, _) in &plan[..number] {
                 // Report the first error.
@@ -425,8 +494,10 @@ fn put_back(name: &str, plan: &[(&Found, String)]) -> Result<Vec<Restored>> {
             return Err(error);
         }
     }
-    let restored =
-        |(found, before): &(&Found, String)| Restored { place: found.place.clone(), default: before.clone() };
+    let restored = |(found, before): &(&Found, String)| Restored {
+        place: found.place.clone(),
+        default: before.clone(),
+    };
     Ok(plan.iter().map(restored).collect())
 }
 
@@ -434,26 +505,39 @@ fn unknown_default(name: &str, place: &Place) -> Error {
     Error::Unsupported {
         what: format!("unloading {name}"),
         why: format!("it is the default of {place}, and the earlier default is unknown"),
-        remedy: format!("set another default there first: {}", place.command("joulepath cc default reno")),
+        remedy: format!(
+            "set another default there first: {}",
+            place.command("joulepath cc default reno")
+        ),
     }
 }
 
 /// The default of each namespace.
 fn defaults(search: &Search) -> Result<BTreeMap<Cookie, String>> {
     let of = |namespace: &Namespace| namespace.enter_thread(default)?;
-    search.found.iter().map(|found| Ok((found.cookie, of(&found.namespace)?))).collect()
+    search
+        .found
+        .iter()
+        .map(|found| Ok((found.cookie, of(&found.namespace)?)))
+        .collect()
 }
 
-/// Id of the map with the operations of a registration. It changes when the registration is replaced.
+/// Id of the map with the operations of a registration. It changes when the registration is
+/// replaced.
 fn operations_of(link: &Link) -> Result<u32> {
-    let info = link.info().map_err(|error| Error::Run(format!("querying a registration: {error}")))?;
+    let info = link
+        .info()
+        .map_err(|error| Error::Run(format!("querying a registration: {error}")))?;
     match info.info {
         libbpf_rs::query::LinkTypeInfo::StructOps(operations) => Ok(operations.map_id),
-        other => Err(Error::Run(format!("a pin of joulepath is not a registration but {other:?}"))),
+        other => Err(Error::Run(format!(
+            "a pin of joulepath is not a registration but {other:?}"
+        ))),
     }
 }
 
-/// Waits until no controller has that name. A registration ends some time after its last holder closes it.
+/// Waits until no controller has that name. A registration ends some time after its last holder
+/// closes it.
 fn wait_until_free(name: &str, link: Option<u32>) -> Result<()> {
     let deadline = Instant::now() + REMOVAL_PATIENCE;
     while available()?.iter().any(|known| known == name) {
@@ -462,7 +546,10 @@ fn wait_until_free(name: &str, link: Option<u32>) -> Result<()> {
             return Err(Error::Busy {
                 what: format!("unloading {name}"),
                 why: match who.is_empty() {
-                    true => format!("the kernel still lists it after {} s", REMOVAL_PATIENCE.as_secs()),
+                    true => format!(
+                        "the kernel still lists it after {} s",
+                        REMOVAL_PATIENCE.as_secs()
+                    ),
                     false => format!("its registration is held by {}", who.join(", ")),
                 },
                 remedy: "end the process that holds it, if any, and run the command again".into(),

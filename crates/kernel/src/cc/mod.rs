@@ -1,9 +1,9 @@
 //! The controllers of `cc/` as congestion controllers of the running kernel.
 //!
-//! Each is one eBPF object, compiled from `bpf/controller.bpf.c` and embedded here; [`compile`] compiles a
-//! user's controller. [`Registered`] puts a controller into the kernel's list under a name while the value
-//! lives; a [`Manager`] keeps it there until it is unloaded. Every program on the machine can then choose it,
-//! by `TCP_CONGESTION` or as a namespace's default.
+//! Each is one eBPF object, compiled from `bpf/controller.bpf.c` and embedded here; [`compile`]
+//! compiles a user's controller. [`Registered`] puts a controller into the kernel's list under a
+//! name while the value lives; a [`Manager`] keeps it there until it is unloaded. Every program on
+//! the machine can then choose it, by `TCP_CONGESTION` or as a namespace's default.
 //!
 //! | module | what |
 //! |---|---|

@@ -1,9 +1,9 @@
 //! Moves open sockets to the newest load of their controller.
 //!
-//! The kernel leaves a socket with the program that it started with, even if another program takes over the
-//! controller's name. A BPF iterator over the TCP sockets of a network namespace (`bpf/move.bpf.c`) sets
-//! `TCP_CONGESTION` on each socket of an older load. Windows and thresholds stay; the controller's own state
-//! is reset.
+//! The kernel leaves a socket with the program that it started with, even if another program takes
+//! over the controller's name. A BPF iterator over the TCP sockets of a network namespace
+//! (`bpf/move.bpf.c`) sets `TCP_CONGESTION` on each socket of an older load. Windows and thresholds
+//! stay; the controller's own state is reset.
 
 use std::io::Read;
 
@@ -25,8 +25,8 @@ const PASSES: usize = 3;
 pub struct Moves {
     /// Sockets that moved.
     pub moved: usize,
-    /// Sockets that stay with an earlier load, because their namespace could not be entered or the kernel
-    /// refused.
+    /// Sockets that stay with an earlier load, because their namespace could not be entered or the
+    /// kernel refused.
     pub stayed: usize,
     /// Processes that this user may not inspect; their sockets are counted in `stayed`.
     pub hidden: usize,
@@ -51,13 +51,20 @@ impl Mover {
         let reused = find(&mut open, SUBFLOWS).reuse_fd(subflows.as_fd());
         reused.map_err(|error| refused(what.clone(), &error))?;
         let object = open.load().map_err(|error| refused(what.clone(), &error))?;
-        let attached = object.progs_mut().next().expect("the object has one program").attach();
+        let attached = object
+            .progs_mut()
+            .next()
+            .expect("the object has one program")
+            .attach();
         let link = attached.map_err(|error| refused(what, &error))?;
-        Ok(Mover { link, _object: object })
+        Ok(Mover {
+            link,
+            _object: object,
+        })
     }
 
-    /// Moves the sockets of every namespace that this process can enter. Returns how many, and the number of
-    /// hidden processes.
+    /// Moves the sockets of every namespace that this process can enter. Returns how many, and the
+    /// number of hidden processes.
     pub(super) fn move_all(&self) -> Result<(usize, usize)> {
         let Search { found, hidden } = search()?;
         let mut moved = 0;

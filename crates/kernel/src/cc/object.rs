@@ -6,7 +6,8 @@ use std::{io, mem, slice};
 
 use joulepath_controllers::{Capability, Connection, Controller};
 use libbpf_rs::{
-    ErrorKind, Link, Map, MapCore, MapHandle, MapMut, Object, ObjectBuilder, OpenMapMut, OpenObject, Program,
+    ErrorKind, Link, Map, MapCore, MapHandle, MapMut, Object, ObjectBuilder, OpenMapMut,
+    OpenObject, Program,
 };
 
 use super::control::{Controls, boot_ns};
@@ -20,7 +21,8 @@ use crate::error::{Error, Result};
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
-/// Size of a congestion controller's name in bytes, including the terminating zero (`TCP_CA_NAME_MAX`).
+/// Size of a congestion controller's name in bytes, including the terminating zero
+/// (`TCP_CA_NAME_MAX`).
 pub(super) const NAME_BYTES: usize = 16;
 /// Offset of `name` in bpf/kernel.h's `struct tcp_congestion_ops`: after four pointers.
 const NAME_OFFSET: usize = 4 * mem::size_of::<u64>();
@@ -35,16 +37,20 @@ const LOADED: &str = ".rodata.load";
 
 /// The kernel version since which `cong_control` takes the arguments of bpf/owner.bpf.c.
 const CONTROL_SINCE: (u32, u32) = (6, 10);
-const TOO_OLD: &str = "a controller that owns its window needs the cong_control of Linux 6.10 or later";
+const TOO_OLD: &str =
+    "a controller that owns its window needs the cong_control of Linux 6.10 or later";
 const WITHOUT_CONTROL: &str = "use a newer kernel, another controller, or --engine packet";
 
 fn is_too_old() -> bool {
-    version(&rustix::system::uname().release().to_string_lossy()).is_some_and(|found| found < CONTROL_SINCE)
+    version(&rustix::system::uname().release().to_string_lossy())
+        .is_some_and(|found| found < CONTROL_SINCE)
 }
 
 /// Major and minor version of a kernel's release.
 fn version(release: &str) -> Option<(u32, u32)> {
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().ok());
+    let mut numbers = release
+        .split(|c: char| !c.is_ascii_digit())
+        .map(|number| number.parse().ok());
     Some((numbers.next()??, numbers.next()??))
 }
 
@@ -70,7 +76,9 @@ impl Code {
         let (_, bytes) = OBJECTS
             .iter()
             .find(|(known, _)| *known == controller.name() && !controller.is_adopted())
-            .expect("build.rs compiles each controller, and `compile` was called for those of users");
+            .expect(
+                "build.rs compiles each controller, and `compile` was called for those of users",
+            );
         Code::Embedded(bytes)
     }
 
@@ -115,17 +123,26 @@ impl Loaded {
         if let Code::Own(_) = code {
             log.listen(&mut open);
         }
-        let object =
-            open.load().map_err(|error| match (refused(format!("loading {what}"), &error), &code) {
+        let object = open.load().map_err(|error| {
+            match (refused(format!("loading {what}"), &error), &code) {
                 (Error::Unsupported { what, .. }, _)
                     if controller.has(Capability::OwnsWindow) && is_too_old() =>
                 {
-                    Error::Unsupported { what, why: TOO_OLD.into(), remedy: WITHOUT_CONTROL.into() }
+                    Error::Unsupported {
+                        what,
+                        why: TOO_OLD.into(),
+                        remedy: WITHOUT_CONTROL.into(),
+                    }
                 }
                 (error, Code::Embedded(_)) => error,
                 (error, Code::Own(compiled)) => log.refusal(&compiled.header).unwrap_or(error),
-            })?;
-        Ok(Loaded { what, object, loaded_ns })
+            }
+        })?;
+        Ok(Loaded {
+            what,
+            object,
+            loaded_ns,
+        })
     }
 
     /// Time of the load, ns of the boot clock. It identifies the load.
@@ -158,8 +175,8 @@ impl Loaded {
     }
 }
 
-/// A controller in the kernel's list until the value is dropped. Sockets that use it then keep it until they
-/// close.
+/// A controller in the kernel's list until the value is dropped. Sockets that use it then keep it
+/// until they close.
 pub struct Registered {
     name: String,
     loaded: Loaded,
@@ -170,8 +187,8 @@ impl Registered {
     /// Loads `controller` with the parameters of `connection` and registers it as `name`.
     ///
     /// # Errors
-    /// [`Error::Permission`] without `CAP_BPF` and `CAP_PERFMON`; [`Error::Unsupported`] if the kernel cannot
-    /// load it; [`Error::Busy`] if the name is taken.
+    /// [`Error::Permission`] without `CAP_BPF` and `CAP_PERFMON`; [`Error::Unsupported`] if the
+    /// kernel cannot load it; [`Error::Busy`] if the name is taken.
     ///
     /// [`Error::Refused`] if the verifier refuses a user's controller.
     ///
@@ -181,7 +198,11 @@ impl Registered {
     pub fn new(controller: Controller, parameters: &Connection, name: &str) -> Result<Self> {
         let mut loaded = Loaded::new(controller, parameters, name, None)?;
         let link = loaded.register()?;
-        Ok(Registered { name: name.to_owned(), loaded, _link: link })
+        Ok(Registered {
+            name: name.to_owned(),
+            loaded,
+            _link: link,
+        })
     }
 
     /// The name for `TCP_CONGESTION`.
@@ -194,7 +215,8 @@ impl Registered {
         Controls::of_object(self.loaded.map(CONTROLS))
     }
 
-    /// Name and counters of each program. They count only while a [`Counting`](super::Counting) lives.
+    /// Name and counters of each program. They count only while a [`Counting`](super::Counting)
+    /// lives.
     ///
     /// # Errors
     /// [`Error::Io`] if the kernel does not report them.
@@ -217,8 +239,8 @@ impl Registered {
 /// As [`Registered::new`].
 pub fn probe() -> Result<()> {
     let reno = Controller::by_name("reno").expect("reno is in the registry");
-    // A new name each time: the kernel removes the last probe's controller with a delay, and two threads may
-    // probe at once.
+    // A new name each time: the kernel removes the last probe's controller with a delay, and two
+    // threads may probe at once.
     Registered::new(reno, &Connection::new(1), &unique_name()).map(drop)
 }
 
@@ -241,20 +263,32 @@ pub(crate) fn open(what: &str, bytes: &[u8]) -> Result<OpenObject> {
 
 /// Name and counters of each program.
 pub(super) fn costs_of(object: &Object) -> Result<Vec<(String, Cost)>> {
-    let cost = |program: Program<'_>| Ok((program.name().to_string_lossy().into_owned(), cost_of(&program)?));
+    let cost = |program: Program<'_>| {
+        Ok((
+            program.name().to_string_lossy().into_owned(),
+            cost_of(&program)?,
+        ))
+    };
     object.progs().map(cost).collect()
 }
 
 /// Writes the name into the initial `tcp_congestion_ops`.
 pub(super) fn set_name(open: &mut OpenObject, name: &str) {
-    assert!(!name.is_empty() && name.len() < NAME_BYTES, "{name:?} is no name of a congestion controller");
+    assert!(
+        !name.is_empty() && name.len() < NAME_BYTES,
+        "{name:?} is no name of a congestion controller"
+    );
     let mut padded = [0; NAME_BYTES];
     padded[..name.len()].copy_from_slice(name.as_bytes());
     initial_value(open, OPS)[NAME_OFFSET..][..NAME_BYTES].copy_from_slice(&padded);
 }
 
 fn connection_words(connection: &Connection) -> Vec<u8> {
-    connection.parameters().iter().flat_map(|value| value.to_ne_bytes()).collect()
+    connection
+        .parameters()
+        .iter()
+        .flat_map(|value| value.to_ne_bytes())
+        .collect()
 }
 
 /// Writes to the start of a section of constants.
@@ -276,7 +310,9 @@ fn initial_value<'a>(open: &'a mut OpenObject, section: &str) -> &'a mut [u8] {
 }
 
 pub(super) fn find<'a>(open: &'a mut OpenObject, map: &str) -> OpenMapMut<'a> {
-    open.maps_mut().find(|found| found.name() == map).unwrap_or_else(|| panic!("the object has {map}"))
+    open.maps_mut()
+        .find(|found| found.name() == map)
+        .unwrap_or_else(|| panic!("the object has {map}"))
 }
 
 /// Silences libbpf's messages, including the verifier's log, unless `JOULEPATH_BPF_LOG=1` is set.
@@ -292,9 +328,11 @@ pub(crate) fn quiet() {
 /// Converts an error of libbpf or the kernel.
 pub(super) fn refused(doing: String, error: &libbpf_rs::Error) -> Error {
     match error.kind() {
-        ErrorKind::PermissionDenied => {
-            Error::task(Task::Controllers, doing, io::Error::from_raw_os_error(libc::EPERM))
-        }
+        ErrorKind::PermissionDenied => Error::task(
+            Task::Controllers,
+            doing,
+            io::Error::from_raw_os_error(libc::EPERM),
+        ),
         ErrorKind::AlreadyExists => Error::Busy {
             what: doing,
             why: "a congestion controller of that name is registered already".into(),
@@ -315,7 +353,19 @@ mod tests {
     #[test]
     fn a_release_is_parsed_to_major_and_minor_version() {
         let releases = ["6.9.12-1-pve", "6.10.0", "6.12", "7.0-rc1", "weird"].map(version);
-        assert_eq!(releases, [Some((6, 9)), Some((6, 10)), Some((6, 12)), Some((7, 0)), None]);
-        assert!(version("6.9.12").unwrap() < CONTROL_SINCE && version("6.10.0").unwrap() >= CONTROL_SINCE);
+        assert_eq!(
+            releases,
+            [
+                Some((6, 9)),
+                Some((6, 10)),
+                Some((6, 12)),
+                Some((7, 0)),
+                None
+            ]
+        );
+        assert!(
+            version("6.9.12").unwrap() < CONTROL_SINCE
+                && version("6.10.0").unwrap() >= CONTROL_SINCE
+        );
     }
 }

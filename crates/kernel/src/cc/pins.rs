@@ -8,11 +8,12 @@
 //!                       unloading-jp_lia/ pins that are being removed
 //! ```
 //!
-//! A folder gets or loses its name in one step, so a controller is either loaded or not at every instant. A
-//! killed process may leave a folder of the second kind, which the next process removes.
+//! A folder gets or loses its name in one step, so a controller is either loaded or not at every
+//! instant. A killed process may leave a folder of the second kind, which the next process removes.
 //!
-//! A process in its own mount namespace pins where its oldest ancestor sees the BPF file system (`state`).
-//! `ip netns exec` starts such a process: its private `/sys` ends with it, and the controller would end, too.
+//! A process in its own mount namespace pins where its oldest ancestor sees the BPF file system
+//! (`state`). `ip netns exec` starts such a process: its private `/sys` ends with it, and the
+//! controller would end, too.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -63,8 +64,13 @@ impl Pins {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             made => made.map_err(|error| not_written(&folder, error))?,
         }
-        accessat(CWD, &folder, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
-            .map_err(|errno| not_written(&folder, errno.into()))?;
+        accessat(
+            CWD,
+            &folder,
+            Access::WRITE_OK | Access::EXEC_OK,
+            AtFlags::EACCESS,
+        )
+        .map_err(|errno| not_written(&folder, errno.into()))?;
         Ok(Pins { folder })
     }
 
@@ -73,7 +79,9 @@ impl Pins {
         let folder = root().join(BPFFS).join(FOLDER);
         match fs::metadata(&folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            found => found.doing(format!("checking {}", folder.display())).map(|_| Some(Pins { folder })),
+            found => found
+                .doing(format!("checking {}", folder.display()))
+                .map(|_| Some(Pins { folder })),
         }
     }
 
@@ -100,7 +108,13 @@ impl Pins {
         let doing = || format!("listing {}", self.folder.display());
         let mut names = vec![];
         for entry in fs::read_dir(&self.folder).doing(doing())? {
-            names.push(entry.doing(doing())?.file_name().to_string_lossy().into_owned());
+            names.push(
+                entry
+                    .doing(doing())?
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned(),
+            );
         }
         names.sort();
         Ok(names)
@@ -118,7 +132,10 @@ impl Pins {
             MapHandle::from_pinned_path(self.of(name).join(map))
                 .map_err(|error| refused(format!("opening the maps of {name}"), &error))
         };
-        Ok(SharedMaps { controls: open("controls")?, subflows: open("subflows")? })
+        Ok(SharedMaps {
+            controls: open("controls")?,
+            subflows: open("subflows")?,
+        })
     }
 
     /// Pins a controller and its registration. The controller is then loaded.
@@ -130,12 +147,13 @@ impl Pins {
             let pinned = loaded.map_mut(map).pin(draft.join(file));
             pinned.map_err(|error| refused(doing(), &error))?;
         }
-        link.pin(draft.join(LINK)).map_err(|error| refused(doing(), &error))?;
+        link.pin(draft.join(LINK))
+            .map_err(|error| refused(doing(), &error))?;
         fs::rename(&draft, self.of(name)).doing(doing())
     }
 
-    /// Removes a controller's pins. The controller is then unloaded; its registration ends when its last
-    /// holder closes it.
+    /// Removes a controller's pins. The controller is then unloaded; its registration ends when its
+    /// last holder closes it.
     pub(super) fn remove(&self, name: &str) -> Result<()> {
         let doing = || format!("removing the pins of {name}");
         let draft = self.of(&format!("{UNLOADING}{name}"));
@@ -146,14 +164,15 @@ impl Pins {
         remove_folder(&draft).doing(doing())
     }
 
-    /// Removes what killed processes left: unfinished folders, and folders of older versions without a
-    /// registration. Returns how many there were.
+    /// Removes what killed processes left: unfinished folders, and folders of older versions
+    /// without a registration. Returns how many there were.
     pub(super) fn sweep(&self) -> Result<usize> {
         let mut swept = 0;
         for name in self.names()? {
             let is_draft = name.starts_with(LOADING) || name.starts_with(UNLOADING);
             if is_draft || (name.starts_with(PREFIX) && !self.is_loaded(&name)) {
-                remove_folder(&self.of(&name)).doing(format!("removing {}", self.of(&name).display()))?;
+                remove_folder(&self.of(&name))
+                    .doing(format!("removing {}", self.of(&name).display()))?;
                 swept += 1;
             }
         }
@@ -173,8 +192,8 @@ fn remove_folder(folder: &Path) -> io::Result<()> {
     gone(fs::remove_dir(folder))
 }
 
-/// Mounts the BPF file system at the usual place if it is not mounted. systemd does so at boot, small systems
-/// do not.
+/// Mounts the BPF file system at the usual place if it is not mounted. systemd does so at boot,
+/// small systems do not.
 fn mount_bpffs() -> Result<()> {
     let path = root().join(BPFFS);
     let doing = format!("mounting the BPF file system on {}", path.display());
@@ -185,7 +204,15 @@ fn mount_bpffs() -> Result<()> {
         Err(errno) => return Err(Error::io(doing, errno)),
     }
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    let mount = || mount("bpf", Path::new("/").join(BPFFS), "bpf", flags, Some(c"mode=0700"));
+    let mount = || {
+        mount(
+            "bpf",
+            Path::new("/").join(BPFFS),
+            "bpf",
+            flags,
+            Some(c"mode=0700"),
+        )
+    };
     let mounted = match outside() {
         None => mount(),
         Some(ancestor) => in_mount_namespace_of(ancestor, mount),
@@ -196,8 +223,8 @@ fn mount_bpffs() -> Result<()> {
     }
 }
 
-/// Runs `task` in a new thread: a mount can only be made in the thread's own mount namespace, and the thread
-/// cannot return from there.
+/// Runs `task` in a new thread: a mount can only be made in the thread's own mount namespace, and
+/// the thread cannot return from there.
 fn in_mount_namespace_of<T: Send>(
     process: u32,
     work: impl FnOnce() -> Result<T, Errno> + Send,
@@ -215,7 +242,9 @@ fn in_mount_namespace_of<T: Send>(
     };
     thread::scope(|scope| {
         let worker = scope.spawn(|| enter().and_then(|()| work()));
-        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        worker
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 

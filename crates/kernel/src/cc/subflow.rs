@@ -91,7 +91,9 @@ impl SubflowState {
             delivered: words.u32(),
             retransmitted: words.u32(),
             losses: words.u32(),
-            heard: Heard::new(std::array::from_fn::<_, { Field::COUNT }, _>(|_| words.u32())),
+            heard: Heard::new(std::array::from_fn::<_, { Field::COUNT }, _>(|_| {
+                words.u32()
+            })),
         })
     }
 }
@@ -99,7 +101,10 @@ impl SubflowState {
 /// All entries of a map of subflows.
 pub(super) fn read_subflows(map: &impl MapCore) -> Result<Vec<SubflowState>> {
     let entries = entries(map).doing("reading the subflows' states")?;
-    let subflows = entries.iter().map(|(_, value)| SubflowState::from_bytes(value)).collect::<Option<_>>();
+    let subflows = entries
+        .iter()
+        .map(|(_, value)| SubflowState::from_bytes(value))
+        .collect::<Option<_>>();
     subflows.ok_or_else(|| Error::Unsupported {
         what: "reading the subflows' states".into(),
         why: "the controller was loaded by another version of joulepath".into(),
@@ -144,11 +149,17 @@ mod tests {
         let bytes: Vec<u8> = (0..BYTES as u8).collect();
         let word = |at: usize| u32::from_ne_bytes(*bytes[at..].first_chunk().unwrap());
         let state = SubflowState::from_bytes(&bytes).unwrap();
-        assert_eq!(state.netns.0, u64::from_ne_bytes(*bytes.first_chunk().unwrap()));
+        assert_eq!(
+            state.netns.0,
+            u64::from_ne_bytes(*bytes.first_chunk().unwrap())
+        );
         assert_eq!((state.token, state.ifindex), (Some(word(24)), word(32)));
         // Offsets: local 36, remote 52, ports 68 and 70.
         assert_eq!(state.remote.1, u16::from_ne_bytes([70, 71]));
-        assert_eq!((state.coupled, state.losses, state.heard.pacing), (word(72), word(104), word(124)));
+        assert_eq!(
+            (state.coupled, state.losses, state.heard.pacing),
+            (word(72), word(104), word(124))
+        );
         assert_eq!(SubflowState::from_bytes(&bytes[1..]), None);
     }
 }

@@ -5,15 +5,19 @@ use rustix::rand::{GetRandomFlags, getrandom};
 /// Prefix of the names.
 const PREFIX: &str = "jp";
 
-/// A random name, unique on this machine: all namespaces share one list of controllers, and processes in two
-/// containers may have the same process id. At most 15 bytes.
+/// A random name, unique on this machine: all namespaces share one list of controllers, and
+/// processes in two containers may have the same process id. At most 15 bytes.
 ///
 /// # Panics
 /// If the kernel has no random numbers, which is possible only during boot.
 pub fn unique_name() -> String {
     let mut bytes = [0; 8];
     let filled = getrandom(&mut bytes, GetRandomFlags::empty());
-    assert_eq!(filled.expect("the kernel has random numbers"), bytes.len(), "few bytes come at once");
+    assert_eq!(
+        filled.expect("the kernel has random numbers"),
+        bytes.len(),
+        "few bytes come at once"
+    );
     format!("{PREFIX}{}", base36(u64::from_ne_bytes(bytes)))
 }
 
@@ -35,7 +39,10 @@ mod tests {
 
     #[test]
     fn numbers_are_written_in_base_36() {
-        assert_eq!([0, 35, 36, 1295, 1296].map(base36), ["0", "z", "10", "zz", "100"]);
+        assert_eq!(
+            [0, 35, 36, 1295, 1296].map(base36),
+            ["0", "z", "10", "zz", "100"]
+        );
         // 36^12 < 2^64 < 36^13.
         assert_eq!(base36(u64::MAX).len(), 13);
     }
@@ -44,6 +51,11 @@ mod tests {
     fn names_are_unique() {
         let names: std::collections::BTreeSet<String> = (0..1000).map(|_| unique_name()).collect();
         assert_eq!(names.len(), 1000);
-        assert!(names.iter().all(|name| name.starts_with("jp") && name.len() <= 15), "{names:?}");
+        assert!(
+            names
+                .iter()
+                .all(|name| name.starts_with("jp") && name.len() <= 15),
+            "{names:?}"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Loaded controllers and their users. Readers take no lock, so a controller that is being loaded or unloaded
-//! may be missing.
+//! Loaded controllers and their users. Readers take no lock, so a controller that is being loaded
+//! or unloaded may be missing.
 
 use super::control::Controls;
 use super::journal::Journal;
@@ -73,7 +73,8 @@ pub fn loaded() -> Result<Vec<String>> {
 /// [`Error::Permission`] if this user may not read the BPF file system or open its maps;
 /// [`Error::Unsupported`] if another version of joulepath has loaded a controller.
 pub fn view() -> Result<View> {
-    let journal = State::existing()?.map_or(Ok(Journal::default()), |state| Journal::read(&state))?;
+    let journal =
+        State::existing()?.map_or(Ok(Journal::default()), |state| Journal::read(&state))?;
     let unfinished = journal.doing.as_ref().map(|doing| doing.name().to_owned());
     let mut controllers = vec![];
     if let Some(pins) = Pins::existing()? {
@@ -86,16 +87,30 @@ pub fn view() -> Result<View> {
             };
             let registered = available()?.contains(&name);
             let loaded_ns = journal.loads.get(&name).copied();
-            controllers.push(LoadedController { name, registered, loaded_ns, subflows });
+            controllers.push(LoadedController {
+                name,
+                registered,
+                loaded_ns,
+                subflows,
+            });
         }
     }
     let search = search()?;
     let mut namespaces = vec![];
     for found in search.found {
         let default = found.namespace.enter_thread(default)??;
-        namespaces.push(Users { cookie: found.cookie, place: found.place, default });
+        namespaces.push(Users {
+            cookie: found.cookie,
+            place: found.place,
+            default,
+        });
     }
-    Ok(View { controllers, namespaces, hidden: search.hidden, unfinished })
+    Ok(View {
+        controllers,
+        namespaces,
+        hidden: search.hidden,
+        unfinished,
+    })
 }
 
 /// The map of control values of a loaded controller.
@@ -111,6 +126,11 @@ pub fn controls(name: &str) -> Result<Controls<'static>> {
     };
     let pins = Pins::existing()?.filter(|pins| pins.is_loaded(name));
     let pins = pins.ok_or_else(|| unsupported("it is not loaded", "joulepath cc load loads it"))?;
-    let other = || unsupported("another version of joulepath has loaded it", "unload it and load it again");
+    let other = || {
+        unsupported(
+            "another version of joulepath has loaded it",
+            "unload it and load it again",
+        )
+    };
     Controls::pinned(pins.maps(name)?.controls).ok_or_else(other)
 }

@@ -6,8 +6,8 @@ use super::cost::Cost;
 use super::object::{OPS, YARDSTICK, costs_of, open, refused, set_name};
 use crate::error::Result;
 
-/// A congestion controller whose programs only call the kernel's Reno: the lowest possible cost of a
-/// controller in eBPF. It is registered until the value is dropped.
+/// A congestion controller whose programs only call the kernel's Reno: the lowest possible cost of
+/// a controller in eBPF. It is registered until the value is dropped.
 pub struct Yardstick {
     name: String,
     object: Object,
@@ -26,14 +26,20 @@ impl Yardstick {
         let what = "the kernel's Reno behind an eBPF program";
         let mut open = open(what, YARDSTICK)?;
         set_name(&mut open, name);
-        let mut object = open.load().map_err(|error| refused(format!("loading {what}"), &error))?;
+        let mut object = open
+            .load()
+            .map_err(|error| refused(format!("loading {what}"), &error))?;
         let link = object
             .maps_mut()
             .find(|map| map.name() == OPS)
             .expect("the object has its operations")
             .attach_struct_ops()
             .map_err(|error| refused(format!("registering {what}"), &error))?;
-        Ok(Yardstick { name: name.to_owned(), object, _link: link })
+        Ok(Yardstick {
+            name: name.to_owned(),
+            object,
+            _link: link,
+        })
     }
 
     /// The name for `TCP_CONGESTION`.
@@ -41,8 +47,8 @@ impl Yardstick {
         &self.name
     }
 
-    /// As [`Registered::costs`](super::Registered::costs). `jp_op_pkts_acked` runs once per ACK and does
-    /// nothing.
+    /// As [`Registered::costs`](super::Registered::costs). `jp_op_pkts_acked` runs once per ACK and
+    /// does nothing.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) if the kernel does not report them.

@@ -1,8 +1,8 @@
 //! Ends connections of other processes (`SOCK_DESTROY`, `CONFIG_INET_DIAG_DESTROY`).
 //!
-//! [`Aborter`] resets single connections. [`abort_connections`]: a connection outlives its process while it
-//! closes: for minutes if the other end does not answer. Until then it keeps its network namespace and its
-//! congestion controller alive.
+//! [`Aborter`] resets single connections. [`abort_connections`]: a connection outlives its process
+//! while it closes: for minutes if the other end does not answer. Until then it keeps its network
+//! namespace and its congestion controller alive.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -28,12 +28,12 @@ const COOKIE_AT: usize = 40;
 /// All states except `Closed` and `Listen`: a listener ends with its process.
 const CONNECTED: u32 = 0xfff & !(1 << 7) & !(1 << 10);
 
-/// Resets every TCP connection of the calling thread's network namespace, including MPTCP subflows. Returns
-/// how many there were; 0 means that none is left.
+/// Resets every TCP connection of the calling thread's network namespace, including MPTCP subflows.
+/// Returns how many there were; 0 means that none is left.
 ///
 /// # Errors
-/// [`Error::Permission`] without `CAP_NET_ADMIN`; [`Error::Unsupported`] if the kernel was built without
-/// `CONFIG_INET_DIAG_DESTROY`. The connections then end by themselves.
+/// [`Error::Permission`] without `CAP_NET_ADMIN`; [`Error::Unsupported`] if the kernel was built
+/// without `CONFIG_INET_DIAG_DESTROY`. The connections then end by themselves.
 pub fn abort_connections() -> Result<usize> {
     let mut netlink = Netlink::open(Some(netlink::SOCK_DIAG)).doing("opening sock_diag")?;
     let mut found = vec![];
@@ -63,17 +63,32 @@ impl Aborter {
     /// # Errors
     /// [`Error::Io`] if the process has no file descriptors left.
     pub fn open() -> Result<Self> {
-        Ok(Aborter { netlink: Netlink::open(Some(netlink::SOCK_DIAG)).doing("opening sock_diag")? })
+        Ok(Aborter {
+            netlink: Netlink::open(Some(netlink::SOCK_DIAG)).doing("opening sock_diag")?,
+        })
     }
 
     /// Resets a TCP connection or a subflow; an MPTCP connection goes on over its other subflows.
-    /// `interface`: index of the device to which it is bound. Returns false if it has already ended.
+    /// `interface`: index of the device to which it is bound. Returns false if it has already
+    /// ended.
     ///
     /// # Errors
     /// As [`abort_connections`].
-    pub fn abort(&mut self, local: SocketAddr, remote: SocketAddr, interface: Option<u32>) -> Result<bool> {
-        let family = if local.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
-        destroy(&mut self.netlink, &request(family, 0, id(local, remote, interface)))
+    pub fn abort(
+        &mut self,
+        local: SocketAddr,
+        remote: SocketAddr,
+        interface: Option<u32>,
+    ) -> Result<bool> {
+        let family = if local.is_ipv4() {
+            libc::AF_INET
+        } else {
+            libc::AF_INET6
+        };
+        destroy(
+            &mut self.netlink,
+            &request(family, 0, id(local, remote, interface)),
+        )
     }
 }
 

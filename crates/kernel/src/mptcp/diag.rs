@@ -1,8 +1,8 @@
 //! Lists all TCP and MPTCP connections of the network namespace (`NETLINK_SOCK_DIAG`).
 //!
-//! MPTCP's protocol number, 262, does not fit into the field of `inet_diag`, so an attribute carries it. A
-//! TCP socket that is a subflow has the token of its connection in its ULP information, which the kernel
-//! reports only with `CAP_NET_ADMIN`.
+//! MPTCP's protocol number, 262, does not fit into the field of `inet_diag`, so an attribute
+//! carries it. A TCP socket that is a subflow has the token of its connection in its ULP
+//! information, which the kernel reports only with `CAP_NET_ADMIN`.
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -64,16 +64,16 @@ pub struct TcpSocket {
     pub local: SocketAddr,
     /// Remote address.
     pub remote: SocketAddr,
-    /// Index of the interface that it is bound to, as subflows of an endpoint are; `None`: the routing table
-    /// decides.
+    /// Index of the interface that it is bound to, as subflows of an endpoint are; `None`: the
+    /// routing table decides.
     #[serde(default)]
     pub interface: Option<u32>,
     /// State of the connection.
     pub state: TcpState,
     /// User id of the owner.
     pub uid: u32,
-    /// Inode of the socket, which identifies its process in `/proc/PID/fd`; 0 for a subflow, which no process
-    /// holds.
+    /// Inode of the socket, which identifies its process in `/proc/PID/fd`; 0 for a subflow, which
+    /// no process holds.
     pub inode: u32,
     /// Congestion controller.
     pub congestion: Option<String>,
@@ -82,7 +82,8 @@ pub struct TcpSocket {
     /// Memory of its buffers. Linux 3.6.
     #[serde(default)]
     pub memory: Option<SocketMemory>,
-    /// Its role in MPTCP. `None` for plain TCP, and if the kernel does not report it without `CAP_NET_ADMIN`.
+    /// Its role in MPTCP. `None` for plain TCP, and if the kernel does not report it without
+    /// `CAP_NET_ADMIN`.
     pub membership: Option<Membership>,
 }
 
@@ -144,8 +145,8 @@ pub struct Connection {
     pub uid: u32,
     /// Inode of the socket, which identifies its process in `/proc/PID/fd`.
     pub inode: u32,
-    /// Id of the control group (version 2) in which the socket was created: the inode of its folder. Requires
-    /// Linux 5.8 with `CONFIG_SOCK_CGROUP_DATA`.
+    /// Id of the control group (version 2) in which the socket was created: the inode of its
+    /// folder. Requires Linux 5.8 with `CONFIG_SOCK_CGROUP_DATA`.
     #[serde(default)]
     pub cgroup: Option<u64>,
     /// Mark of the socket (`SO_MARK`); 0: none, or unknown without `CAP_NET_ADMIN`.
@@ -167,8 +168,8 @@ pub struct Listing {
     pub connections: Vec<Connection>,
     /// Plain TCP connections, sorted by local and remote address.
     pub plain: Vec<TcpSocket>,
-    /// Subflows whose connection is not in the list: it began or ended meanwhile, or it waits for its last
-    /// acknowledgement.
+    /// Subflows whose connection is not in the list: it began or ended meanwhile, or it waits for
+    /// its last acknowledgement.
     pub orphans: Vec<TcpSocket>,
 }
 
@@ -187,12 +188,19 @@ impl Listing {
     /// Users of each congestion controller, by its name.
     pub fn by_controller(&self) -> BTreeMap<String, Users> {
         let mut all: BTreeMap<String, Users> = BTreeMap::new();
-        for name in self.plain.iter().filter_map(|socket| socket.congestion.as_ref()) {
+        for name in self
+            .plain
+            .iter()
+            .filter_map(|socket| socket.congestion.as_ref())
+        {
             all.entry(name.clone()).or_default().plain += 1;
         }
         for connection in &self.connections {
-            let mut names: Vec<&String> =
-                connection.subflows.iter().filter_map(|s| s.congestion.as_ref()).collect();
+            let mut names: Vec<&String> = connection
+                .subflows
+                .iter()
+                .filter_map(|s| s.congestion.as_ref())
+                .collect();
             for &name in &names {
                 all.entry(name.clone()).or_default().subflows += 1;
             }
@@ -209,15 +217,24 @@ impl Listing {
 impl Listing {
     /// Subflows that either end has declared a backup: local and remote address.
     pub fn backups(&self) -> HashSet<(SocketAddr, SocketAddr)> {
-        let subflows = self.connections.iter().flat_map(|connection| &connection.subflows);
-        let is_backup =
-            |socket: &&TcpSocket| socket.membership.is_some_and(|m| m.backup_locally || m.backup_remotely);
-        subflows.filter(is_backup).map(|socket| (socket.local, socket.remote)).collect()
+        let subflows = self
+            .connections
+            .iter()
+            .flat_map(|connection| &connection.subflows);
+        let is_backup = |socket: &&TcpSocket| {
+            socket
+                .membership
+                .is_some_and(|m| m.backup_locally || m.backup_remotely)
+        };
+        subflows
+            .filter(is_backup)
+            .map(|socket| (socket.local, socket.remote))
+            .collect()
     }
 }
 
-/// Lists the network namespace of the calling thread. It lists MPTCP before TCP: the subflows of a connection
-/// that begins in between are orphans.
+/// Lists the network namespace of the calling thread. It lists MPTCP before TCP: the subflows of a
+/// connection that begins in between are orphans.
 ///
 /// # Errors
 /// As [`Diag::list`].
@@ -237,29 +254,35 @@ impl Diag {
     /// # Errors
     /// [`Error::Io`] on a kernel without `inet_diag`.
     pub fn open() -> Result<Self> {
-        Ok(Diag { netlink: Netlink::open(Some(netlink::SOCK_DIAG)).doing("opening sock_diag")? })
+        Ok(Diag {
+            netlink: Netlink::open(Some(netlink::SOCK_DIAG)).doing("opening sock_diag")?,
+        })
     }
 
     /// Lists all connections.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] without the kernel modules for it, [`Error::Malformed`] if the kernel's answer
-    /// cannot be parsed, and [`Error::Busy`] if the kernel does not answer.
+    /// [`Error::Unsupported`] without the kernel modules for it, [`Error::Malformed`] if the
+    /// kernel's answer cannot be parsed, and [`Error::Busy`] if the kernel does not answer.
     pub fn list(&mut self) -> Result<Listing> {
         let mut connections: BTreeMap<Token, Connection> = BTreeMap::new();
         for family in [libc::AF_INET, libc::AF_INET6] {
             let request = request(family, libc::IPPROTO_MPTCP);
-            let list =
-                self.netlink.list(BY_FAMILY, &request, |reply| Message::parse(reply.payload)?.connection());
+            let list = self.netlink.list(BY_FAMILY, &request, |reply| {
+                Message::parse(reply.payload)?.connection()
+            });
             let list = list.map_err(|failure| not_listed(failure, "MPTCP", "mptcp_diag"))?;
-            connections.extend(list.into_iter().map(|connection| (connection.info.token, connection)));
+            connections.extend(
+                list.into_iter()
+                    .map(|connection| (connection.info.token, connection)),
+            );
         }
         let (mut plain, mut orphans) = (vec![], vec![]);
         for family in [libc::AF_INET, libc::AF_INET6] {
             let request = request(family, libc::IPPROTO_TCP);
-            let list = self
-                .netlink
-                .list(BY_FAMILY, &request, |reply| Message::parse(reply.payload)?.tcp_socket().map(Some));
+            let list = self.netlink.list(BY_FAMILY, &request, |reply| {
+                Message::parse(reply.payload)?.tcp_socket().map(Some)
+            });
             for socket in list.map_err(|failure| not_listed(failure, "TCP", "tcp_diag"))? {
                 let Some(membership) = socket.membership else {
                     plain.push(socket);
@@ -277,14 +300,20 @@ impl Diag {
         let mut connections: Vec<Connection> = connections.into_values().collect();
         for connection in &mut connections {
             let ids = |socket: &TcpSocket| socket.membership.map(|m| (m.local_id, m.remote_id));
-            connection.subflows.sort_by_key(|socket| (ids(socket), socket.local, socket.remote));
+            connection
+                .subflows
+                .sort_by_key(|socket| (ids(socket), socket.local, socket.remote));
         }
-        Ok(Listing { connections, plain, orphans })
+        Ok(Listing {
+            connections,
+            plain,
+            orphans,
+        })
     }
 }
 
-/// The error if a protocol's connections cannot be listed. The kernel loads the module by itself if it
-/// exists.
+/// The error if a protocol's connections cannot be listed. The kernel loads the module by itself if
+/// it exists.
 fn not_listed(failure: Failure, protocol: &str, module: &str) -> Error {
     match failure.errno() {
         Some(Errno::NOENT) => Error::Unsupported {
@@ -301,7 +330,9 @@ fn not_listed(failure: Failure, protocol: &str, module: &str) -> Error {
 /// `struct inet_diag_req_v2` that matches any socket id, and the protocol.
 fn request(family: libc::c_int, protocol: libc::c_int) -> Vec<u8> {
     const ID_LEN: usize = 48;
-    let extensions = [INFO, CONGESTION, MEMORY].into_iter().fold(0, |bits, known| bits | 1 << (known.0 - 1));
+    let extensions = [INFO, CONGESTION, MEMORY]
+        .into_iter()
+        .fold(0, |bits, known| bits | 1 << (known.0 - 1));
     // The attribute counts; older TCP-only code reads the byte.
     let mut payload = vec![family as u8, libc::IPPROTO_TCP as u8, extensions, 0];
     payload.extend(CONNECTED.to_ne_bytes());
@@ -349,12 +380,22 @@ impl<'a> Message<'a> {
 
     /// `None` if it has no statistics, as it is about to end.
     fn connection(self) -> Result<Option<Connection>, Malformed> {
-        let Some(info) = self.attributes.bytes(INFO) else { return Ok(None) };
+        let Some(info) = self.attributes.bytes(INFO) else {
+            return Ok(None);
+        };
         let info = ConnectionInfo::parse(info);
-        let info = info.ok_or_else(|| Malformed::new(INFO.1, "it is shorter than on Linux 5.16"))?;
+        let info =
+            info.ok_or_else(|| Malformed::new(INFO.1, "it is shorter than on Linux 5.16"))?;
         let cgroup = self.attributes.array(CGROUP)?.map(u64::from_ne_bytes);
         let memory = self.attributes.bytes(MEMORY).and_then(SocketMemory::parse);
-        let Message { local, remote, state, uid, inode, .. } = self;
+        let Message {
+            local,
+            remote,
+            state,
+            uid,
+            inode,
+            ..
+        } = self;
         let mark = self.attributes.u32(MARK)?.unwrap_or(0);
         Ok(Some(Connection {
             local,
@@ -373,8 +414,14 @@ impl<'a> Message<'a> {
     fn tcp_socket(self) -> Result<TcpSocket, Malformed> {
         Ok(TcpSocket {
             info: self.attributes.bytes(INFO).and_then(TcpInfo::parse),
-            membership: self.attributes.nested(ULP_INFO)?.map_or(Ok(None), membership)?,
-            congestion: self.attributes.text(CONGESTION).filter(|name| !name.is_empty()),
+            membership: self
+                .attributes
+                .nested(ULP_INFO)?
+                .map_or(Ok(None), membership)?,
+            congestion: self
+                .attributes
+                .text(CONGESTION)
+                .filter(|name| !name.is_empty()),
             memory: self.attributes.bytes(MEMORY).and_then(SocketMemory::parse),
             local: self.local,
             remote: self.remote,
@@ -388,10 +435,16 @@ impl<'a> Message<'a> {
 
 /// `None` for other ULPs, such as TLS.
 fn membership(ulp: Attributes<'_>) -> Result<Option<Membership>, Malformed> {
-    let Some(mptcp) = ulp.nested(ULP_MPTCP)? else { return Ok(None) };
+    let Some(mptcp) = ulp.nested(ULP_MPTCP)? else {
+        return Ok(None);
+    };
     let missing = |known: Known| Malformed::new(known.1, "it is missing");
-    let flags = mptcp.u32(subflow::FLAGS)?.ok_or_else(|| missing(subflow::FLAGS))?;
-    let token = mptcp.u32(subflow::LOCAL_TOKEN)?.ok_or_else(|| missing(subflow::LOCAL_TOKEN))?;
+    let flags = mptcp
+        .u32(subflow::FLAGS)?
+        .ok_or_else(|| missing(subflow::FLAGS))?;
+    let token = mptcp
+        .u32(subflow::LOCAL_TOKEN)?
+        .ok_or_else(|| missing(subflow::LOCAL_TOKEN))?;
     let id = |known| Ok(AddressId(mptcp.u8(known)?.ok_or_else(|| missing(known))?));
     Ok(Some(Membership {
         token: Token(token),
@@ -418,7 +471,11 @@ mod tests {
         bytes[ADDRESSES_AT + 16..][..4].copy_from_slice(&[10, 0, 0, 1]);
         let mut mptcp = vec![];
         put(&mut mptcp, subflow::LOCAL_TOKEN.0, &7u32.to_ne_bytes());
-        put(&mut mptcp, subflow::FLAGS.0, &(subflow::JOINED_LOCALLY | subflow::BACKUP_REMOTE).to_ne_bytes());
+        put(
+            &mut mptcp,
+            subflow::FLAGS.0,
+            &(subflow::JOINED_LOCALLY | subflow::BACKUP_REMOTE).to_ne_bytes(),
+        );
         put(&mut mptcp, subflow::LOCAL_ID.0, &[2]);
         put(&mut mptcp, subflow::REMOTE_ID.0, &[0]);
         let mut ulp = vec![];
@@ -434,13 +491,22 @@ mod tests {
         let socket = Message::parse(&message).unwrap().tcp_socket().unwrap();
         assert_eq!(
             (socket.local, socket.remote),
-            ("10.0.0.2:40000".parse().unwrap(), "10.0.0.1:443".parse().unwrap())
+            (
+                "10.0.0.2:40000".parse().unwrap(),
+                "10.0.0.1:443".parse().unwrap()
+            )
         );
         assert_eq!(socket.congestion.as_deref(), Some("jp_lia"));
         let member = socket.membership.unwrap();
-        assert_eq!((member.token, member.local_id, member.joined), (Token(7), AddressId(2), true));
+        assert_eq!(
+            (member.token, member.local_id, member.joined),
+            (Token(7), AddressId(2), true)
+        );
         assert!(member.opened_locally && member.backup_remotely && !member.backup_locally);
-        let plain = Message::parse(&message[..MESSAGE_LEN]).unwrap().tcp_socket().unwrap();
+        let plain = Message::parse(&message[..MESSAGE_LEN])
+            .unwrap()
+            .tcp_socket()
+            .unwrap();
         assert_eq!(plain.membership, None);
     }
 
@@ -448,7 +514,10 @@ mod tests {
     fn a_missing_attribute_of_a_subflow_is_named() {
         let mut message = subflow_message();
         // The flags become an unknown attribute.
-        let at = message.windows(4).position(|bytes| bytes == [8, 0, subflow::FLAGS.0 as u8, 0]).unwrap();
+        let at = message
+            .windows(4)
+            .position(|bytes| bytes == [8, 0, subflow::FLAGS.0 as u8, 0])
+            .unwrap();
         message[at + 2] = 99;
         let error = Message::parse(&message).unwrap().tcp_socket().unwrap_err();
         assert_eq!(error.to_string(), "MPTCP_SUBFLOW_ATTR_FLAGS: it is missing");
@@ -458,15 +527,22 @@ mod tests {
     fn the_error_names_a_missing_module() {
         let refused = |errno| Failure::Refused { errno, said: None };
         let error = not_listed(refused(Errno::NOENT), "MPTCP", "mptcp_diag");
-        let Error::Unsupported { remedy, .. } = &error else { panic!("{error}") };
+        let Error::Unsupported { remedy, .. } = &error else {
+            panic!("{error}")
+        };
         assert!(remedy.contains("modprobe mptcp_diag"), "{remedy}");
-        assert!(!matches!(not_listed(refused(Errno::NOMEM), "TCP", "tcp_diag"), Error::Unsupported { .. }));
+        assert!(!matches!(
+            not_listed(refused(Errno::NOMEM), "TCP", "tcp_diag"),
+            Error::Unsupported { .. }
+        ));
     }
 
     #[test]
     fn no_message_causes_a_panic() {
         joulepath_testbed::fuzz([subflow_message()], |bytes| {
-            let Ok(message) = Message::parse(bytes) else { return };
+            let Ok(message) = Message::parse(bytes) else {
+                return;
+            };
             let _ = message.tcp_socket().is_ok();
             let _ = Message::parse(bytes).map(|message| message.connection().is_ok());
         });

@@ -1,8 +1,9 @@
-//! Reads the kernel's statistics of a connection from its socket, and whether it has fallen back to TCP.
+//! Reads the kernel's statistics of a connection from its socket, and whether it has fallen back to
+//! TCP.
 //!
-//! The structures grow with the kernel. Every query passes the size of its buffer and parses what the kernel
-//! wrote, so the same code works from Linux 5.16 on. Fields that this kernel does not report are `None`,
-//! never 0.
+//! The structures grow with the kernel. Every query passes the size of its buffer and parses what
+//! the kernel wrote, so the same code works from Linux 5.16 on. Fields that this kernel does not
+//! report are `None`, never 0.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
@@ -21,8 +22,8 @@ use crate::sockopt::{
 const FLAG_FALLBACK: u32 = 1 << 0;
 /// `MPTCP_INFO_FLAG_REMOTE_KEY_RECEIVED`.
 const FLAG_REMOTE_KEY: u32 = 1 << 1;
-/// Length of the structure that includes the byte counters of Linux 6.5. The counter of retransmissions lies
-/// at offset 44, where older kernels have padding.
+/// Length of the structure that includes the byte counters of Linux 6.5. The counter of
+/// retransmissions lies at offset 44, where older kernels have padding.
 const LEN_WITH_COUNTERS: usize = 80;
 /// `struct mptcp_info` has 96 bytes in Linux 6.18; this leaves room for more.
 const MPTCP_INFO_LEN: usize = 256;
@@ -61,7 +62,8 @@ pub struct ConnectionInfo {
     pub counters: Option<ByteCounters>,
 }
 
-/// Bytes at the data level. Except for `reinjected`, each byte counts once, however many subflows carried it.
+/// Bytes at the data level. Except for `reinjected`, each byte counts once, however many subflows
+/// carried it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByteCounters {
     /// First transmissions.
@@ -101,7 +103,9 @@ pub struct FullInfo {
 impl FullInfo {
     /// True for plain TCP, from the start or after a fallback.
     pub fn is_plain_tcp(&self) -> bool {
-        self.connection.as_ref().is_none_or(|connection| connection.fallback)
+        self.connection
+            .as_ref()
+            .is_none_or(|connection| connection.fallback)
     }
 }
 
@@ -130,7 +134,11 @@ impl ConnectionInfo {
             write_dsn: fields.u64(16)?,
             unacked_dsn: fields.u64(24)?,
             receive_dsn: fields.u64(32)?,
-            counters: if bytes.len() >= LEN_WITH_COUNTERS { counters() } else { None },
+            counters: if bytes.len() >= LEN_WITH_COUNTERS {
+                counters()
+            } else {
+                None
+            },
         })
     }
 }
@@ -138,8 +146,8 @@ impl ConnectionInfo {
 /// `MPTCP_INFO` of a connection; `None` for plain TCP, from the start or after a fallback.
 ///
 /// # Errors
-/// [`Error::Io`] if the file is no connected TCP or MPTCP socket; [`Error::Unsupported`] on kernels before
-/// 5.16.
+/// [`Error::Io`] if the file is no connected TCP or MPTCP socket; [`Error::Unsupported`] on kernels
+/// before 5.16.
 pub fn connection_info(socket: impl AsFd) -> Result<Option<ConnectionInfo>> {
     let mut buffer = [0; MPTCP_INFO_LEN];
     match sockopt::get(socket, SOL_MPTCP, MPTCP_INFO, &mut buffer) {
@@ -152,30 +160,31 @@ pub fn connection_info(socket: impl AsFd) -> Result<Option<ConnectionInfo>> {
 /// `TCP_INFO` of a plain TCP socket; of an MPTCP socket, that of its first subflow.
 ///
 /// # Errors
-/// [`Error::Io`] if the file is no connected TCP or MPTCP socket; [`Error::Unsupported`] on kernels before
-/// 5.16.
+/// [`Error::Io`] if the file is no connected TCP or MPTCP socket; [`Error::Unsupported`] on kernels
+/// before 5.16.
 pub fn tcp_info(socket: impl AsFd) -> Result<TcpInfo> {
     let mut buffer = [0; TCP_INFO_LEN];
-    let bytes =
-        sockopt::get(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut buffer).doing("reading TCP_INFO")?;
+    let bytes = sockopt::get(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut buffer)
+        .doing("reading TCP_INFO")?;
     TcpInfo::parse(bytes).ok_or_else(too_short)
 }
 
-/// `MPTCP_FULL_INFO`, or its equivalent on kernels before 6.5: the connection and its subflows. A plain TCP
-/// socket is a connection with one subflow.
+/// `MPTCP_FULL_INFO`, or its equivalent on kernels before 6.5: the connection and its subflows. A
+/// plain TCP socket is a connection with one subflow.
 ///
 /// # Errors
-/// [`Error::Io`] if the file is no connected TCP or MPTCP socket; [`Error::Unsupported`] on kernels before
-/// 5.16.
+/// [`Error::Io`] if the file is no connected TCP or MPTCP socket; [`Error::Unsupported`] on kernels
+/// before 5.16.
 pub fn full_info(socket: impl AsFd) -> Result<FullInfo> {
     let socket = socket.as_fd();
     match full_info_at_once(socket) {
         Ok(info) => Ok(info),
         Err(error) if is_not_mptcp(&error) => match connection_info(socket)? {
             // The kernel lacks the option but has the older one: it is older than 6.5.
-            Some(connection) => {
-                Ok(FullInfo { connection: Some(connection), subflows: subflows_in_pieces(socket)? })
-            }
+            Some(connection) => Ok(FullInfo {
+                connection: Some(connection),
+                subflows: subflows_in_pieces(socket)?,
+            }),
             None => plain(socket),
         },
         Err(error) => Err(Error::io("reading MPTCP_FULL_INFO", error)),
@@ -184,7 +193,10 @@ pub fn full_info(socket: impl AsFd) -> Result<FullInfo> {
 
 /// True for the error of sockets that are not MPTCP, and of kernels without the option.
 fn is_not_mptcp(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOPROTOOPT | libc::EINVAL))
+    matches!(
+        error.raw_os_error(),
+        Some(libc::EOPNOTSUPP | libc::ENOPROTOOPT | libc::EINVAL)
+    )
 }
 
 fn too_short() -> Error {
@@ -200,12 +212,18 @@ fn plain(socket: impl AsFd + Copy) -> Result<FullInfo> {
         Ok(SocketAddr::try_from(of?)?)
     };
     let local = address(rustix::net::getsockname(socket)).doing("reading a socket's address")?;
-    let peer = rustix::net::getpeername(socket).and_then(|peer| peer.ok_or(rustix::io::Errno::NOTCONN));
+    let peer =
+        rustix::net::getpeername(socket).and_then(|peer| peer.ok_or(rustix::io::Errno::NOTCONN));
     let remote = address(peer).doing("reading a socket's peer")?;
     let (local, remote) = (canonical(local), canonical(remote));
     Ok(FullInfo {
         connection: None,
-        subflows: vec![SubflowInfo { id: None, local, remote, tcp: tcp_info(socket)? }],
+        subflows: vec![SubflowInfo {
+            id: None,
+            local,
+            remote,
+            tcp: tcp_info(socket)?,
+        }],
     })
 }
 
@@ -253,32 +271,54 @@ fn full_info_of(socket: impl AsFd, room: usize) -> io::Result<(FullInfo, usize)>
         mptcp_info: [0; MPTCP_INFO_LEN],
     };
     let mut len = size_of::<FullInfoRequest>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `len` bytes to `request`. It writes at most `size_arrays_user`
-    // elements, each at most as long as the size given for it, to each array. The arrays are that long and
-    // live until the call returns.
+    // SAFETY: the kernel writes at most `len` bytes to `request`. It writes at most
+    // `size_arrays_user` elements, each at most as long as the size given for it, to each array.
+    // The arrays are that long and live until the call returns.
     let status = unsafe {
         let fd = socket.as_fd().as_raw_fd();
-        libc::getsockopt(fd, SOL_MPTCP, MPTCP_FULL_INFO, (&raw mut request).cast(), &raw mut len)
+        libc::getsockopt(
+            fd,
+            SOL_MPTCP,
+            MPTCP_FULL_INFO,
+            (&raw mut request).cast(),
+            &raw mut len,
+        )
     };
     if status < 0 {
         return Err(io::Error::last_os_error());
     }
-    let written = (len as usize).saturating_sub(FULL_INFO_HEAD_LEN).min(MPTCP_INFO_LEN);
+    let written = (len as usize)
+        .saturating_sub(FULL_INFO_HEAD_LEN)
+        .min(MPTCP_INFO_LEN);
     let connection = ConnectionInfo::parse(&request.mptcp_info[..written]);
     // The kernel has reduced the sizes to its own; they are the strides of the arrays.
-    let (info_step, tcp_step) = (request.size_sfinfo_user as usize, request.size_tcpinfo_user as usize);
+    let (info_step, tcp_step) = (
+        request.size_sfinfo_user as usize,
+        request.size_tcpinfo_user as usize,
+    );
     let count = request.num_subflows as usize;
     let subflow = |i: usize| {
         let info = addresses.get(i * info_step..)?.get(..info_step)?;
         let (local, remote) = parse_addresses(info.get(8..)?)?;
         let tcp = TcpInfo::parse(tcp.get(i * tcp_step..)?.get(..tcp_step)?)?;
-        Some(SubflowInfo { id: Fields(info).u32(0), local, remote, tcp })
+        Some(SubflowInfo {
+            id: Fields(info).u32(0),
+            local,
+            remote,
+            tcp,
+        })
     };
-    Ok((FullInfo { connection, subflows: (0..count.min(room)).filter_map(subflow).collect() }, count))
+    Ok((
+        FullInfo {
+            connection,
+            subflows: (0..count.min(room)).filter_map(subflow).collect(),
+        },
+        count,
+    ))
 }
 
-/// Combines `MPTCP_TCPINFO` and `MPTCP_SUBFLOW_ADDRS`, and repeats both if a subflow is opened or closed in
-/// between.
+/// Combines `MPTCP_TCPINFO` and `MPTCP_SUBFLOW_ADDRS`, and repeats both if a subflow is opened or
+/// closed in between.
 fn subflows_in_pieces(socket: impl AsFd + Copy) -> Result<Vec<SubflowInfo>> {
     const ATTEMPTS: usize = 8;
     for _ in 0..ATTEMPTS {
@@ -289,15 +329,25 @@ fn subflows_in_pieces(socket: impl AsFd + Copy) -> Result<Vec<SubflowInfo>> {
         }
         let subflow = |(addresses, tcp): (&Vec<u8>, &Vec<u8>)| {
             let (local, remote) = parse_addresses(addresses)?;
-            Some(SubflowInfo { id: None, local, remote, tcp: TcpInfo::parse(tcp)? })
+            Some(SubflowInfo {
+                id: None,
+                local,
+                remote,
+                tcp: TcpInfo::parse(tcp)?,
+            })
         };
         return Ok(before.iter().zip(&tcp).filter_map(subflow).collect());
     }
-    Err(Error::Run("the subflows of a connection change faster than they can be listed".into()))
+    Err(Error::Run(
+        "the subflows of a connection change faster than they can be listed".into(),
+    ))
 }
 
 /// Reads an option that returns a header and one element per subflow.
-fn subflow_array<const LEN: usize>(socket: impl AsFd + Copy, option: libc::c_int) -> Result<Vec<Vec<u8>>> {
+fn subflow_array<const LEN: usize>(
+    socket: impl AsFd + Copy,
+    option: libc::c_int,
+) -> Result<Vec<Vec<u8>>> {
     let mut room = MAX_SUBFLOWS;
     loop {
         let mut buffer = vec![0u8; SUBFLOW_DATA_LEN + room * LEN];
@@ -318,14 +368,25 @@ fn elements(buffer: &[u8]) -> (usize, Vec<Vec<u8>>) {
     let head = Fields(buffer);
     let count = head.u32(4).unwrap_or(0) as usize;
     let step = head.u32(12).unwrap_or(0) as usize;
-    let element = |i: usize| buffer.get(SUBFLOW_DATA_LEN + i * step..)?.get(..step).map(<[u8]>::to_vec);
-    let there = buffer.len().checked_div(step).map_or(0, |most| count.min(most));
+    let element = |i: usize| {
+        buffer
+            .get(SUBFLOW_DATA_LEN + i * step..)?
+            .get(..step)
+            .map(<[u8]>::to_vec)
+    };
+    let there = buffer
+        .len()
+        .checked_div(step)
+        .map_or(0, |most| count.min(most));
     (count, (0..there).map_while(element).collect())
 }
 
 /// Local and remote address.
 fn parse_addresses(bytes: &[u8]) -> Option<(SocketAddr, SocketAddr)> {
-    Some((parse_sockaddr(bytes)?, parse_sockaddr(bytes.get(SOCKADDR_LEN..)?)?))
+    Some((
+        parse_sockaddr(bytes)?,
+        parse_sockaddr(bytes.get(SOCKADDR_LEN..)?)?,
+    ))
 }
 
 /// Parses `struct sockaddr_in` or `sockaddr_in6`. An IPv4-mapped address becomes IPv4.
@@ -333,12 +394,18 @@ fn parse_sockaddr(bytes: &[u8]) -> Option<SocketAddr> {
     let fields = Fields(bytes);
     let port = u16::from_be_bytes(*bytes.get(2..)?.first_chunk()?);
     match i32::from(fields.u16(0)?) {
-        libc::AF_INET => {
-            Some((IpAddr::from(Ipv4Addr::from(*bytes.get(4..)?.first_chunk::<4>()?)), port).into())
-        }
+        libc::AF_INET => Some(
+            (
+                IpAddr::from(Ipv4Addr::from(*bytes.get(4..)?.first_chunk::<4>()?)),
+                port,
+            )
+                .into(),
+        ),
         libc::AF_INET6 => {
             let address = Ipv6Addr::from(*bytes.get(8..)?.first_chunk::<16>()?);
-            Some(canonical(SocketAddrV6::new(address, port, 0, fields.u32(24)?).into()))
+            Some(canonical(
+                SocketAddrV6::new(address, port, 0, fields.u32(24)?).into(),
+            ))
         }
         _ => None,
     }
@@ -358,8 +425,8 @@ mod tests {
 
     #[test]
     fn twelve_subflows_are_counted_although_the_buffer_holds_eight() {
-        // struct mptcp_subflow_data: size of the header, number of subflows, sizes of an element; then
-        // elements of 4 bytes.
+        // struct mptcp_subflow_data: size of the header, number of subflows, sizes of an element;
+        // then elements of 4 bytes.
         let mut buffer = vec![0; SUBFLOW_DATA_LEN];
         for (at, value) in [(0, SUBFLOW_DATA_LEN as u32), (4, 12), (8, 4), (12, 4)] {
             buffer[at..at + 4].copy_from_slice(&value.to_ne_bytes());
@@ -399,7 +466,10 @@ mod tests {
 
     #[test]
     fn the_request_is_laid_out_as_in_the_kernel() {
-        assert_eq!(std::mem::offset_of!(FullInfoRequest, mptcp_info), FULL_INFO_HEAD_LEN);
+        assert_eq!(
+            std::mem::offset_of!(FullInfoRequest, mptcp_info),
+            FULL_INFO_HEAD_LEN
+        );
         assert_eq!(std::mem::offset_of!(FullInfoRequest, subflow_info), 24);
     }
 

@@ -1,9 +1,9 @@
 //! Computes how much memory a receive window needs in Linux.
 //!
-//! Linux counts memory, not payload: a packet costs its `truesize`, and the window that a socket offers is
-//! its free memory times a scaling ratio. Before Linux 6.6 the ratio is 1/2. Since Linux 6.6 it is 1/2 until
-//! a segment of more than 536 bytes arrives (`TCP_MSS_DEFAULT`). From then on it is the payload of a full
-//! segment over its `truesize` (`tcp_measure_rcv_mss`).
+//! Linux counts memory, not payload: a packet costs its `truesize`, and the window that a socket
+//! offers is its free memory times a scaling ratio. Before Linux 6.6 the ratio is 1/2. Since Linux
+//! 6.6 it is 1/2 until a segment of more than 536 bytes arrives (`TCP_MSS_DEFAULT`). From then on
+//! it is the payload of a full segment over its `truesize` (`tcp_measure_rcv_mss`).
 //!
 //! ```text
 //!                      larger segments, since Linux 6.6   segments of at most 536 bytes, or older kernels
@@ -12,26 +12,28 @@
 //!   limit              the memory                         the route's metric `window`
 //! ```
 //!
-//! Data that waits for its order occupies memory and so reduces a window that memory determines. A connection
-//! with a small window and unequal paths would be offered less and less. RFC 9293 has no such effect: data
-//! that waits lies within the window. An MPTCP socket therefore gets [`ReceiveWindow::reserve`], more memory
-//! than its subflows: their own memory bounds their windows, and data that waits moves to the socket's memory
-//! (`__tcp_select_window`, `mptcp_space`).
+//! Data that waits for its order occupies memory and so reduces a window that memory determines. A
+//! connection with a small window and unequal paths would be offered less and less. RFC 9293 has no
+//! such effect: data that waits lies within the window. An MPTCP socket therefore gets
+//! [`ReceiveWindow::reserve`], more memory than its subflows: their own memory bounds their
+//! windows, and data that waits moves to the socket's memory (`__tcp_select_window`,
+//! `mptcp_space`).
 //!
-//! In the second case the memory alone is not enough: a packet of 536 bytes from a TUN device costs 1280
-//! bytes, so half of the memory is more than what it can hold. An MPTCP receiver whose memory is full of data
-//! that waits for its order rejects even the segment that would complete it (`mptcp_data_ready`), and the
-//! connection stalls for many seconds. The metric, `window_clamp` in the kernel, applies while the ratio is
-//! constant: in the second case always, in the first only until the first full segment.
+//! In the second case the memory alone is not enough: a packet of 536 bytes from a TUN device costs
+//! 1280 bytes, so half of the memory is more than what it can hold. An MPTCP receiver whose memory
+//! is full of data that waits for its order rejects even the segment that would complete it
+//! (`mptcp_data_ready`), and the connection stalls for many seconds. The metric, `window_clamp` in
+//! the kernel, applies while the ratio is constant: in the second case always, in the first only
+//! until the first full segment.
 
 use joulepath_model::receive::{DEFAULT_MSS, DEFAULT_RATIO, RATIO_ONE, measured_ratio, truesize};
 use joulepath_model::units::Bytes;
 
-/// Factor over what full segments need: writes end within pages of 32 KiB, so every 60th segment is short,
-/// and copies of segments may wait, too.
+/// Factor over what full segments need: writes end within pages of 32 KiB, so every 60th segment is
+/// short, and copies of segments may wait, too.
 const RESERVE: u64 = 2;
-/// Memory of an MPTCP socket over that of a subflow: the window, a window of data that waits, and the same
-/// again for short segments.
+/// Memory of an MPTCP socket over that of a subflow: the window, a window of data that waits, and
+/// the same again for short segments.
 const SOCKET_RESERVE: u64 = 3;
 
 /// The window that a receiver should offer, and the segments that fill it.
@@ -46,7 +48,10 @@ pub struct ReceiveWindow {
 impl ReceiveWindow {
     /// A window for packets of 1500 bytes.
     pub fn of(bytes: Bytes) -> Self {
-        ReceiveWindow { bytes, mss: Bytes(1448) }
+        ReceiveWindow {
+            bytes,
+            mss: Bytes(1448),
+        }
     }
 
     /// Receive buffer that results in this window on the running kernel, bytes of memory.
@@ -54,8 +59,8 @@ impl ReceiveWindow {
         self.memory_in(has_measured_ratio())
     }
 
-    /// Memory of an MPTCP socket whose subflows have [`Self::memory`], bytes. `None` if the ratio is fixed
-    /// and the window is half of any memory.
+    /// Memory of an MPTCP socket whose subflows have [`Self::memory`], bytes. `None` if the ratio
+    /// is fixed and the window is half of any memory.
     pub fn reserve(self) -> Option<Bytes> {
         has_measured_ratio().then(|| Bytes(self.memory().0 * SOCKET_RESERVE))
     }
@@ -90,9 +95,13 @@ impl ReceiveWindow {
 
 /// True if the kernel measures the payload's share of a packet: since Linux 6.6.
 fn has_measured_ratio() -> bool {
-    let release = rustix::system::uname().release().to_string_lossy().into_owned();
-    let mut numbers =
-        release.split(|c: char| !c.is_ascii_digit()).map_while(|number| number.parse::<u32>().ok());
+    let release = rustix::system::uname()
+        .release()
+        .to_string_lossy()
+        .into_owned();
+    let mut numbers = release
+        .split(|c: char| !c.is_ascii_digit())
+        .map_while(|number| number.parse::<u32>().ok());
     !matches!((numbers.next(), numbers.next()), (Some(major), Some(minor)) if (major, minor) < (6, 6))
 }
 
@@ -101,7 +110,10 @@ mod tests {
     use super::*;
 
     fn window(mss: u64) -> ReceiveWindow {
-        ReceiveWindow { bytes: Bytes(65_536), mss: Bytes(mss) }
+        ReceiveWindow {
+            bytes: Bytes(65_536),
+            mss: Bytes(mss),
+        }
     }
 
     #[test]
@@ -115,8 +127,8 @@ mod tests {
 
     #[test]
     fn small_segments_need_memory_and_a_clamp() {
-        // ⌊2 · 65,536 · 1280 / 536⌋: twice the memory for the window. Half of it, the offer, is larger than
-        // the window.
+        // ⌊2 · 65,536 · 1280 / 536⌋: twice the memory for the window. Half of it, the offer, is
+        // larger than the window.
         assert_eq!(window(536).memory_in(true), Bytes(313_007));
         assert_eq!(window(536).clamp_in(true), Some(Bytes(65_536)));
     }

@@ -24,8 +24,9 @@ use serde::{Deserialize, Serialize};
 
 pub use tcp_info::{Recovery, TcpInfo, TcpState};
 
-/// Subflows per connection that user space may open on every kernel (`MPTCP_SUBFLOWS_MAX`). A connection of
-/// the in-kernel path manager can have more: [`PathManager::most`](path_manager::PathManager::most).
+/// Subflows per connection that user space may open on every kernel (`MPTCP_SUBFLOWS_MAX`). A
+/// connection of the in-kernel path manager can have more:
+/// [`PathManager::most`](path_manager::PathManager::most).
 pub const MAX_SUBFLOWS: usize = 8;
 
 /// A host's number of one of its connections; the peer has a different one.

@@ -1,15 +1,16 @@
 //! Stream sockets that speak MPTCP or plain TCP.
 //!
 //! ## Buffers
-//! A scenario's buffers are payload; Linux counts memory. [`ReceiveWindow`] computes the memory for a receive
-//! window. `SO_RCVBUF = v` allocates 2 v bytes (`sk_rcvbuf`) and ends Linux' automatic growth, as a fixed
-//! buffer requires. `TCP_WINDOW_CLAMP` would be exact, but MPTCP sockets refuse it.
+//! A scenario's buffers are payload; Linux counts memory. [`ReceiveWindow`] computes the memory for
+//! a receive window. `SO_RCVBUF = v` allocates 2 v bytes (`sk_rcvbuf`) and ends Linux' automatic
+//! growth, as a fixed buffer requires. `TCP_WINDOW_CLAMP` would be exact, but MPTCP sockets refuse
+//! it.
 //!
-//! The send buffer holds unacknowledged payload, almost without overhead, and `SO_SNDBUF = v` allocates 2 v
-//! bytes: [`Buffers::send`] = S is set as S/2.
+//! The send buffer holds unacknowledged payload, almost without overhead, and `SO_SNDBUF = v`
+//! allocates 2 v bytes: [`Buffers::send`] = S is set as S/2.
 //!
-//! If permitted, both are set with the `…FORCE` options, so that the machine's `rmem_max` does not limit a
-//! scenario. Measurements: `docs/models/kernel-traffic.md`.
+//! If permitted, both are set with the `…FORCE` options, so that the machine's `rmem_max` does not
+//! limit a scenario. Measurements: `docs/models/kernel-traffic.md`.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -50,7 +51,8 @@ pub struct Buffers {
 /// Settings of a socket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Congestion controller of all its subflows, by the kernel's name; `None` keeps the namespace's default.
+    /// Congestion controller of all its subflows, by the kernel's name; `None` keeps the
+    /// namespace's default.
     pub congestion: Option<String>,
     /// Buffers.
     pub buffers: Buffers,
@@ -64,29 +66,36 @@ pub struct Options {
 /// # Errors
 /// On a kernel without MPTCP, or if MPTCP is switched off.
 pub fn open(protocol: Protocol, to: IpAddr) -> Result<OwnedFd> {
-    let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let family = if to.is_ipv4() {
+        AddressFamily::INET
+    } else {
+        AddressFamily::INET6
+    };
     let number = match protocol {
         Protocol::Mptcp => ipproto::MPTCP,
         Protocol::Tcp => ipproto::TCP,
     };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    rustix::net::socket_with(family, SocketType::STREAM, flags, Some(number)).map_err(|errno| match errno {
-        Errno::PROTONOSUPPORT | Errno::INVAL => Error::Unsupported {
-            what: "MPTCP sockets".into(),
-            why: "this kernel was built without CONFIG_MPTCP".into(),
-            remedy: "boot a distribution's kernel, 6.1 or newer".into(),
-        },
-        Errno::NOPROTOOPT => Error::Unsupported {
-            what: "MPTCP sockets".into(),
-            why: "MPTCP is switched off in this network namespace".into(),
-            remedy: "sysctl -w net.mptcp.enabled=1".into(),
-        },
-        errno => Error::io("opening a socket", errno),
+    rustix::net::socket_with(family, SocketType::STREAM, flags, Some(number)).map_err(|errno| {
+        match errno {
+            Errno::PROTONOSUPPORT | Errno::INVAL => Error::Unsupported {
+                what: "MPTCP sockets".into(),
+                why: "this kernel was built without CONFIG_MPTCP".into(),
+                remedy: "boot a distribution's kernel, 6.1 or newer".into(),
+            },
+            Errno::NOPROTOOPT => Error::Unsupported {
+                what: "MPTCP sockets".into(),
+                why: "MPTCP is switched off in this network namespace".into(),
+                remedy: "sysctl -w net.mptcp.enabled=1".into(),
+            },
+            errno => Error::io("opening a socket", errno),
+        }
     })
 }
 
-/// As [`open`], with more memory for the MPTCP socket than for its subflows, which take `tcp_rmem` when they
-/// are created. The namespace is the calling thread's; no other thread may open sockets in it meanwhile.
+/// As [`open`], with more memory for the MPTCP socket than for its subflows, which take `tcp_rmem`
+/// when they are created. The namespace is the calling thread's; no other thread may open sockets
+/// in it meanwhile.
 ///
 /// # Errors
 /// As [`open`], or if this process may not set the sysctl.
@@ -147,7 +156,12 @@ fn buffer_size(bytes: Bytes, divisor: u64) -> usize {
 ///
 /// # Errors
 /// If the address is in use or not local, or as [`open`] and [`configure`].
-pub fn listen(protocol: Protocol, at: SocketAddr, options: &Options, backlog: u16) -> Result<OwnedFd> {
+pub fn listen(
+    protocol: Protocol,
+    at: SocketAddr,
+    options: &Options,
+    backlog: u16,
+) -> Result<OwnedFd> {
     let socket = open_and_configure(protocol, at.ip(), options)?;
     sockopt::set_socket_reuseaddr(&socket, true).doing("setting SO_REUSEADDR")?;
     rustix::net::bind(&socket, &at).doing(format!("binding to {at}"))?;
@@ -163,7 +177,10 @@ pub fn accept(listener: impl AsFd) -> Result<Option<(OwnedFd, SocketAddr)>> {
     match rustix::net::acceptfrom_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
         Ok((socket, peer)) => {
             let peer = peer.ok_or(Errno::NOTCONN).and_then(SocketAddr::try_from);
-            Ok(Some((socket, super::info::canonical(peer.doing("reading a client's address")?))))
+            Ok(Some((
+                socket,
+                super::info::canonical(peer.doing("reading a client's address")?),
+            )))
         }
         // The connection ended before it was accepted.
         Err(Errno::AGAIN | Errno::CONNABORTED | Errno::INTR) => Ok(None),
@@ -183,13 +200,16 @@ pub fn accept_within(listener: impl AsFd, patience: Duration) -> Result<(OwnedFd
             return Ok(accepted);
         }
         if !ready(listener, PollFlags::IN, deadline).doing("waiting for a connection")? {
-            return Err(Error::Run(format!("no connection arrived within {} s", patience.as_secs_f64())));
+            return Err(Error::Run(format!(
+                "no connection arrived within {} s",
+                patience.as_secs_f64()
+            )));
         }
     }
 }
 
-/// Starts to connect from `from` to `to`. The socket becomes writable when it is connected or has failed;
-/// [`connected`] returns which.
+/// Starts to connect from `from` to `to`. The socket becomes writable when it is connected or has
+/// failed; [`connected`] returns which.
 ///
 /// # Errors
 /// If the address is in use or not local, or as [`open`] and [`configure`].
@@ -233,7 +253,10 @@ pub fn connect_within(
     let socket = start_connecting(protocol, from, to, options)?;
     let deadline = Instant::now() + patience;
     if !ready(socket.as_fd(), PollFlags::OUT, deadline).doing("waiting for the handshake")? {
-        return Err(Error::Run(format!("{to} did not answer {from} within {} s", patience.as_secs_f64())));
+        return Err(Error::Run(format!(
+            "{to} did not answer {from} within {} s",
+            patience.as_secs_f64()
+        )));
     }
     connected(&socket, to)?;
     Ok(socket)

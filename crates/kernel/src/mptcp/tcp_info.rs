@@ -89,11 +89,15 @@ impl Recovery {
 
     /// True if the window was reduced to enter this state, which makes it a loss event.
     pub fn is_reduction(self) -> bool {
-        matches!(self, Recovery::WindowReduction | Recovery::Recovery | Recovery::Loss)
+        matches!(
+            self,
+            Recovery::WindowReduction | Recovery::Recovery | Recovery::Loss
+        )
     }
 }
 
-/// Statistics of one subflow or plain TCP connection. Fields that this kernel does not report are `None`.
+/// Statistics of one subflow or plain TCP connection. Fields that this kernel does not report are
+/// `None`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpInfo {
     /// State of the connection.
@@ -178,8 +182,8 @@ pub struct TcpInfo {
 }
 
 impl TcpInfo {
-    /// Parses what the kernel wrote; `None` if it is shorter than on any kernel with MPTCP's socket options
-    /// (5.16: 232 bytes).
+    /// Parses what the kernel wrote; `None` if it is shorter than on any kernel with MPTCP's socket
+    /// options (5.16: 232 bytes).
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let fields = Fields(bytes);
         Some(TcpInfo {
@@ -243,7 +247,10 @@ mod tests {
         // 6.1 writes 232 bytes, 6.2 to 6.6 240, 6.7 248.
         let v6_1 = TcpInfo::parse(&counting(232)).unwrap();
         assert_eq!((v6_1.receive_window_bytes, v6_1.timeouts), (None, None));
-        assert_eq!(v6_1.send_window_bytes, u32::from_ne_bytes([228, 229, 230, 231]));
+        assert_eq!(
+            v6_1.send_window_bytes,
+            u32::from_ne_bytes([228, 229, 230, 231])
+        );
         let v6_2 = TcpInfo::parse(&counting(240)).unwrap();
         assert!(v6_2.receive_window_bytes.is_some() && v6_2.timeouts.is_none());
         let v6_7 = TcpInfo::parse(&counting(248)).unwrap();
@@ -261,6 +268,12 @@ mod tests {
         let mut bytes = counting(232);
         bytes[104..120].fill(0xff);
         let info = TcpInfo::parse(&bytes).unwrap();
-        assert_eq!((info.pacing_rate_bytes_per_s, info.max_pacing_rate_bytes_per_s), (None, None));
+        assert_eq!(
+            (
+                info.pacing_rate_bytes_per_s,
+                info.max_pacing_rate_bytes_per_s
+            ),
+            (None, None)
+        );
     }
 }

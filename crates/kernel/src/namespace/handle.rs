@@ -1,8 +1,8 @@
 //! One network namespace, held by a file descriptor.
 //!
-//! Namespaces created here have no name: they exist only while a file descriptor or a process holds them. So
-//! there is nothing to clean up after a crash: when the last process ends, the kernel removes the namespace
-//! with its devices, addresses, routes and sysctls.
+//! Namespaces created here have no name: they exist only while a file descriptor or a process holds
+//! them. So there is nothing to clean up after a crash: when the last process ends, the kernel
+//! removes the namespace with its devices, addresses, routes and sysctls.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -27,8 +27,8 @@ const SO_NETNS_COOKIE: libc::c_int = 71;
 /// The calling thread's namespace.
 const OWN: &str = "/proc/thread-self/ns/net";
 
-/// The kernel's identifier of a network namespace. It is unique until the next boot, unlike the inode number
-/// of the namespace's file, which may be reused as soon as the namespace is gone.
+/// The kernel's identifier of a network namespace. It is unique until the next boot, unlike the
+/// inode number of the namespace's file, which may be reused as soon as the namespace is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Cookie(pub u64);
@@ -39,17 +39,27 @@ impl Cookie {
     /// # Errors
     /// [`Error::Unsupported`] on kernels before 5.14.
     pub fn own() -> Result<Self> {
-        let socket = socket_with(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None);
+        let socket = socket_with(
+            AddressFamily::UNIX,
+            SocketType::DGRAM,
+            SocketFlags::CLOEXEC,
+            None,
+        );
         let socket = socket.doing("opening a socket")?;
         let mut bytes = [0; size_of::<u64>()];
         match sockopt::get(&socket, libc::SOL_SOCKET, SO_NETNS_COOKIE, &mut bytes) {
             Ok(_) => Ok(Cookie(u64::from_ne_bytes(bytes))),
-            Err(error) if error.raw_os_error() == Some(libc::ENOPROTOOPT) => Err(Error::Unsupported {
-                what: "identifying network namespaces".into(),
-                why: "this kernel has no cookies for them".into(),
-                remedy: "boot Linux 5.14 or newer".into(),
-            }),
-            Err(error) => Err(Error::io("reading the cookie of a network namespace", error)),
+            Err(error) if error.raw_os_error() == Some(libc::ENOPROTOOPT) => {
+                Err(Error::Unsupported {
+                    what: "identifying network namespaces".into(),
+                    why: "this kernel has no cookies for them".into(),
+                    remedy: "boot Linux 5.14 or newer".into(),
+                })
+            }
+            Err(error) => Err(Error::io(
+                "reading the cookie of a network namespace",
+                error,
+            )),
         }
     }
 }
@@ -70,19 +80,21 @@ impl Namespace {
     /// Creates a namespace with its loopback device up.
     ///
     /// # Errors
-    /// [`Error::Permission`] without `CAP_SYS_ADMIN`; [`Error::Unsupported`] on a kernel without network
-    /// namespaces.
+    /// [`Error::Permission`] without `CAP_SYS_ADMIN`; [`Error::Unsupported`] on a kernel without
+    /// network namespaces.
     pub fn new() -> Result<Self> {
         let made = thread::scope(|scope| {
             let maker = scope.spawn(|| {
-                // SAFETY: only this thread changes its namespace, and it ends here: no other thread is
-                // affected. File descriptors stay shared.
+                // SAFETY: only this thread changes its namespace, and it ends here: no other thread
+                // is affected. File descriptors stay shared.
                 unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?;
                 File::open(OWN)
             });
             maker.join().unwrap_or_else(|panic| resume_unwind(panic))
         });
-        let namespace = Namespace { handle: made.map_err(not_made)?.into() };
+        let namespace = Namespace {
+            handle: made.map_err(not_made)?.into(),
+        };
         namespace.enter_thread(|| Routing::open()?.set_loopback_up())??;
         Ok(namespace)
     }
@@ -98,45 +110,56 @@ impl Namespace {
     /// The namespace of a process.
     ///
     /// # Errors
-    /// [`Error::Io`] if there is no such process, [`Error::Permission`] if it belongs to another user.
+    /// [`Error::Io`] if there is no such process, [`Error::Permission`] if it belongs to another
+    /// user.
     pub fn of_pid(pid: u32) -> Result<Self> {
         Self::at(Path::new(&format!("/proc/{pid}/ns/net")))
     }
 
-    /// The namespace that a file refers to: in `/proc`, in `/run/netns`, or returned by [`Self::path`].
+    /// The namespace that a file refers to: in `/proc`, in `/run/netns`, or returned by
+    /// [`Self::path`].
     ///
     /// # Errors
     /// [`Error::Io`] if there is no such file, [`Error::Permission`] if this user may not open it.
     pub fn at(path: &Path) -> Result<Self> {
-        let file = File::open(path).doing(format!("opening the network namespace {}", path.display()))?;
-        Ok(Namespace { handle: file.into() })
+        let file =
+            File::open(path).doing(format!("opening the network namespace {}", path.display()))?;
+        Ok(Namespace {
+            handle: file.into(),
+        })
     }
 
     /// Its unique identifier.
     ///
     /// # Errors
-    /// [`Error::Permission`] without `CAP_SYS_ADMIN`, unless the caller is in it; [`Error::Unsupported`] on
-    /// kernels before 5.14.
+    /// [`Error::Permission`] without `CAP_SYS_ADMIN`, unless the caller is in it;
+    /// [`Error::Unsupported`] on kernels before 5.14.
     pub fn cookie(&self) -> Result<Cookie> {
         self.enter_thread(Cookie::own)?
     }
 
-    /// The inode number of its file, which `/proc` and `ip netns` show. It may be reused after the namespace
-    /// is gone.
+    /// The inode number of its file, which `/proc` and `ip netns` show. It may be reused after the
+    /// namespace is gone.
     ///
     /// # Errors
     /// [`Error::Io`] if the kernel does not report it.
     pub fn inode(&self) -> Result<u64> {
-        Ok(rustix::fs::fstat(&self.handle).doing("checking a network namespace")?.st_ino)
+        Ok(rustix::fs::fstat(&self.handle)
+            .doing("checking a network namespace")?
+            .st_ino)
     }
 
     /// A path under which other processes find this namespace while `self` lives.
     pub fn path(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.handle.as_raw_fd()))
+        PathBuf::from(format!(
+            "/proc/{}/fd/{}",
+            std::process::id(),
+            self.handle.as_raw_fd()
+        ))
     }
 
-    /// Moves the calling thread into it. For a child between fork and exec, and for threads that never leave
-    /// it.
+    /// Moves the calling thread into it. For a child between fork and exec, and for threads that
+    /// never leave it.
     ///
     /// # Errors
     /// EPERM without `CAP_SYS_ADMIN`.
@@ -144,8 +167,8 @@ impl Namespace {
         enter(self.as_fd())
     }
 
-    /// Runs `work` in a new thread inside the namespace, and waits for it. Sockets that it opens stay in the
-    /// namespace.
+    /// Runs `work` in a new thread inside the namespace, and waits for it. Sockets that it opens
+    /// stay in the namespace.
     ///
     /// # Errors
     /// [`Error::Permission`] without `CAP_SYS_ADMIN`, unless the caller is already in it.
@@ -177,7 +200,8 @@ impl Namespace {
     pub fn sysctl(&self, name: &str) -> Result<String> {
         let path = sysctl_path(name);
         let text = self.enter_thread(|| fs::read_to_string(&path))?;
-        text.map(|text| text.trim().to_owned()).map_err(|error| sysctl_error("reading", name, error))
+        text.map(|text| text.trim().to_owned())
+            .map_err(|error| sysctl_error("reading", name, error))
     }
 
     /// Sets a sysctl inside the namespace; the machine's own is unchanged.
@@ -189,10 +213,14 @@ impl Namespace {
         let path = sysctl_path(name);
         // Without O_CREAT, so that a missing file gives "not found" and not "permission denied".
         let open = || fs::OpenOptions::new().write(true).open(&path);
-        let mut file = self.enter_thread(open)?.map_err(|error| sysctl_error("opening", name, error))?;
+        let mut file = self
+            .enter_thread(open)?
+            .map_err(|error| sysctl_error("opening", name, error))?;
         // The file belongs to the namespace in which it was opened.
-        file.write_all(value.as_bytes())
-            .doing_task(Task::Network, format!("setting the sysctl {name} to {value}"))
+        file.write_all(value.as_bytes()).doing_task(
+            Task::Network,
+            format!("setting the sysctl {name} to {value}"),
+        )
     }
 }
 
@@ -207,7 +235,10 @@ impl AsFd for Namespace {
 /// # Errors
 /// EPERM without `CAP_SYS_ADMIN`.
 pub fn enter(namespace: BorrowedFd<'_>) -> io::Result<()> {
-    Ok(move_into_link_name_space(namespace, Some(LinkNameSpaceType::Network))?)
+    Ok(move_into_link_name_space(
+        namespace,
+        Some(LinkNameSpaceType::Network),
+    )?)
 }
 
 fn sysctl_path(name: &str) -> PathBuf {

@@ -1,8 +1,10 @@
-//! Searches the machine's network namespaces that this process can see, and names each for the user.
+//! Searches the machine's network namespaces that this process can see, and names each for the
+//! user.
 //!
-//! The kernel has no list of namespaces. The search looks at everything that may hold one: the names of `ip
-//! netns`, files mounted in any mount namespace (as container engines do), every thread, and every open file.
-//! It cannot find a namespace that only a socket holds because its processes have ended.
+//! The kernel has no list of namespaces. The search looks at everything that may hold one: the
+//! names of `ip netns`, files mounted in any mount namespace (as container engines do), every
+//! thread, and every open file. It cannot find a namespace that only a socket holds because its
+//! processes have ended.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -77,8 +79,8 @@ impl Place {
 pub struct Search {
     /// All namespaces that could be entered; the first is this process' own.
     pub found: Vec<Found>,
-    /// Number of processes that this user may not inspect and of namespaces that it may not enter. There may
-    /// be further namespaces.
+    /// Number of processes that this user may not inspect and of namespaces that it may not enter.
+    /// There may be further namespaces.
     pub hidden: usize,
 }
 
@@ -92,8 +94,8 @@ impl Search {
 /// Searches the machine.
 ///
 /// # Errors
-/// [`Error::Io`](crate::Error::Io) without `/proc`; [`Error::Unsupported`](crate::Error::Unsupported) on
-/// kernels before 5.14.
+/// [`Error::Io`](crate::Error::Io) without `/proc`;
+/// [`Error::Unsupported`](crate::Error::Unsupported) on kernels before 5.14.
 pub fn search() -> Result<Search> {
     let mut seeker = Seeker::default();
     seeker.take(Namespace::current()?, || Place::Own);
@@ -116,7 +118,9 @@ struct Seeker {
 
 impl Seeker {
     fn take(&mut self, namespace: Namespace, place: impl FnOnce() -> Place) {
-        let Ok(file) = rustix::fs::fstat(namespace.as_fd()) else { return };
+        let Ok(file) = rustix::fs::fstat(namespace.as_fd()) else {
+            return;
+        };
         if self.known.insert((file.st_dev, file.st_ino)) {
             self.found.push((namespace, place()));
         }
@@ -141,7 +145,11 @@ impl Seeker {
     }
 
     fn names(&mut self) {
-        for entry in fs::read_dir(root().join(NAMES)).into_iter().flatten().flatten() {
+        for entry in fs::read_dir(root().join(NAMES))
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
             let name = entry.file_name().to_string_lossy().into_owned();
             self.look(&entry.path(), || Place::Name(name));
         }
@@ -149,13 +157,20 @@ impl Seeker {
 
     fn processes(&mut self, processes: &[u32]) {
         for &pid in processes {
-            let place = || Place::Process { pid, name: name_of(pid) };
+            let place = || Place::Process {
+                pid,
+                name: name_of(pid),
+            };
             if !self.look(Path::new(&format!("/proc/{pid}/ns/net")), place) {
                 self.hidden.insert(pid);
                 continue;
             }
             // A thread may be in another namespace than its process.
-            for task in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+            for task in fs::read_dir(format!("/proc/{pid}/task"))
+                .into_iter()
+                .flatten()
+                .flatten()
+            {
                 if task.file_name().to_string_lossy() != pid.to_string() {
                     self.look(&task.path().join("ns/net"), place);
                 }
@@ -167,7 +182,9 @@ impl Seeker {
     fn mounts(&mut self, processes: &[u32]) {
         let mut mount_namespaces = BTreeSet::new();
         for &pid in processes {
-            let Ok(file) = fs::metadata(format!("/proc/{pid}/ns/mnt")) else { continue };
+            let Ok(file) = fs::metadata(format!("/proc/{pid}/ns/mnt")) else {
+                continue;
+            };
             if !mount_namespaces.insert((file.dev(), file.ino())) {
                 continue;
             }
@@ -181,7 +198,11 @@ impl Seeker {
 
     fn open_files(&mut self, processes: &[u32]) {
         for &pid in processes {
-            for file in fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten() {
+            for file in fs::read_dir(format!("/proc/{pid}/fd"))
+                .into_iter()
+                .flatten()
+                .flatten()
+            {
                 let path = file.path();
                 let target = fs::read_link(&path).unwrap_or_default();
                 if target.to_string_lossy().starts_with("net:[") {
@@ -195,41 +216,59 @@ impl Seeker {
     fn with_cookies(self) -> Result<Search> {
         let Seeker { found, hidden, .. } = self;
         let mut hidden = hidden.len();
-        let cookie = |namespace: &Namespace| match namespace.is_entered() || namespace.enter().is_ok() {
-            true => Cookie::own().map(Some),
-            false => Ok(None),
-        };
+        let cookie =
+            |namespace: &Namespace| match namespace.is_entered() || namespace.enter().is_ok() {
+                true => Cookie::own().map(Some),
+                false => Ok(None),
+            };
         let cookies = thread::scope(|scope| {
-            let wanderer =
-                scope.spawn(|| found.iter().map(|(namespace, _)| cookie(namespace)).collect::<Vec<_>>());
-            wanderer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            let wanderer = scope.spawn(|| {
+                found
+                    .iter()
+                    .map(|(namespace, _)| cookie(namespace))
+                    .collect::<Vec<_>>()
+            });
+            wanderer
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
         let mut entered = vec![];
         for ((namespace, place), cookie) in found.into_iter().zip(cookies) {
             match cookie? {
-                Some(cookie) => entered.push(Found { namespace, cookie, place }),
+                Some(cookie) => entered.push(Found {
+                    namespace,
+                    cookie,
+                    place,
+                }),
                 None => hidden += 1,
             }
         }
-        Ok(Search { found: entered, hidden })
+        Ok(Search {
+            found: entered,
+            hidden,
+        })
     }
 }
 
 /// All process ids in `/proc`.
 fn processes() -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let mut processes: Vec<u32> =
-        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    let mut processes: Vec<u32> = entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect();
     processes.sort_unstable();
     processes
 }
 
 fn name_of(pid: u32) -> String {
-    fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_owned()
+    fs::read_to_string(format!("/proc/{pid}/comm"))
+        .unwrap_or_default()
+        .trim()
+        .to_owned()
 }
 
-/// The mount point of a network namespace in a line of mountinfo: `… 0:4 net:[4026532008] /run/netns/a rw -
-/// nsfs nsfs rw`.
+/// The mount point of a network namespace in a line of mountinfo: `… 0:4 net:[4026532008]
+/// /run/netns/a rw - nsfs nsfs rw`.
 fn mounted_namespace(line: &str) -> Option<String> {
     let (mount, kind) = line.split_once(" - ")?;
     let mut fields = mount.split(' ').skip(3);
@@ -242,7 +281,9 @@ fn unescaped(text: &str) -> String {
     let mut parts = text.split('\\');
     let mut plain = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let code = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        let code = part
+            .get(..3)
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
         match code {
             Some(code) => {
                 plain.push(char::from(code));
@@ -261,7 +302,10 @@ mod tests {
     #[test]
     fn mounted_namespaces_are_distinguished_from_other_mounts() {
         let namespace = "83 29 0:4 net:[4026532008] /run/netns/a\\040b rw shared:44 - nsfs nsfs rw";
-        assert_eq!(mounted_namespace(namespace).as_deref(), Some("/run/netns/a b"));
+        assert_eq!(
+            mounted_namespace(namespace).as_deref(),
+            Some("/run/netns/a b")
+        );
         let other = "84 29 0:4 uts:[4026531838] /run/uts rw shared:44 - nsfs nsfs rw";
         assert_eq!(mounted_namespace(other), None);
         let tmpfs = "25 1 0:23 / /run rw,nosuid shared:11 - tmpfs tmpfs rw,size=9k";
@@ -272,8 +316,14 @@ mod tests {
     fn the_shown_command_enters_the_namespace() {
         let own = Place::Own.command("joulepath cc status");
         assert_eq!(own, "joulepath cc status");
-        assert_eq!(Place::Name("blue".into()).command("true"), "ip netns exec blue true");
-        let process = Place::Process { pid: 7, name: "nginx".into() };
+        assert_eq!(
+            Place::Name("blue".into()).command("true"),
+            "ip netns exec blue true"
+        );
+        let process = Place::Process {
+            pid: 7,
+            name: "nginx".into(),
+        };
         assert_eq!(process.command("true"), "nsenter --target 7 --net true");
         assert_eq!(process.to_string(), "the namespace of process 7 (nginx)");
     }

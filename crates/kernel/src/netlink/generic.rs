@@ -35,23 +35,38 @@ impl Generic {
     pub(crate) fn open(name: &str, version: u8) -> Result<Option<Self>, Failure> {
         let mut netlink = Netlink::open(Some(netlink::GENERIC))?;
         let mut payload = header(GET_FAMILY, 1);
-        put(&mut payload, FAMILY_NAME.0, &[name.as_bytes(), &[0]].concat());
+        put(
+            &mut payload,
+            FAMILY_NAME.0,
+            &[name.as_bytes(), &[0]].concat(),
+        );
         let mut found = None;
         let asked = netlink.ask(CONTROLLER, 0, &payload, |reply| {
             let (_, attributes) = parse(reply.payload)?;
-            found = attributes.u16(FAMILY_ID)?.map(|family| Ok((family, groups(attributes)?))).transpose()?;
+            found = attributes
+                .u16(FAMILY_ID)?
+                .map(|family| Ok((family, groups(attributes)?)))
+                .transpose()?;
             Ok(())
         });
         match asked {
             Err(failure) if failure.errno() == Some(Errno::NOENT) => Ok(None),
             Err(failure) => Err(failure),
-            Ok(()) => Ok(found.map(|(family, groups)| Generic { netlink, family, version, groups })),
+            Ok(()) => Ok(found.map(|(family, groups)| Generic {
+                netlink,
+                family,
+                version,
+                groups,
+            })),
         }
     }
 
     /// The id of a multicast group.
     pub(crate) fn group(&self, name: &str) -> Option<u32> {
-        self.groups.iter().find(|(known, _)| known == name).map(|(_, number)| *number)
+        self.groups
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, number)| *number)
     }
 
     /// Sends a command with its attributes, and waits for its completion.
@@ -84,7 +99,9 @@ impl Generic {
         mut parse: impl FnMut(Attributes<'_>) -> Result<Option<T>, Malformed>,
     ) -> Result<Vec<T>, Failure> {
         let payload = self.payload(command, attributes);
-        self.netlink.list(self.family, &payload, |reply| parse(self::parse(reply.payload)?.1))
+        self.netlink.list(self.family, &payload, |reply| {
+            parse(self::parse(reply.payload)?.1)
+        })
     }
 
     fn payload(&self, command: u8, attributes: &[u8]) -> Vec<u8> {
@@ -99,7 +116,9 @@ impl Generic {
     ) -> Result<bool, Failure> {
         let family = self.family;
         self.netlink.notices(|reply| match reply.kind == family {
-            true => parse(reply.payload).and_then(|(command, attributes)| each(command, attributes)),
+            true => {
+                parse(reply.payload).and_then(|(command, attributes)| each(command, attributes))
+            }
             false => Ok(()),
         })
     }
@@ -108,7 +127,11 @@ impl Generic {
     pub(crate) fn subscribed(&self, group: u32) -> io::Result<Self> {
         let netlink = Netlink::open(Some(netlink::GENERIC))?;
         netlink.join(group)?;
-        Ok(Generic { netlink, groups: self.groups.clone(), ..*self })
+        Ok(Generic {
+            netlink,
+            groups: self.groups.clone(),
+            ..*self
+        })
     }
 
     pub(crate) fn socket(&self) -> &Netlink {
@@ -132,12 +155,16 @@ pub(crate) fn parse(payload: &[u8]) -> Result<(u8, Attributes<'_>), Malformed> {
 }
 
 fn groups(attributes: Attributes<'_>) -> Result<Vec<(String, u32)>, Malformed> {
-    let Some(list) = attributes.nested(GROUPS)? else { return Ok(vec![]) };
+    let Some(list) = attributes.nested(GROUPS)? else {
+        return Ok(vec![]);
+    };
     let group = |(_, bytes)| {
         let group = Attributes::parse(GROUPS.1, bytes)?;
         Ok(group.text(GROUP_NAME).zip(group.u32(GROUP_ID)?))
     };
-    list.iter().filter_map(|entry| group(entry).transpose()).collect()
+    list.iter()
+        .filter_map(|entry| group(entry).transpose())
+        .collect()
 }
 
 #[cfg(test)]
@@ -149,7 +176,11 @@ mod tests {
         // Every kernel has the family of families. It announces new families in the group `notify`.
         let family = Generic::open("nlctrl", 2).unwrap().unwrap();
         assert_eq!(family.family, CONTROLLER);
-        assert!(family.group("notify").is_some_and(|number| number > 0), "{:?}", family.groups);
+        assert!(
+            family.group("notify").is_some_and(|number| number > 0),
+            "{:?}",
+            family.groups
+        );
         assert_eq!(family.group("no such group"), None);
         assert!(Generic::open("no_such_family", 1).unwrap().is_none());
     }

@@ -5,9 +5,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use netlink_packet_core::{NetlinkBuffer, NlasIterator};
 
-/// `NLA_F_NESTED`: the attribute contains others. The kernel refuses some nested attributes without it.
+/// `NLA_F_NESTED`: the attribute contains others. The kernel refuses some nested attributes without
+/// it.
 const NESTED: u16 = 0x8000;
-/// Mask of an attribute's number, without `NLA_F_NESTED` and `NLA_F_NET_BYTEORDER` (`NLA_TYPE_MASK`).
+/// Mask of an attribute's number, without `NLA_F_NESTED` and `NLA_F_NET_BYTEORDER`
+/// (`NLA_TYPE_MASK`).
 const KIND: u16 = 0x3fff;
 /// Attributes and messages start at multiples of this.
 const ALIGNMENT: usize = 4;
@@ -28,7 +30,10 @@ pub(crate) struct Malformed {
 
 impl Malformed {
     pub(crate) fn new(what: &'static str, why: impl Into<String>) -> Self {
-        Malformed { what, why: why.into() }
+        Malformed {
+            what,
+            why: why.into(),
+        }
     }
 
     fn length(what: &'static str, is: usize, wanted: usize) -> Self {
@@ -58,10 +63,13 @@ impl<'a> Message<'a> {
             return Ok(None);
         }
         let all: &'a [u8] = bytes;
-        let buffer = NetlinkBuffer::new_checked(all)
-            .map_err(|error| Malformed::new("the header of a netlink message", error.to_string()))?;
+        let buffer = NetlinkBuffer::new_checked(all).map_err(|error| {
+            Malformed::new("the header of a netlink message", error.to_string())
+        })?;
         let length = buffer.length() as usize;
-        *bytes = all.get(length.next_multiple_of(ALIGNMENT)..).unwrap_or_default();
+        *bytes = all
+            .get(length.next_multiple_of(ALIGNMENT)..)
+            .unwrap_or_default();
         Ok(Some(Message {
             kind: buffer.message_type(),
             flags: buffer.flags(),
@@ -88,7 +96,8 @@ pub(crate) fn message(kind: u16, flags: u16, sequence: u32, payload: &[u8]) -> V
 
 /// Appends an attribute to a payload.
 pub(crate) fn put(payload: &mut Vec<u8>, kind: u16, value: &[u8]) {
-    let length = u16::try_from(ATTRIBUTE_HEADER + value.len()).expect("requests have short attributes");
+    let length =
+        u16::try_from(ATTRIBUTE_HEADER + value.len()).expect("requests have short attributes");
     payload.extend(length.to_ne_bytes());
     payload.extend(kind.to_ne_bytes());
     payload.extend(value);
@@ -105,7 +114,8 @@ pub(crate) fn put_nested(payload: &mut Vec<u8>, kind: u16, inner: &[u8]) {
 pub(crate) struct Attributes<'a>(&'a [u8]);
 
 impl<'a> Attributes<'a> {
-    /// Checks that the attributes are well-formed up to the end; `what` names their place in errors.
+    /// Checks that the attributes are well-formed up to the end; `what` names their place in
+    /// errors.
     pub(crate) fn parse(what: &'static str, bytes: &'a [u8]) -> Result<Self, Malformed> {
         for attribute in NlasIterator::new(bytes) {
             attribute.map_err(|error| Malformed::new(what, error.to_string()))?;
@@ -113,8 +123,8 @@ impl<'a> Attributes<'a> {
         Ok(Attributes(bytes))
     }
 
-    /// Numbers and values, in order. Every lookup of an attribute starts at the beginning: a daemon that
-    /// lists a thousand connections spends most of its time here.
+    /// Numbers and values, in order. Every lookup of an attribute starts at the beginning: a daemon
+    /// that lists a thousand connections spends most of its time here.
     pub(crate) fn iter(self) -> impl Iterator<Item = (u16, &'a [u8])> {
         let mut rest = self.0;
         std::iter::from_fn(move || {
@@ -122,25 +132,35 @@ impl<'a> Attributes<'a> {
             let length = usize::from(u16::from_ne_bytes([l0, l1]));
             let kind = u16::from_ne_bytes([k0, k1]) & KIND;
             let value = rest.get(ATTRIBUTE_HEADER..length)?;
-            rest = rest.get(length.next_multiple_of(ALIGNMENT)..).unwrap_or_default();
+            rest = rest
+                .get(length.next_multiple_of(ALIGNMENT)..)
+                .unwrap_or_default();
             Some((kind, value))
         })
     }
 
     /// The value; `None` if the attribute is absent.
     pub(crate) fn bytes(self, known: Known) -> Option<&'a [u8]> {
-        self.iter().find(|(kind, _)| *kind == known.0).map(|(_, value)| value)
+        self.iter()
+            .find(|(kind, _)| *kind == known.0)
+            .map(|(_, value)| value)
     }
 
     /// The attributes inside an attribute.
     pub(crate) fn nested(self, known: Known) -> Result<Option<Attributes<'a>>, Malformed> {
-        self.bytes(known).map(|bytes| Attributes::parse(known.1, bytes)).transpose()
+        self.bytes(known)
+            .map(|bytes| Attributes::parse(known.1, bytes))
+            .transpose()
     }
 
     /// A value of exactly `N` bytes.
     pub(crate) fn array<const N: usize>(self, known: Known) -> Result<Option<[u8; N]>, Malformed> {
-        let Some(bytes) = self.bytes(known) else { return Ok(None) };
-        let array = bytes.try_into().map_err(|_| Malformed::length(known.1, bytes.len(), N))?;
+        let Some(bytes) = self.bytes(known) else {
+            return Ok(None);
+        };
+        let array = bytes
+            .try_into()
+            .map_err(|_| Malformed::length(known.1, bytes.len(), N))?;
         Ok(Some(array))
     }
 
@@ -167,7 +187,9 @@ impl<'a> Attributes<'a> {
 
     /// An IPv4 or IPv6 address, depending on the length.
     pub(crate) fn ip(self, known: Known) -> Result<Option<IpAddr>, Malformed> {
-        let Some(bytes) = self.bytes(known) else { return Ok(None) };
+        let Some(bytes) = self.bytes(known) else {
+            return Ok(None);
+        };
         ip(bytes)
             .map(Some)
             .ok_or_else(|| Malformed::new(known.1, format!("no address has {} bytes", bytes.len())))
@@ -179,7 +201,9 @@ fn ip(bytes: &[u8]) -> Option<IpAddr> {
     if let Ok(v4) = <[u8; 4]>::try_from(bytes) {
         return Some(Ipv4Addr::from(v4).into());
     }
-    <[u8; 16]>::try_from(bytes).ok().map(|v6| Ipv6Addr::from(v6).into())
+    <[u8; 16]>::try_from(bytes)
+        .ok()
+        .map(|v6| Ipv6Addr::from(v6).into())
 }
 
 /// A kernel structure at the start of a payload; `name` is its name in the kernel's headers.
@@ -195,15 +219,20 @@ impl<'a> Bytes<'a> {
         payload: &'a [u8],
         length: usize,
     ) -> Result<(Self, Attributes<'a>), Malformed> {
-        let (bytes, rest) =
-            payload.split_at_checked(length).ok_or_else(|| Malformed::length(name, payload.len(), length))?;
-        let rest = rest.get(length.next_multiple_of(ALIGNMENT) - length..).unwrap_or_default();
+        let (bytes, rest) = payload
+            .split_at_checked(length)
+            .ok_or_else(|| Malformed::length(name, payload.len(), length))?;
+        let rest = rest
+            .get(length.next_multiple_of(ALIGNMENT) - length..)
+            .unwrap_or_default();
         Ok((Bytes { bytes }, Attributes::parse(name, rest)?))
     }
 
     /// The `N` bytes at an offset, which must be within the length passed to [`Self::split`].
     pub(crate) fn array<const N: usize>(self, at: usize) -> [u8; N] {
-        *self.bytes[at..].first_chunk().expect("fields lie inside of their structure")
+        *self.bytes[at..]
+            .first_chunk()
+            .expect("fields lie inside of their structure")
     }
 
     pub(crate) fn u8(self, at: usize) -> u8 {
@@ -260,7 +289,10 @@ pub(crate) mod tests {
         let both = [message(1, 2, 3, &[9; 5]), message(4, 5, 6, &[])].concat();
         let mut rest = &both[..];
         let first = Message::take(&mut rest).unwrap().unwrap();
-        assert_eq!((first.kind, first.flags, first.sequence, first.payload), (1, 2, 3, &[9; 5][..]));
+        assert_eq!(
+            (first.kind, first.flags, first.sequence, first.payload),
+            (1, 2, 3, &[9; 5][..])
+        );
         assert_eq!(Message::take(&mut rest).unwrap().unwrap().kind, 4);
         assert_eq!(Message::take(&mut rest).unwrap(), None);
     }
@@ -289,7 +321,10 @@ pub(crate) mod tests {
         let attributes = Attributes::parse("a test", &payload).unwrap();
         assert_eq!(attributes.u8(NUMBER), Ok(Some(5)));
         assert_eq!(attributes.ip(ADDRESS), Ok(Some([10, 0, 0, 1].into())));
-        assert_eq!(attributes.nested(INNER).unwrap().unwrap().u32(NUMBER), Ok(Some(7)));
+        assert_eq!(
+            attributes.nested(INNER).unwrap().unwrap().u32(NUMBER),
+            Ok(Some(7))
+        );
         assert_eq!(attributes.text(TEXT).as_deref(), Some("wlan0"));
         assert_eq!(attributes.u8(Known(6, "ABSENT")), Ok(None));
     }
@@ -298,7 +333,10 @@ pub(crate) mod tests {
     fn a_known_attribute_of_a_wrong_length_is_named() {
         let payload = attribute_bytes(NUMBER.0, &[1, 2, 3]);
         let attributes = Attributes::parse("a test", &payload).unwrap();
-        assert_eq!(attributes.u32(NUMBER).unwrap_err().to_string(), "NUMBER: it has 3 bytes instead of 4");
+        assert_eq!(
+            attributes.u32(NUMBER).unwrap_err().to_string(),
+            "NUMBER: it has 3 bytes instead of 4"
+        );
         let error = attributes.ip(Known(1, "ADDRESS")).unwrap_err();
         assert_eq!(error.to_string(), "ADDRESS: no address has 3 bytes");
     }

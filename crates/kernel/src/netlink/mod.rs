@@ -1,5 +1,5 @@
-//! Netlink, the layer under routes, path manager and lists of connections: messages, a socket, generic
-//! netlink.
+//! Netlink, the layer under routes, path manager and lists of connections: messages, a socket,
+//! generic netlink.
 //!
 //! | module | what |
 //! |---|---|
@@ -7,8 +7,9 @@
 //! | `socket` | requests and lists with a deadline, notifications of multicast groups |
 //! | `generic` | generic netlink families, by name |
 //!
-//! `netlink-packet-core` parses the framing of answers. This crate parses their contents itself: a crate for
-//! all of rtnetlink refuses a whole list if one attribute that we do not need has an unknown form.
+//! `netlink-packet-core` parses the framing of answers. This crate parses their contents itself: a
+//! crate for all of rtnetlink refuses a whole list if one attribute that we do not need has an
+//! unknown form.
 
 mod generic;
 mod message;

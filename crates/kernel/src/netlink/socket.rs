@@ -1,4 +1,5 @@
-//! A netlink socket: requests, lists, and notifications of multicast groups; synchronous, without threads.
+//! A netlink socket: requests, lists, and notifications of multicast groups; synchronous, without
+//! threads.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -8,7 +9,8 @@ use rustix::io::Errno;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
-    AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recvfrom, send, socket_with,
+    AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recvfrom, send,
+    socket_with,
 };
 
 use super::message::{Attributes, Known, Malformed, Message, message};
@@ -16,8 +18,8 @@ use crate::capability::Task;
 use crate::error::{Error, Result};
 use crate::sockopt;
 
-/// How long to wait for an answer. The kernel answers within the system call, unless another process holds
-/// the lock of the network configuration.
+/// How long to wait for an answer. The kernel answers within the system call, unless another
+/// process holds the lock of the network configuration.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Attempts to read a list that changes meanwhile.
 const LISTINGS: usize = 16;
@@ -87,9 +89,18 @@ pub(crate) struct Reply<'a> {
 impl Netlink {
     /// Opens a socket for one of netlink's protocols; `None` is rtnetlink.
     pub(crate) fn open(protocol: Option<Protocol>) -> io::Result<Self> {
-        let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?;
+        let socket = socket_with(
+            AddressFamily::NETLINK,
+            SocketType::RAW,
+            SocketFlags::CLOEXEC,
+            protocol,
+        )?;
         bind(&socket, &SocketAddrNetlink::new(0, 0))?;
-        for option in [libc::NETLINK_EXT_ACK, libc::NETLINK_CAP_ACK, libc::NETLINK_GET_STRICT_CHK] {
+        for option in [
+            libc::NETLINK_EXT_ACK,
+            libc::NETLINK_CAP_ACK,
+            libc::NETLINK_GET_STRICT_CHK,
+        ] {
             // Kernels before 4.20 explain and filter less, so lists are also filtered here.
             let _ = sockopt::set_u32(&socket, SOL_NETLINK, option, 1);
         }
@@ -99,7 +110,11 @@ impl Netlink {
     /// Wraps an open socket.
     fn over(socket: OwnedFd) -> io::Result<Self> {
         set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE))?;
-        Ok(Netlink { socket, sequence: 0, buffer: vec![0; BUFFER_BYTES] })
+        Ok(Netlink {
+            socket,
+            sequence: 0,
+            buffer: vec![0; BUFFER_BYTES],
+        })
     }
 
     /// Sends a command, and waits for its completion.
@@ -119,8 +134,8 @@ impl Netlink {
         self.answers(&mut each).map(|_| ())
     }
 
-    /// Sends a request for a list, and collects the answers for which `parse` returns a value. A list that
-    /// changes while it is sent may be wrong, so it is requested again.
+    /// Sends a request for a list, and collects the answers for which `parse` returns a value. A
+    /// list that changes while it is sent may be wrong, so it is requested again.
     pub(crate) fn list<T>(
         &mut self,
         kind: u16,
@@ -141,8 +156,8 @@ impl Netlink {
         Err(Failure::Unsteady)
     }
 
-    /// Sends several requests at once, and waits for the completion of all. Each is a type, flags and a
-    /// payload; the last one must ask for an acknowledgement ([`NLM_F_ACK`]).
+    /// Sends several requests at once, and waits for the completion of all. Each is a type, flags
+    /// and a payload; the last one must ask for an acknowledgement ([`NLM_F_ACK`]).
     pub(crate) fn batch(&mut self, requests: &[(u16, u16, Vec<u8>)]) -> Result<(), Failure> {
         self.sequence = self.sequence.wrapping_add(1);
         let sequence = self.sequence;
@@ -167,9 +182,12 @@ impl Netlink {
         }
     }
 
-    /// Reads answers up to the last; false if the list changed meanwhile. It reads all of them even if one
-    /// cannot be parsed, so that the next request does not receive them.
-    fn answers(&mut self, each: &mut dyn FnMut(Reply<'_>) -> Result<(), Malformed>) -> Result<bool, Failure> {
+    /// Reads answers up to the last; false if the list changed meanwhile. It reads all of them even
+    /// if one cannot be parsed, so that the next request does not receive them.
+    fn answers(
+        &mut self,
+        each: &mut dyn FnMut(Reply<'_>) -> Result<(), Malformed>,
+    ) -> Result<bool, Failure> {
         let (mut steady, mut malformed) = (true, None);
         loop {
             let length = receive(&self.socket, &mut self.buffer, RecvFlags::empty())?;
@@ -183,12 +201,16 @@ impl Netlink {
                 match message.kind {
                     NLMSG_DONE | NLMSG_ERROR => {
                         end(message)?;
-                        return malformed.map_or(Ok(steady), |error| Err(Failure::Malformed(error)));
+                        return malformed
+                            .map_or(Ok(steady), |error| Err(Failure::Malformed(error)));
                     }
                     NLMSG_OVERRUN => return Err(Failure::Overrun),
                     ..FIRST_KIND => {}
                     kind => {
-                        let done = each(Reply { kind, payload: message.payload });
+                        let done = each(Reply {
+                            kind,
+                            payload: message.payload,
+                        });
                         malformed = malformed.or(done.err());
                     }
                 }
@@ -198,7 +220,12 @@ impl Netlink {
 
     /// Subscribes to a multicast group.
     pub(crate) fn join(&self, group: u32) -> io::Result<()> {
-        sockopt::set_u32(&self.socket, SOL_NETLINK, libc::NETLINK_ADD_MEMBERSHIP, group)
+        sockopt::set_u32(
+            &self.socket,
+            SOL_NETLINK,
+            libc::NETLINK_ADD_MEMBERSHIP,
+            group,
+        )
     }
 
     /// Reads notifications that have arrived, once, without waiting; false if there were none.
@@ -232,9 +259,13 @@ impl Netlink {
         }
     }
 
-    /// Sets the room for unread notifications, bytes. The kernel doubles it, and has a minimum and a maximum.
+    /// Sets the room for unread notifications, bytes. The kernel doubles it, and has a minimum and
+    /// a maximum.
     pub(crate) fn set_room(&self, bytes: usize) -> io::Result<()> {
-        Ok(rustix::net::sockopt::set_socket_recv_buffer_size(&self.socket, bytes)?)
+        Ok(rustix::net::sockopt::set_socket_recv_buffer_size(
+            &self.socket,
+            bytes,
+        )?)
     }
 }
 
@@ -248,12 +279,13 @@ impl AsFd for Netlink {
 /// Receives one datagram of the kernel. Datagrams of other senders are ignored.
 fn receive(socket: &OwnedFd, buffer: &mut Vec<u8>, flags: RecvFlags) -> Result<usize, Failure> {
     loop {
-        let (length, whole, from) = match recvfrom(socket, &mut buffer[..], flags | RecvFlags::TRUNC) {
-            Err(Errno::INTR) => continue,
-            Err(Errno::AGAIN) => return Err(Failure::Silent),
-            Err(Errno::NOBUFS) => return Err(Failure::Overrun),
-            received => received?,
-        };
+        let (length, whole, from) =
+            match recvfrom(socket, &mut buffer[..], flags | RecvFlags::TRUNC) {
+                Err(Errno::INTR) => continue,
+                Err(Errno::AGAIN) => return Err(Failure::Silent),
+                Err(Errno::NOBUFS) => return Err(Failure::Overrun),
+                received => received?,
+            };
         let from = from.and_then(|from| SocketAddrNetlink::try_from(from).ok());
         if from.is_some_and(|from| from.pid() != 0) {
             continue;
@@ -283,9 +315,13 @@ fn end(message: Message<'_>) -> Result<(), Failure> {
         return Ok(());
     }
     let number = code.checked_neg().filter(|number| *number <= LARGEST_ERRNO);
-    let number = number.ok_or_else(|| Malformed::new(name, format!("{code} is not an error number")))?;
+    let number =
+        number.ok_or_else(|| Malformed::new(name, format!("{code} is not an error number")))?;
     let said = explanation(message.kind, message.flags, rest);
-    Err(Failure::Refused { errno: Errno::from_raw_os_error(number), said })
+    Err(Failure::Refused {
+        errno: Errno::from_raw_os_error(number),
+        said,
+    })
 }
 
 /// The kernel's explanation, after the header of the request or after the whole request.
@@ -303,7 +339,12 @@ fn explanation(kind: u16, flags: u16, rest: &[u8]) -> Option<String> {
     };
     let attributes = Attributes::parse("an explanation", rest.get(skip..)?).ok()?;
     let text = attributes.text(EXPLANATION).filter(|text| !text.is_empty());
-    text.or_else(|| Some(format!("the attribute {} is missing", attributes.u32(MISSING).ok()??)))
+    text.or_else(|| {
+        Some(format!(
+            "the attribute {} is missing",
+            attributes.u32(MISSING).ok()??
+        ))
+    })
 }
 
 impl From<Errno> for Failure {
@@ -345,9 +386,10 @@ impl Failure {
     pub(crate) fn doing(self, doing: impl Into<String>) -> Error {
         let doing = doing.into();
         match self {
-            Failure::Refused { errno, said: Some(said) } => {
-                Error::task(Task::Network, format!("{doing}: {said}"), errno)
-            }
+            Failure::Refused {
+                errno,
+                said: Some(said),
+            } => Error::task(Task::Network, format!("{doing}: {said}"), errno),
             Failure::Refused { errno, said: None } => Error::task(Task::Network, doing, errno),
             Failure::Silent => Error::Busy {
                 what: doing,
@@ -359,7 +401,9 @@ impl Failure {
                 why: format!("the list changed during each of {LISTINGS} attempts"),
                 remedy: "try again when the network configuration is stable".into(),
             },
-            Failure::Overrun => Error::Overrun { what: format!("{doing}: notifications of the kernel") },
+            Failure::Overrun => Error::Overrun {
+                what: format!("{doing}: notifications of the kernel"),
+            },
             Failure::Malformed(malformed) => Error::Malformed {
                 what: format!("{doing}: a message of the kernel"),
                 why: malformed.to_string(),
@@ -380,21 +424,26 @@ mod tests {
 
     const KIND: u16 = 40;
 
-    /// A socket with a fake kernel: `answer` maps the sequence number of a request to the datagrams of its
-    /// answer.
+    /// A socket with a fake kernel: `answer` maps the sequence number of a request to the datagrams
+    /// of its answer.
     fn with_kernel<T>(
         answer: impl Fn(usize, u32) -> Vec<Vec<u8>> + Send,
         work: impl FnOnce(&mut Netlink) -> T,
     ) -> T {
         let flags = SocketFlags::CLOEXEC;
-        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap();
+        let (ours, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap();
         let mut netlink = Netlink::over(ours).unwrap();
         thread::scope(|scope| {
             scope.spawn(move || {
                 let mut request = [0; 1 << 12];
                 for number in 0.. {
-                    let length = recv(&theirs, &mut request[..], RecvFlags::empty()).unwrap().1;
-                    let Some(message) = Message::take(&mut &request[..length]).unwrap() else { return };
+                    let length = recv(&theirs, &mut request[..], RecvFlags::empty())
+                        .unwrap()
+                        .1;
+                    let Some(message) = Message::take(&mut &request[..length]).unwrap() else {
+                        return;
+                    };
                     for datagram in answer(number, message.sequence) {
                         send(&theirs, &datagram, SendFlags::empty()).unwrap();
                     }
@@ -423,9 +472,17 @@ mod tests {
         let answer = |_, sequence| {
             let first = [item(sequence, 0, 1), item(sequence, 0, 2)].concat();
             // Answers to an earlier request are skipped.
-            vec![item(sequence.wrapping_sub(1), 0, 9), first, item(sequence, 0, 3), done(sequence, 0)]
+            vec![
+                item(sequence.wrapping_sub(1), 0, 9),
+                first,
+                item(sequence, 0, 3),
+                done(sequence, 0),
+            ]
         };
-        assert_eq!(with_kernel(answer, |netlink| numbers(netlink).unwrap()), [1, 2, 3]);
+        assert_eq!(
+            with_kernel(answer, |netlink| numbers(netlink).unwrap()),
+            [1, 2, 3]
+        );
     }
 
     #[test]
@@ -435,7 +492,10 @@ mod tests {
             vec![item(sequence, flag, number as u8), done(sequence, flag)]
         };
         // The result contains nothing of the first two attempts.
-        assert_eq!(with_kernel(answer, |netlink| numbers(netlink).unwrap()), [2]);
+        assert_eq!(
+            with_kernel(answer, |netlink| numbers(netlink).unwrap()),
+            [2]
+        );
     }
 
     #[test]
@@ -443,14 +503,30 @@ mod tests {
         let answer = |_, sequence| vec![item(sequence, 0, 1), done(sequence, NLM_F_DUMP_INTR)];
         let failure = with_kernel(answer, |netlink| numbers(netlink).unwrap_err());
         assert!(matches!(failure, Failure::Unsteady), "{failure:?}");
-        assert!(failure.doing("listing").to_string().contains("changed during each of"));
+        assert!(
+            failure
+                .doing("listing")
+                .to_string()
+                .contains("changed during each of")
+        );
     }
 
     #[test]
     fn no_answer_is_an_error() {
-        let answer = |number, sequence| if number == 0 { vec![] } else { vec![done(sequence, 0)] };
+        let answer = |number, sequence| {
+            if number == 0 {
+                vec![]
+            } else {
+                vec![done(sequence, 0)]
+            }
+        };
         with_kernel(answer, |netlink| {
-            set_socket_timeout(netlink.as_fd(), Timeout::Recv, Some(Duration::from_millis(30))).unwrap();
+            set_socket_timeout(
+                netlink.as_fd(),
+                Timeout::Recv,
+                Some(Duration::from_millis(30)),
+            )
+            .unwrap();
             let failure = numbers(netlink).unwrap_err();
             assert!(matches!(failure, Failure::Silent), "{failure:?}");
             // The socket is still usable.
@@ -461,9 +537,16 @@ mod tests {
 
     #[test]
     fn a_malformed_answer_is_an_error_and_the_next_request_works() {
-        let answer = |_, sequence| vec![item(sequence, 0, 1), item(sequence, 0, 2), done(sequence, 0)];
+        let answer = |_, sequence| {
+            vec![
+                item(sequence, 0, 1),
+                item(sequence, 0, 2),
+                done(sequence, 0),
+            ]
+        };
         with_kernel(answer, |netlink| {
-            let failure = netlink.list::<u8>(KIND, &[], |_| Err(Malformed::new("IFA_LOCAL", "it is odd")));
+            let failure =
+                netlink.list::<u8>(KIND, &[], |_| Err(Malformed::new("IFA_LOCAL", "it is odd")));
             let error = failure.unwrap_err().doing("listing addresses");
             assert_eq!(
                 error.to_string(),
@@ -485,7 +568,12 @@ mod tests {
         let flags = [NLM_F_CAPPED | NLM_F_ACK_TLVS, NLM_F_ACK_TLVS, NLM_F_CAPPED];
         let answers = [capped, whole, bare];
         let answer = |number: usize, sequence| {
-            vec![message_bytes(NLMSG_ERROR, flags[number], sequence, &answers[number])]
+            vec![message_bytes(
+                NLMSG_ERROR,
+                flags[number],
+                sequence,
+                &answers[number],
+            )]
         };
         with_kernel(answer, |netlink| {
             let mut texts = vec![];
@@ -503,9 +591,19 @@ mod tests {
     #[test]
     fn an_attribute_that_the_kernel_misses_is_named() {
         let missing = attribute_bytes(MISSING.0, &4u32.to_ne_bytes());
-        let payload = [&(-libc::EINVAL).to_ne_bytes()[..], &[0; HEADER_LEN], &missing].concat();
+        let payload = [
+            &(-libc::EINVAL).to_ne_bytes()[..],
+            &[0; HEADER_LEN],
+            &missing,
+        ]
+        .concat();
         assert_eq!(
-            explanation(NLMSG_ERROR, NLM_F_CAPPED | NLM_F_ACK_TLVS, &payload[CODE_LEN..]).as_deref(),
+            explanation(
+                NLMSG_ERROR,
+                NLM_F_CAPPED | NLM_F_ACK_TLVS,
+                &payload[CODE_LEN..]
+            )
+            .as_deref(),
             Some("the attribute 4 is missing")
         );
     }

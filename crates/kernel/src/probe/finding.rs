@@ -61,7 +61,12 @@ impl Finding {
     }
 
     fn new(status: Status, detail: impl Into<String>) -> Self {
-        Finding { status, detail: detail.into(), fix: Vec::new(), advice: None }
+        Finding {
+            status,
+            detail: detail.into(),
+            fix: Vec::new(),
+            advice: None,
+        }
     }
 
     /// Appends a command that fixes it.
@@ -84,6 +89,9 @@ impl From<Error> for Finding {
             Error::Unsupported { why, .. } => (Status::Missing, why.clone()),
             _ => (Status::Missing, error.to_string()),
         };
-        Finding { advice: error.remedy().map(str::to_owned), ..Finding::new(status, detail) }
+        Finding {
+            advice: error.remedy().map(str::to_owned),
+            ..Finding::new(status, detail)
+        }
     }
 }

@@ -12,7 +12,10 @@ const LIBRARIES: [&str; 2] = ["/usr/lib", "/usr/lib64"];
 
 /// Programs that set MPTCP endpoints, by name.
 pub fn managers(system: &dyn System) -> [(&'static str, Finding); 2] {
-    [("NetworkManager", network_manager(system)), ("mptcpd", mptcpd(system))]
+    [
+        ("NetworkManager", network_manager(system)),
+        ("mptcpd", mptcpd(system)),
+    ]
 }
 
 pub(super) fn network_manager(system: &dyn System) -> Finding {
@@ -23,10 +26,17 @@ pub(super) fn network_manager(system: &dyn System) -> Finding {
     if let Some(old) = version.filter(|version| *version < MPTCP_SINCE) {
         return Finding::ok(format!("{old} runs; it leaves MPTCP alone"));
     }
-    let version = version.map_or_else(|| "an unknown version".to_owned(), |version| version.to_string());
-    Finding::limited(format!("{version} runs; it sets MPTCP endpoints of its own"))
-        .fix(Process::of(system).as_root("nmcli connection modify NAME connection.mptcp-flags disabled"))
-        .fix(Process::of(system).as_root("nmcli connection up NAME"))
+    let version = version.map_or_else(
+        || "an unknown version".to_owned(),
+        |version| version.to_string(),
+    );
+    Finding::limited(format!(
+        "{version} runs; it sets MPTCP endpoints of its own"
+    ))
+    .fix(
+        Process::of(system).as_root("nmcli connection modify NAME connection.mptcp-flags disabled"),
+    )
+    .fix(Process::of(system).as_root("nmcli connection up NAME"))
 }
 
 pub(super) fn mptcpd(system: &dyn System) -> Finding {
@@ -37,11 +47,13 @@ pub(super) fn mptcpd(system: &dyn System) -> Finding {
     }
 }
 
-/// True if a process of that name runs in this network namespace. A process counts if its namespace is
-/// unknown because it belongs to another user.
+/// True if a process of that name runs in this network namespace. A process counts if its namespace
+/// is unknown because it belongs to another user.
 fn runs(system: &dyn System, program: &str) -> bool {
     let names = system.list("/proc").unwrap_or_default();
-    let mut processes = names.iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+    let mut processes = names
+        .iter()
+        .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
     processes.any(|pid| {
         let name = system.read(&format!("/proc/{pid}/comm"));
         name.is_ok_and(|name| name.trim() == program) && is_here(system, pid)
@@ -56,15 +68,24 @@ fn is_here(system: &dyn System, pid: &str) -> bool {
     }
 }
 
-/// NetworkManager keeps its plugins in a folder with its version: `/usr/lib/ARCH/NetworkManager/1.42.4`.
+/// NetworkManager keeps its plugins in a folder with its version:
+/// `/usr/lib/ARCH/NetworkManager/1.42.4`.
 fn installed(system: &dyn System) -> Option<Version> {
     let newest = |folder: &str| {
-        let names = system.list(&format!("{folder}/NetworkManager")).unwrap_or_default();
+        let names = system
+            .list(&format!("{folder}/NetworkManager"))
+            .unwrap_or_default();
         names.iter().filter_map(|name| Version::parse(name)).max()
     };
     let below = |library: &&str| {
         let names = system.list(library).unwrap_or_default();
-        names.iter().filter_map(|name| newest(&format!("{library}/{name}"))).max()
+        names
+            .iter()
+            .filter_map(|name| newest(&format!("{library}/{name}")))
+            .max()
     };
-    LIBRARIES.iter().filter_map(|library| newest(library).max(below(library))).max()
+    LIBRARIES
+        .iter()
+        .filter_map(|library| newest(library).max(below(library)))
+        .max()
 }

@@ -11,9 +11,9 @@ const POWERCAP: &str = "/sys/class/powercap";
 const POWER_SUPPLY: &str = "/sys/class/power_supply";
 const HWMON: &str = "/sys/class/hwmon";
 
-/// A udev rule that lets the group `joulepath` read RAPL. Since Linux 5.10 only root may: the counters are
-/// precise enough to reveal what other programs compute (CVE-2020-8694). So the rule admits a group, not
-/// every user.
+/// A udev rule that lets the group `joulepath` read RAPL. Since Linux 5.10 only root may: the
+/// counters are precise enough to reveal what other programs compute (CVE-2020-8694). So the rule
+/// admits a group, not every user.
 pub const RAPL_RULE: &str = "\
 ACTION==\"add|change\", SUBSYSTEM==\"powercap\", KERNEL==\"intel-rapl*:*\", \
 RUN+=\"/bin/chgrp joulepath /sys%p/energy_uj\", RUN+=\"/bin/chmod g+r /sys%p/energy_uj\"
@@ -21,8 +21,10 @@ RUN+=\"/bin/chgrp joulepath /sys%p/energy_uj\", RUN+=\"/bin/chmod g+r /sys%p/ene
 
 pub(super) fn rapl(system: &dyn System) -> Finding {
     let names = system.list(POWERCAP).unwrap_or_default();
-    let zones: Vec<_> =
-        names.iter().filter(|name| name.starts_with("intel-rapl") && name.contains(':')).collect();
+    let zones: Vec<_> = names
+        .iter()
+        .filter(|name| name.starts_with("intel-rapl") && name.contains(':'))
+        .collect();
     if zones.is_empty() {
         return no_rapl(system);
     }
@@ -34,7 +36,9 @@ pub(super) fn rapl(system: &dyn System) -> Finding {
     let energy = |zone: &&String| system.read(&format!("{POWERCAP}/{zone}/energy_uj"));
     match zones.iter().map(energy).find_map(Result::err) {
         None => Finding::ok(labels),
-        Some(error) if error.kind() == io::ErrorKind::PermissionDenied => rapl_denied(system, &labels),
+        Some(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            rapl_denied(system, &labels)
+        }
         Some(error) => Finding::limited(format!("{labels}: {error}")),
     }
 }
@@ -59,7 +63,9 @@ fn no_rapl(system: &dyn System) -> Finding {
         return Finding::missing("no zones: a virtual machine does not see its host's");
     }
     match flag("GenuineIntel") || flag("AuthenticAMD") {
-        true => Finding::missing("no zones").fix(Process::of(system).as_root("modprobe intel_rapl_msr")),
+        true => {
+            Finding::missing("no zones").fix(Process::of(system).as_root("modprobe intel_rapl_msr"))
+        }
         false => Finding::missing("no zones: this processor has none"),
     }
 }
@@ -82,8 +88,10 @@ pub(super) fn battery(system: &dyn System) -> Finding {
     }
     match read(name, "status").unwrap_or_default().trim() {
         "Discharging" => Finding::ok(format!("{name}, discharging")),
-        _ => Finding::limited(format!("{name} shows what the device draws only on battery"))
-            .advise("pull the plug"),
+        _ => Finding::limited(format!(
+            "{name} shows what the device draws only on battery"
+        ))
+        .advise("pull the plug"),
     }
 }
 
@@ -92,8 +100,15 @@ pub(super) fn hwmon(system: &dyn System) -> Finding {
     let mut denied = false;
     for chip in system.list(HWMON).unwrap_or_default() {
         let folder = format!("{HWMON}/{chip}");
-        let label = system.read(&format!("{folder}/name")).unwrap_or_else(|_| chip.clone());
-        for file in system.list(&folder).unwrap_or_default().iter().filter(|file| measures_energy(file)) {
+        let label = system
+            .read(&format!("{folder}/name"))
+            .unwrap_or_else(|_| chip.clone());
+        for file in system
+            .list(&folder)
+            .unwrap_or_default()
+            .iter()
+            .filter(|file| measures_energy(file))
+        {
             let reading = system.read(&format!("{folder}/{file}"));
             denied |= reading.is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
             sensors.push(format!("{} {file}", label.trim()));
@@ -110,8 +125,12 @@ pub(super) fn hwmon(system: &dyn System) -> Finding {
 /// `energy1_input` (µJ), `power1_input` and `power1_average` (µW).
 fn measures_energy(file: &str) -> bool {
     let numbered = |prefix: &str, suffix: &str| {
-        let number = file.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(suffix));
-        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+        let number = file
+            .strip_prefix(prefix)
+            .and_then(|rest| rest.strip_suffix(suffix));
+        number.is_some_and(|number| {
+            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        })
     };
     numbered("energy", "_input") || numbered("power", "_input") || numbered("power", "_average")
 }

@@ -23,7 +23,12 @@ pub enum Group {
 
 impl Group {
     /// All groups, in the order of the table.
-    pub const ALL: [Group; 4] = [Group::KernelEngine, Group::Lab, Group::EnergyMeters, Group::Interference];
+    pub const ALL: [Group; 4] = [
+        Group::KernelEngine,
+        Group::Lab,
+        Group::EnergyMeters,
+        Group::Interference,
+    ];
 }
 
 /// A fact about this machine.
@@ -76,7 +81,11 @@ const FOR_CC: [&str; 6] = ["kernel", "btf", "bpf_jit", "controllers", "bpffs", "
 
 /// Combines the facts that count; missing outweighs denied.
 fn verdict(facts: &[Fact], counts: impl Fn(&Fact) -> bool) -> Verdict {
-    let some = |status| facts.iter().any(|fact| counts(fact) && fact.finding.status == status);
+    let some = |status| {
+        facts
+            .iter()
+            .any(|fact| counts(fact) && fact.finding.status == status)
+    };
     match (some(Status::Missing), some(Status::Denied)) {
         (true, _) => Verdict::Missing,
         (false, true) => Verdict::Denied,
@@ -104,7 +113,11 @@ const MEASURED: &str = "measured energy";
 
 /// All checks, in the order of the table.
 const CHECKS: [Check; 23] = {
-    const fn engine(name: &'static str, title: &'static str, find: fn(&dyn System) -> Finding) -> Check {
+    const fn engine(
+        name: &'static str,
+        title: &'static str,
+        find: fn(&dyn System) -> Finding,
+    ) -> Check {
         Check {
             name,
             title,
@@ -120,13 +133,42 @@ const CHECKS: [Check; 23] = {
         essential: bool,
         find: fn(&dyn System) -> Finding,
     ) -> Check {
-        Check { name, title, group: Group::Lab, needed_for: &[COMPARE, LAB], essential, find }
+        Check {
+            name,
+            title,
+            group: Group::Lab,
+            needed_for: &[COMPARE, LAB],
+            essential,
+            find,
+        }
     }
-    const fn meter(name: &'static str, title: &'static str, find: fn(&dyn System) -> Finding) -> Check {
-        Check { name, title, group: Group::EnergyMeters, needed_for: &[MEASURED], essential: false, find }
+    const fn meter(
+        name: &'static str,
+        title: &'static str,
+        find: fn(&dyn System) -> Finding,
+    ) -> Check {
+        Check {
+            name,
+            title,
+            group: Group::EnergyMeters,
+            needed_for: &[MEASURED],
+            essential: false,
+            find,
+        }
     }
-    const fn other(name: &'static str, title: &'static str, find: fn(&dyn System) -> Finding) -> Check {
-        Check { name, title, group: Group::Interference, needed_for: &[CC_DEFAULT], essential: false, find }
+    const fn other(
+        name: &'static str,
+        title: &'static str,
+        find: fn(&dyn System) -> Finding,
+    ) -> Check {
+        Check {
+            name,
+            title,
+            group: Group::Interference,
+            needed_for: &[CC_DEFAULT],
+            essential: false,
+            find,
+        }
     }
     [
         engine("kernel", "kernel", engine::kernel),
@@ -162,7 +204,12 @@ const CHECKS: [Check; 23] = {
         lab("namespaces", "namespaces", true, lab::namespaces),
         lab("tun", "TUN", true, lab::tun),
         lab("ipv6", "IPv6", false, lab::ipv6),
-        lab("congestion_controls", "congestion control", false, lab::congestion_controls),
+        lab(
+            "congestion_controls",
+            "congestion control",
+            false,
+            lab::congestion_controls,
+        ),
         lab("schedulers", "schedulers", false, lab::schedulers),
         lab("path_managers", "path managers", false, lab::path_managers),
         lab("clock", "clock", false, lab::clock),
@@ -171,7 +218,11 @@ const CHECKS: [Check; 23] = {
         meter("rapl", "RAPL", meters::rapl),
         meter("battery", "battery", meters::battery),
         meter("hwmon", "hwmon", meters::hwmon),
-        other("networkmanager", "NetworkManager", interference::network_manager),
+        other(
+            "networkmanager",
+            "NetworkManager",
+            interference::network_manager,
+        ),
         other("mptcpd", "mptcpd", interference::mptcpd),
     ]
 };

@@ -11,21 +11,30 @@ pub(super) struct Process {
 impl Process {
     /// Reads the state; without `/proc`, a process without any permission.
     pub(super) fn of(system: &dyn System) -> Self {
-        Process { text: system.read("/proc/self/status").unwrap_or_default() }
+        Process {
+            text: system.read("/proc/self/status").unwrap_or_default(),
+        }
     }
 
     fn field(&self, name: &str) -> Option<&str> {
-        self.text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+        self.text
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+            .map(str::trim)
     }
 
     /// True if the effective user is root.
     pub(super) fn is_root(&self) -> bool {
-        self.field("Uid").and_then(|ids| ids.split_whitespace().nth(1)) == Some("0")
+        self.field("Uid")
+            .and_then(|ids| ids.split_whitespace().nth(1))
+            == Some("0")
     }
 
     /// The effective capabilities.
     pub(super) fn capabilities(&self) -> Capabilities {
-        let effective = self.field("CapEff").and_then(|mask| u64::from_str_radix(mask, 16).ok());
+        let effective = self
+            .field("CapEff")
+            .and_then(|mask| u64::from_str_radix(mask, 16).ok());
         Capabilities::from_mask(effective.unwrap_or(0))
     }
 
@@ -36,7 +45,11 @@ impl Process {
 
     /// A command that changes the machine, with `sudo` if this user needs it.
     pub(super) fn as_root(&self, command: &str) -> String {
-        if self.is_root() { command.to_owned() } else { format!("sudo {command}") }
+        if self.is_root() {
+            command.to_owned()
+        } else {
+            format!("sudo {command}")
+        }
     }
 }
 

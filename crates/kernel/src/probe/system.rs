@@ -124,7 +124,9 @@ impl System for Machine {
     }
 
     fn timer_resolution(&self) -> Duration {
-        clock_getres(ClockId::Monotonic).try_into().expect("the kernel's resolution is positive")
+        clock_getres(ClockId::Monotonic)
+            .try_into()
+            .expect("the kernel's resolution is positive")
     }
 
     fn timer_lateness(&self) -> Nanos {
@@ -181,10 +183,18 @@ fn may_write(parent: &Path, name: &str) -> Result<()> {
 }
 
 fn open_mptcp_socket() -> io::Result<()> {
-    rustix::net::socket(AddressFamily::INET, SocketType::STREAM, Some(rustix::net::ipproto::MPTCP))?;
+    rustix::net::socket(
+        AddressFamily::INET,
+        SocketType::STREAM,
+        Some(rustix::net::ipproto::MPTCP),
+    )?;
     Ok(())
 }
 
 fn open_tun() -> io::Result<()> {
-    OpenOptions::new().read(true).write(true).open("/dev/net/tun").map(drop)
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/net/tun")
+        .map(drop)
 }

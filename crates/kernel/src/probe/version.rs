@@ -18,7 +18,9 @@ impl Version {
         let mut parts = text.split('.');
         let major = parts.next()?.parse().ok()?;
         let minor = parts.next()?;
-        let digits = minor.find(|c: char| !c.is_ascii_digit()).unwrap_or(minor.len());
+        let digits = minor
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(minor.len());
         Some(Version(major, minor[..digits].parse().ok()?))
     }
 }
@@ -35,7 +37,10 @@ mod tests {
 
     #[test]
     fn releases_of_distributions_are_parsed() {
-        assert_eq!(Version::parse("6.12.107+deb13-cloud-amd64"), Some(Version(6, 12)));
+        assert_eq!(
+            Version::parse("6.12.107+deb13-cloud-amd64"),
+            Some(Version(6, 12))
+        );
         assert_eq!(Version::parse("6.18-rc1"), Some(Version(6, 18)));
         assert_eq!(Version::parse("5.15.0-1061-azure"), Some(Version(5, 15)));
         assert_eq!(Version::parse("next"), None);

@@ -74,15 +74,20 @@ impl Address {
 
     /// The addresses of its network.
     pub fn network(&self) -> Prefix {
-        Prefix::new(self.peer.unwrap_or(self.address), self.length).expect("checked when it was read")
+        Prefix::new(self.peer.unwrap_or(self.address), self.length)
+            .expect("checked when it was read")
     }
 
     pub(super) fn parse(payload: &[u8]) -> Result<Option<Self>, Malformed> {
         let (header, attributes) = Bytes::split(HEADER, payload, HEADER_LEN)?;
         let (local, address) = (attributes.ip(LOCAL)?, attributes.ip(ADDRESS)?);
         // IPv6 has IFA_LOCAL only if there is a peer.
-        let Some(own) = local.or(address) else { return Ok(None) };
-        let flags = attributes.u32(FLAGS)?.unwrap_or(u32::from(header.u8(FLAGS_AT)));
+        let Some(own) = local.or(address) else {
+            return Ok(None);
+        };
+        let flags = attributes
+            .u32(FLAGS)?
+            .unwrap_or(u32::from(header.u8(FLAGS_AT)));
         let length = header.u8(LENGTH_AT);
         let peer = address.filter(|address| *address != own);
         Prefix::new(peer.unwrap_or(own), length)
@@ -125,9 +130,13 @@ pub(super) fn request(device: u32, address: IpAddr) -> Vec<u8> {
     payload.extend(device.to_ne_bytes());
     put_ip(&mut payload, LOCAL, address);
     put_ip(&mut payload, ADDRESS, address);
-    // Without duplicate detection: an IPv6 address would be unusable for a second, and these links have no
-    // duplicates.
-    put(&mut payload, FLAGS.0, &WITHOUT_DUPLICATE_CHECK.to_ne_bytes());
+    // Without duplicate detection: an IPv6 address would be unusable for a second, and these links
+    // have no duplicates.
+    put(
+        &mut payload,
+        FLAGS.0,
+        &WITHOUT_DUPLICATE_CHECK.to_ne_bytes(),
+    );
     payload
 }
 
@@ -158,13 +167,19 @@ mod tests {
         put_ip(&mut payload, ADDRESS, ip("10.0.0.1"));
         put_ip(&mut payload, LOCAL, ip("10.0.0.1"));
         let address = Address::parse(&payload).unwrap().unwrap();
-        assert_eq!((address.device, address.address, address.peer), (7, ip("10.0.0.1"), None));
+        assert_eq!(
+            (address.device, address.address, address.peer),
+            (7, ip("10.0.0.1"), None)
+        );
         assert_eq!(address.network().to_string(), "10.0.0.0/24");
         let mut payload = header(family::INET, 32, 0, 0);
         put_ip(&mut payload, ADDRESS, ip("10.9.9.9"));
         put_ip(&mut payload, LOCAL, ip("10.0.0.1"));
         let address = Address::parse(&payload).unwrap().unwrap();
-        assert_eq!((address.address, address.peer), (ip("10.0.0.1"), Some(ip("10.9.9.9"))));
+        assert_eq!(
+            (address.address, address.peer),
+            (ip("10.0.0.1"), Some(ip("10.9.9.9")))
+        );
     }
 
     #[test]
@@ -177,7 +192,9 @@ mod tests {
         };
         assert_eq!(with(0).scope, Scope::Link);
         assert!(
-            with(0).is_usable() && !with(TENTATIVE).is_usable() && !with(TENTATIVE | DUPLICATE).is_usable()
+            with(0).is_usable()
+                && !with(TENTATIVE).is_usable()
+                && !with(TENTATIVE | DUPLICATE).is_usable()
         );
         assert!(with(TENTATIVE | OPTIMISTIC).is_usable());
     }
@@ -192,7 +209,12 @@ mod tests {
         );
         let mut payload = header(family::INET, 24, 0, 0);
         put(&mut payload, LOCAL.0, &[1, 2, 3]);
-        assert!(Address::parse(&payload).unwrap_err().to_string().starts_with("IFA_LOCAL"));
+        assert!(
+            Address::parse(&payload)
+                .unwrap_err()
+                .to_string()
+                .starts_with("IFA_LOCAL")
+        );
     }
 
     mod properties {

@@ -45,7 +45,8 @@ const PORTS: [u16; 2] = [28, 29];
 const VIA: Known = Known(18, "RTA_VIA");
 const NEXTHOP: Known = Known(30, "RTA_NH_ID");
 
-/// `RTAX_LOCK`: metrics that the kernel must not override. The minimum RTO counts only if it is locked.
+/// `RTAX_LOCK`: metrics that the kernel must not override. The minimum RTO counts only if it is
+/// locked.
 const METRIC_LOCK: u16 = 1;
 /// `RTAX_CC_ALGO`: a name.
 const METRIC_CONGESTION: Known = Known(16, "RTAX_CC_ALGO");
@@ -67,7 +68,12 @@ pub enum Metric {
 }
 
 impl Metric {
-    const ALL: [Metric; 4] = [Metric::Window, Metric::InitialWindow, Metric::MinRto, Metric::QuickAck];
+    const ALL: [Metric; 4] = [
+        Metric::Window,
+        Metric::InitialWindow,
+        Metric::MinRto,
+        Metric::QuickAck,
+    ];
 }
 
 /// One entry of a routing table.
@@ -77,8 +83,8 @@ pub struct Route {
     pub destination: Prefix,
     /// Routing table.
     pub table: u32,
-    /// Among routes with the same destination in one table, the lowest number wins. For IPv6 the kernel turns
-    /// 0 into 1024.
+    /// Among routes with the same destination in one table, the lowest number wins. For IPv6 the
+    /// kernel turns 0 into 1024.
     pub priority: u32,
     /// What happens to the packets.
     pub kind: RouteKind,
@@ -90,8 +96,8 @@ pub struct Route {
     pub hops: Vec<Hop>,
     /// Metrics for TCP.
     pub metrics: Vec<(Metric, u32)>,
-    /// The congestion controller of the connections that take it. Unlike the default of a network namespace,
-    /// it may be one that is not allowed to all users.
+    /// The congestion controller of the connections that take it. Unlike the default of a network
+    /// namespace, it may be one that is not allowed to all users.
     #[serde(default)]
     pub congestion: Option<String>,
 }
@@ -146,12 +152,24 @@ pub enum Origin {
 impl Route {
     /// A route in the main table to a destination on the device's link.
     pub fn on_link(destination: impl Into<Prefix>, device: u32) -> Self {
-        Self::through(destination, Hop { device: Some(device), gateway: None })
+        Self::through(
+            destination,
+            Hop {
+                device: Some(device),
+                gateway: None,
+            },
+        )
     }
 
     /// A route in the main table through a gateway on the device's link.
     pub fn via(destination: impl Into<Prefix>, gateway: IpAddr, device: u32) -> Self {
-        Self::through(destination, Hop { device: Some(device), gateway: Some(gateway) })
+        Self::through(
+            destination,
+            Hop {
+                device: Some(device),
+                gateway: Some(gateway),
+            },
+        )
     }
 
     fn through(destination: impl Into<Prefix>, hop: Hop) -> Self {
@@ -168,8 +186,8 @@ impl Route {
         }
     }
 
-    /// Parses an element of a list; `None` if it is no entry of a table. Also returns the id of the route's
-    /// nexthop object, if any: the kernel repeats the object's hops in the route only if
+    /// Parses an element of a list; `None` if it is no entry of a table. Also returns the id of the
+    /// route's nexthop object, if any: the kernel repeats the object's hops in the route only if
     /// `net.ipv4.nexthop_compat_mode` is set.
     pub(super) fn parse(payload: &[u8]) -> Result<Option<(Self, Option<u32>)>, Malformed> {
         let (header, attributes) = Bytes::split(HEADER, payload, HEADER_LEN)?;
@@ -187,13 +205,24 @@ impl Route {
                 .map_err(|error| Malformed::new(DESTINATION.1, error.to_string()))?,
             None => all,
         };
-        let table = attributes.u32(TABLE)?.unwrap_or(u32::from(header.u8(TABLE_AT)));
+        let table = attributes
+            .u32(TABLE)?
+            .unwrap_or(u32::from(header.u8(TABLE_AT)));
         let of_tcp = attributes.nested(METRICS)?;
         let congestion = of_tcp.and_then(|all| all.text(METRIC_CONGESTION));
         let metrics = of_tcp.map_or(Ok(vec![]), metrics)?;
-        let first = Hop { device: attributes.u32(DEVICE)?, gateway: gateway(attributes, GATEWAY)? };
+        let first = Hop {
+            device: attributes.u32(DEVICE)?,
+            gateway: gateway(attributes, GATEWAY)?,
+        };
         let mut hops = attributes.bytes(HOPS).map_or(Ok(vec![]), hops)?;
-        if hops.is_empty() && first != (Hop { device: None, gateway: None }) {
+        if hops.is_empty()
+            && first
+                != (Hop {
+                    device: None,
+                    gateway: None,
+                })
+        {
             hops.push(first);
         }
         let route = Route {
@@ -247,7 +276,10 @@ impl Route {
             [] => {}
             [hop] => hop.put(self.destination, &mut payload),
             hops => {
-                let list: Vec<u8> = hops.iter().flat_map(|hop| hop.nested(self.destination)).collect();
+                let list: Vec<u8> = hops
+                    .iter()
+                    .flat_map(|hop| hop.nested(self.destination))
+                    .collect();
                 put_nested(&mut payload, HOPS.0, &list);
             }
         }
@@ -266,7 +298,9 @@ impl Hop {
     fn put_gateway(&self, destination: Prefix, payload: &mut Vec<u8>) {
         match self.gateway {
             None => {}
-            Some(ip) if ip.is_ipv4() == destination.address().is_ipv4() => put_ip(payload, GATEWAY, ip),
+            Some(ip) if ip.is_ipv4() == destination.address().is_ipv4() => {
+                put_ip(payload, GATEWAY, ip)
+            }
             Some(ip) => {
                 let octets = match ip {
                     IpAddr::V4(v4) => v4.octets().to_vec(),
@@ -291,20 +325,30 @@ impl Hop {
     }
 }
 
-/// The gateway, which may be of another family than the destination; `plain` is the attribute for a gateway
-/// of the same family.
-pub(super) fn gateway(attributes: Attributes<'_>, plain: Known) -> Result<Option<IpAddr>, Malformed> {
+/// The gateway, which may be of another family than the destination; `plain` is the attribute for a
+/// gateway of the same family.
+pub(super) fn gateway(
+    attributes: Attributes<'_>,
+    plain: Known,
+) -> Result<Option<IpAddr>, Malformed> {
     if let Some(ip) = attributes.ip(plain)? {
         return Ok(Some(ip));
     }
-    let Some(via) = attributes.bytes(VIA) else { return Ok(None) };
+    let Some(via) = attributes.bytes(VIA) else {
+        return Ok(None);
+    };
     match via.split_at_checked(2).map(|(_, octets)| octets.len()) {
         Some(4 | 16) => {
             let octets = &via[2..];
             let v4 = <[u8; 4]>::try_from(octets).map(IpAddr::from);
-            Ok(v4.or_else(|_| <[u8; 16]>::try_from(octets).map(IpAddr::from)).ok())
+            Ok(v4
+                .or_else(|_| <[u8; 16]>::try_from(octets).map(IpAddr::from))
+                .ok())
         }
-        _ => Err(Malformed::new(VIA.1, format!("no address has {} bytes", via.len().saturating_sub(2)))),
+        _ => Err(Malformed::new(
+            VIA.1,
+            format!("no address has {} bytes", via.len().saturating_sub(2)),
+        )),
     }
 }
 
@@ -328,7 +372,14 @@ pub struct Flow {
 impl Flow {
     /// A connection to `destination` about which nothing else is known.
     pub fn to(destination: IpAddr) -> Self {
-        Flow { source: None, destination, ports: [0; 2], bound: None, mark: 0, uid: None }
+        Flow {
+            source: None,
+            destination,
+            ports: [0; 2],
+            bound: None,
+            mark: 0,
+            uid: None,
+        }
     }
 
     /// The request for the device through which the kernel sends it.
@@ -351,7 +402,11 @@ impl Flow {
             put(&mut payload, USER, &uid.to_ne_bytes());
         }
         put(&mut payload, PROTOCOL, &[libc::IPPROTO_TCP as u8]);
-        for (kind, port) in PORTS.into_iter().zip(self.ports).filter(|(_, port)| *port != 0) {
+        for (kind, port) in PORTS
+            .into_iter()
+            .zip(self.ports)
+            .filter(|(_, port)| *port != 0)
+        {
             put(&mut payload, kind, &port.to_be_bytes());
         }
         payload
@@ -368,16 +423,25 @@ pub(super) fn lookup_answer(payload: &[u8]) -> Result<Option<u32>, Malformed> {
 fn hops(mut bytes: &[u8]) -> Result<Vec<Hop>, Malformed> {
     let mut hops = vec![];
     while !bytes.is_empty() {
-        let (header, _) =
-            Bytes::split(HOPS.1, bytes, HOP_LEN.min(bytes.len()).max(HOP_LEN)).map_err(|_| {
-                Malformed::new(HOPS.1, format!("{} bytes are not a struct rtnexthop", bytes.len()))
+        let (header, _) = Bytes::split(HOPS.1, bytes, HOP_LEN.min(bytes.len()).max(HOP_LEN))
+            .map_err(|_| {
+                Malformed::new(
+                    HOPS.1,
+                    format!("{} bytes are not a struct rtnexthop", bytes.len()),
+                )
             })?;
         let length = usize::from(u16::from_ne_bytes(header.array(0)));
         let Some(attributes) = bytes.get(HOP_LEN..length) else {
-            return Err(Malformed::new(HOPS.1, format!("a hop of {length} bytes in {}", bytes.len())));
+            return Err(Malformed::new(
+                HOPS.1,
+                format!("a hop of {length} bytes in {}", bytes.len()),
+            ));
         };
         let attributes = Attributes::parse(HOPS.1, attributes)?;
-        hops.push(Hop { device: Some(header.u32(4)), gateway: gateway(attributes, GATEWAY)? });
+        hops.push(Hop {
+            device: Some(header.u32(4)),
+            gateway: gateway(attributes, GATEWAY)?,
+        });
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
     Ok(hops)
@@ -388,19 +452,28 @@ fn metrics(attributes: Attributes<'_>) -> Result<Vec<(Metric, u32)>, Malformed> 
         let value = attributes.u32(Known(metric as u16, METRICS.1))?;
         Ok(value.map(|value| (metric, value)))
     };
-    Metric::ALL.into_iter().filter_map(|metric| value(metric).transpose()).collect()
+    Metric::ALL
+        .into_iter()
+        .filter_map(|metric| value(metric).transpose())
+        .collect()
 }
 
 fn put_metrics(payload: &mut Vec<u8>, metrics: &[(Metric, u32)], congestion: Option<&str>) {
     let mut inner = vec![];
-    let locked = metrics.iter().filter(|(metric, _)| *metric == Metric::MinRto);
+    let locked = metrics
+        .iter()
+        .filter(|(metric, _)| *metric == Metric::MinRto);
     let lock = locked.fold(0u32, |bits, (metric, _)| bits | 1 << *metric as u16);
     put(&mut inner, METRIC_LOCK, &lock.to_ne_bytes());
     for &(metric, value) in metrics {
         put(&mut inner, metric as u16, &value.to_ne_bytes());
     }
     if let Some(name) = congestion {
-        put(&mut inner, METRIC_CONGESTION.0, &[name.as_bytes(), b"\0"].concat());
+        put(
+            &mut inner,
+            METRIC_CONGESTION.0,
+            &[name.as_bytes(), b"\0"].concat(),
+        );
     }
     put_nested(payload, METRICS.0, &inner);
 }
@@ -416,14 +489,22 @@ impl RouteKind {
     ];
 
     fn new(number: u8) -> Self {
-        let known = Self::NUMBERS.into_iter().find(|(_, known)| *known == number);
+        let known = Self::NUMBERS
+            .into_iter()
+            .find(|(_, known)| *known == number);
         known.map_or(RouteKind::Other(number), |(kind, _)| kind)
     }
 
     fn number(self) -> u8 {
         match self {
             RouteKind::Other(number) => number,
-            kind => Self::NUMBERS.into_iter().find(|(known, _)| *known == kind).expect("all but Other").1,
+            kind => {
+                Self::NUMBERS
+                    .into_iter()
+                    .find(|(known, _)| *known == kind)
+                    .expect("all but Other")
+                    .1
+            }
         }
     }
 }
@@ -438,14 +519,22 @@ impl Origin {
     ];
 
     fn new(number: u8) -> Self {
-        let known = Self::NUMBERS.into_iter().find(|(_, known)| *known == number);
+        let known = Self::NUMBERS
+            .into_iter()
+            .find(|(_, known)| *known == number);
         known.map_or(Origin::Other(number), |(origin, _)| origin)
     }
 
     fn number(self) -> u8 {
         match self {
             Origin::Other(number) => number,
-            origin => Self::NUMBERS.into_iter().find(|(known, _)| *known == origin).expect("all but Other").1,
+            origin => {
+                Self::NUMBERS
+                    .into_iter()
+                    .find(|(known, _)| *known == origin)
+                    .expect("all but Other")
+                    .1
+            }
         }
     }
 }
@@ -476,16 +565,31 @@ mod tests {
         };
         let shared = Route {
             hops: vec![
-                Hop { device: Some(3), gateway: Some(ip("fe80::1")) },
-                Hop { device: Some(4), gateway: None },
+                Hop {
+                    device: Some(3),
+                    gateway: Some(ip("fe80::1")),
+                },
+                Hop {
+                    device: Some(4),
+                    gateway: None,
+                },
             ],
             ..Route::on_link(Prefix::new(ip("fd00::"), 64).unwrap(), 3)
         };
-        let blackhole =
-            Route { kind: RouteKind::Blackhole, hops: vec![], ..Route::on_link(ip("10.9.9.9"), 1) };
+        let blackhole = Route {
+            kind: RouteKind::Blackhole,
+            hops: vec![],
+            ..Route::on_link(ip("10.9.9.9"), 1)
+        };
         // An IPv4 destination behind an IPv6 router (RFC 8950).
         let mixed = Route::via(ip("10.8.8.8"), ip("fe80::2"), 5);
-        vec![default, shared, blackhole, mixed, Route::on_link(ip("10.0.0.9"), 3)]
+        vec![
+            default,
+            shared,
+            blackhole,
+            mixed,
+            Route::on_link(ip("10.0.0.9"), 3),
+        ]
     }
 
     #[test]
@@ -497,7 +601,10 @@ mod tests {
 
     #[test]
     fn a_route_refers_to_its_nexthop_object() {
-        let route = Route { hops: vec![], ..examples()[4].clone() };
+        let route = Route {
+            hops: vec![],
+            ..examples()[4].clone()
+        };
         let mut payload = route.request();
         put(&mut payload, NEXTHOP.0, &7_u32.to_ne_bytes());
         assert_eq!(Route::parse(&payload), Ok(Some((route, Some(7)))));
@@ -517,10 +624,20 @@ mod tests {
     fn a_malformed_part_is_named() {
         let mut payload = list_request(family::INET);
         put(&mut payload, VIA.0, &[2, 0, 1]);
-        assert!(Route::parse(&payload).unwrap_err().to_string().starts_with("RTA_VIA: "));
+        assert!(
+            Route::parse(&payload)
+                .unwrap_err()
+                .to_string()
+                .starts_with("RTA_VIA: ")
+        );
         let mut payload = list_request(family::INET);
         put(&mut payload, HOPS.0, &[200, 0, 0, 0, 3, 0, 0, 0]);
-        assert!(Route::parse(&payload).unwrap_err().to_string().starts_with("RTA_MULTIPATH: "));
+        assert!(
+            Route::parse(&payload)
+                .unwrap_err()
+                .to_string()
+                .starts_with("RTA_MULTIPATH: ")
+        );
     }
 
     #[test]

@@ -46,8 +46,8 @@ pub struct Link {
     pub index: u32,
     /// Its name.
     pub name: String,
-    /// Kind of a virtual device, as `ip link` names it: `veth`, `wireguard`, `tun`; `None` for hardware and
-    /// loopback.
+    /// Kind of a virtual device, as `ip link` names it: `veth`, `wireguard`, `tun`; `None` for
+    /// hardware and loopback.
     pub kind: Option<String>,
     /// Hardware address; empty if it has none.
     pub hardware: Vec<u8>,
@@ -68,7 +68,9 @@ pub struct Link {
 }
 
 /// Operational state of RFC 2863.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
     /// The driver does not report it; the carrier decides. The case for TUN devices and loopback.
@@ -148,13 +150,19 @@ impl Counters {
     /// Index and counters of a device; `None` if the kernel does not count.
     pub(super) fn parse(payload: &[u8]) -> Result<Option<(u32, Self)>, Malformed> {
         let (header, attributes) = Bytes::split(STATS, payload, STATS_LEN)?;
-        let Some(bytes) = attributes.bytes(COUNTERS) else { return Ok(None) };
+        let Some(bytes) = attributes.bytes(COUNTERS) else {
+            return Ok(None);
+        };
         // The structure grows with the kernel; these are its first fields.
         let Some(fields) = bytes.first_chunk::<32>() else {
-            return Err(Malformed::new(COUNTERS.1, format!("it has {} bytes, fewer than 32", bytes.len())));
+            return Err(Malformed::new(
+                COUNTERS.1,
+                format!("it has {} bytes, fewer than 32", bytes.len()),
+            ));
         };
-        let mut words =
-            fields.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().expect("chunks of 8")));
+        let mut words = fields
+            .chunks_exact(8)
+            .map(|word| u64::from_ne_bytes(word.try_into().expect("chunks of 8")));
         let mut next = || words.next().expect("32 bytes are 4 words");
         let counters = Counters {
             received_packets: next(),
@@ -197,7 +205,11 @@ pub(super) fn set_up_request(index: u32, up: bool) -> Vec<u8> {
 /// The request to set a device's MTU, queue length and largest segmentation.
 pub(super) fn shape_request(index: u32, mtu: u32, queue_packets: u32, segments: u32) -> Vec<u8> {
     let mut payload = header(index, 0, 0);
-    for (known, value) in [(MTU, mtu), (QUEUE_LENGTH, queue_packets), (GSO_SEGMENTS, segments)] {
+    for (known, value) in [
+        (MTU, mtu),
+        (QUEUE_LENGTH, queue_packets),
+        (GSO_SEGMENTS, segments),
+    ] {
         put(&mut payload, known.0, &value.to_ne_bytes());
     }
     payload
@@ -224,7 +236,10 @@ mod tests {
     #[test]
     fn a_device_is_parsed() {
         let link = Link::parse(&veth()).unwrap();
-        assert_eq!((link.index, &*link.name, link.kind.as_deref(), link.mtu), (7, "c0", Some("veth"), 1500));
+        assert_eq!(
+            (link.index, &*link.name, link.kind.as_deref(), link.mtu),
+            (7, "c0", Some("veth"), 1500)
+        );
         assert!(link.is_usable() && !link.loopback && link.master.is_none());
         let mut down = veth();
         put(&mut down, MASTER.0, &3u32.to_ne_bytes());
@@ -237,8 +252,18 @@ mod tests {
     fn a_known_attribute_of_a_wrong_length_is_named() {
         let mut payload = veth();
         put(&mut payload, MASTER.0, &[1, 2]);
-        assert!(Link::parse(&payload).unwrap_err().to_string().starts_with("IFLA_MASTER: "));
-        assert!(Link::parse(&[0; 8]).unwrap_err().to_string().starts_with(HEADER));
+        assert!(
+            Link::parse(&payload)
+                .unwrap_err()
+                .to_string()
+                .starts_with("IFLA_MASTER: ")
+        );
+        assert!(
+            Link::parse(&[0; 8])
+                .unwrap_err()
+                .to_string()
+                .starts_with(HEADER)
+        );
     }
 
     fn counters_of(index: u32) -> Vec<u8> {
@@ -252,11 +277,21 @@ mod tests {
         let numbers = |n: u64| (1..=n).flat_map(u64::to_ne_bytes).collect::<Vec<u8>>();
         let mut payload = counters_of(7);
         put(&mut payload, COUNTERS.0, &numbers(25));
-        let expected = Counters { received_packets: 1, sent_packets: 2, received_bytes: 3, sent_bytes: 4 };
+        let expected = Counters {
+            received_packets: 1,
+            sent_packets: 2,
+            received_bytes: 3,
+            sent_bytes: 4,
+        };
         assert_eq!(Counters::parse(&payload), Ok(Some((7, expected))));
         let mut short = counters_of(7);
         put(&mut short, COUNTERS.0, &numbers(3));
-        assert!(Counters::parse(&short).unwrap_err().to_string().starts_with("IFLA_STATS_LINK_64"));
+        assert!(
+            Counters::parse(&short)
+                .unwrap_err()
+                .to_string()
+                .starts_with("IFLA_STATS_LINK_64")
+        );
         assert_eq!(Counters::parse(&counters_of(7)), Ok(None));
     }
 

@@ -1,4 +1,5 @@
-//! Reads, changes and watches the devices, addresses, routes and rules of a network namespace over rtnetlink.
+//! Reads, changes and watches the devices, addresses, routes and rules of a network namespace over
+//! rtnetlink.
 //!
 //! | module | what |
 //! |---|---|

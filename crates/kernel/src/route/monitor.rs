@@ -1,10 +1,10 @@
 //! Reports changes of devices, addresses, routes and rules in a network namespace.
 //!
-//! The kernel's notifications are incomplete: it does not report IPv4 routes that disappear with a device or
-//! an address, a route that replaces another does not name it, and unread notifications are dropped
-//! (`ENOBUFS`). So a notification is only a hint. The monitor lists its subject again, compares the list with
-//! the known state, and reports the difference. After lost notifications it lists everything. A change that
-//! is reverted before the next list is not reported.
+//! The kernel's notifications are incomplete: it does not report IPv4 routes that disappear with a
+//! device or an address, a route that replaces another does not name it, and unread notifications
+//! are dropped (`ENOBUFS`). So a notification is only a hint. The monitor lists its subject again,
+//! compares the list with the known state, and reports the difference. After lost notifications it
+//! lists everything. A change that is reverted before the next list is not reported.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -87,7 +87,9 @@ impl Monitor {
         let notices = Netlink::open(None).doing("opening an rtnetlink socket")?;
         // Subscribe before the first list, so that no change in between is missed.
         for group in group::ALL {
-            notices.join(group).doing("subscribing to network changes")?;
+            notices
+                .join(group)
+                .doing("subscribing to network changes")?;
         }
         let (view, stale) = (View::default(), Stale::ALL);
         let mut monitor = Monitor {
@@ -103,17 +105,19 @@ impl Monitor {
         Ok(monitor)
     }
 
-    /// Sets how many bytes of unread notifications the socket holds. A larger value makes repeated lists
-    /// rarer.
+    /// Sets how many bytes of unread notifications the socket holds. A larger value makes repeated
+    /// lists rarer.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) if the socket does not take it.
     pub fn set_room(&self, bytes: usize) -> Result<()> {
-        self.notices.set_room(bytes).doing("setting the buffer size for network changes")
+        self.notices
+            .set_room(bytes)
+            .doing("setting the buffer size for network changes")
     }
 
-    /// The current state, including all changes that [`Self::next_within`] has returned or will return
-    /// without waiting.
+    /// The current state, including all changes that [`Self::next_within`] has returned or will
+    /// return without waiting.
     pub fn view(&self) -> &View {
         &self.view
     }
@@ -174,27 +178,47 @@ impl Monitor {
             self.stale.links = false;
         }
         if self.stale.addresses {
-            let old =
-                std::mem::replace(&mut self.view.addresses, self.routing.addresses()?.into_iter().collect());
+            let old = std::mem::replace(
+                &mut self.view.addresses,
+                self.routing.addresses()?.into_iter().collect(),
+            );
             note_addresses(&old, &self.view.addresses, &mut self.changes);
             self.stale.addresses = false;
         }
         if self.stale.routes {
-            let old = std::mem::replace(&mut self.view.routes, self.routing.routes()?.into_iter().collect());
-            note(&old, &self.view.routes, Change::Route, Change::RouteGone, &mut self.changes);
+            let old = std::mem::replace(
+                &mut self.view.routes,
+                self.routing.routes()?.into_iter().collect(),
+            );
+            note(
+                &old,
+                &self.view.routes,
+                Change::Route,
+                Change::RouteGone,
+                &mut self.changes,
+            );
             self.stale.routes = false;
         }
         if self.stale.rules {
-            let old = std::mem::replace(&mut self.view.rules, self.routing.rules()?.into_iter().collect());
-            note(&old, &self.view.rules, Change::Rule, Change::RuleGone, &mut self.changes);
+            let old = std::mem::replace(
+                &mut self.view.rules,
+                self.routing.rules()?.into_iter().collect(),
+            );
+            note(
+                &old,
+                &self.view.rules,
+                Change::Rule,
+                Change::RuleGone,
+                &mut self.changes,
+            );
             self.stale.rules = false;
         }
         Ok(())
     }
 }
 
-/// To wait for changes. Changes may be pending without it: call [`Monitor::next_within`] until it returns
-/// `None`.
+/// To wait for changes. Changes may be pending without it: call [`Monitor::next_within`] until it
+/// returns `None`.
 impl AsFd for Monitor {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.notices.as_fd()
@@ -202,7 +226,12 @@ impl AsFd for Monitor {
 }
 
 impl Stale {
-    const ALL: Self = Stale { links: true, addresses: true, routes: true, rules: true };
+    const ALL: Self = Stale {
+        links: true,
+        addresses: true,
+        routes: true,
+        rules: true,
+    };
 
     /// Routes disappear with a device or an address, or change with their nexthop object, without a
     /// notification of their own.
@@ -212,30 +241,50 @@ impl Stale {
                 (self.links, self.addresses, self.routes) = (true, true, true);
             }
             kind::NEW_ADDRESS | kind::DEL_ADDRESS => (self.addresses, self.routes) = (true, true),
-            kind::NEW_ROUTE | kind::DEL_ROUTE | kind::NEW_NEXTHOP | kind::DEL_NEXTHOP => self.routes = true,
+            kind::NEW_ROUTE | kind::DEL_ROUTE | kind::NEW_NEXTHOP | kind::DEL_NEXTHOP => {
+                self.routes = true
+            }
             kind::NEW_RULE | kind::DEL_RULE => self.rules = true,
             _ => {}
         }
     }
 }
 
-fn note_links(old: &BTreeMap<u32, Link>, new: &BTreeMap<u32, Link>, changes: &mut VecDeque<Change>) {
+fn note_links(
+    old: &BTreeMap<u32, Link>,
+    new: &BTreeMap<u32, Link>,
+    changes: &mut VecDeque<Change>,
+) {
     let gone = old.iter().filter(|(index, _)| !new.contains_key(index));
     changes.extend(gone.map(|(_, link)| Change::LinkGone(link.clone())));
-    let changed = new.iter().filter(|(index, link)| old.get(index) != Some(link));
+    let changed = new
+        .iter()
+        .filter(|(index, link)| old.get(index) != Some(link));
     changes.extend(changed.map(|(_, link)| Change::Link(link.clone())));
 }
 
 /// An address whose flags changed has changed; it is not gone.
-fn note_addresses(old: &BTreeSet<Address>, new: &BTreeSet<Address>, changes: &mut VecDeque<Change>) {
-    let key = |address: &Address| (address.device, address.address, address.length, address.peer);
+fn note_addresses(
+    old: &BTreeSet<Address>,
+    new: &BTreeSet<Address>,
+    changes: &mut VecDeque<Change>,
+) {
+    let key = |address: &Address| {
+        (
+            address.device,
+            address.address,
+            address.length,
+            address.peer,
+        )
+    };
     let stay: BTreeSet<_> = new.iter().map(key).collect();
     let gone = old.iter().filter(|address| !stay.contains(&key(address)));
     changes.extend(gone.copied().map(Change::AddressGone));
     changes.extend(new.difference(old).copied().map(Change::Address));
 }
 
-/// Reports what is gone before what is new: a reader must not remove a changed route after it has added it.
+/// Reports what is gone before what is new: a reader must not remove a changed route after it has
+/// added it.
 fn note<T: Ord + Clone>(
     old: &BTreeSet<T>,
     new: &BTreeSet<T>,
@@ -255,9 +304,21 @@ mod tests {
     fn a_changed_link_makes_addresses_and_routes_stale() {
         let mut stale = Stale::default();
         stale.note(kind::DEL_LINK);
-        assert_eq!(stale, Stale { rules: false, ..Stale::ALL });
+        assert_eq!(
+            stale,
+            Stale {
+                rules: false,
+                ..Stale::ALL
+            }
+        );
         let mut stale = Stale::default();
         stale.note(kind::NEW_RULE);
-        assert_eq!(stale, Stale { rules: true, ..Stale::default() });
+        assert_eq!(
+            stale,
+            Stale {
+                rules: true,
+                ..Stale::default()
+            }
+        );
     }
 }

@@ -35,7 +35,8 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
-    /// `None` for entries without resolution, such as those of multicast and of devices without ARP.
+    /// `None` for entries without resolution, such as those of multicast and of devices without
+    /// ARP.
     pub(super) fn parse(payload: &[u8]) -> Result<Option<Self>, Malformed> {
         let (header, attributes) = Bytes::split(HEADER, payload, HEADER_LEN)?;
         let state = u16::from_ne_bytes(header.array(STATE_AT));
@@ -53,8 +54,8 @@ impl Neighbour {
     }
 }
 
-/// The request to ask a neighbour at once whether its hardware address still holds. The kernel refuses it if
-/// that address is unknown.
+/// The request to ask a neighbour at once whether its hardware address still holds. The kernel
+/// refuses it if that address is unknown.
 pub(super) fn probe_request(device: u32, address: IpAddr) -> Vec<u8> {
     let mut payload = list_request(family::of(address));
     payload[INDEX_AT..][..4].copy_from_slice(&device.to_ne_bytes());
@@ -92,7 +93,12 @@ mod tests {
         };
         let address = "192.0.2.1".parse().unwrap();
         let of = |hardware: &[u8], unanswering| {
-            Ok(Some(Neighbour { device: 7, address, hardware: hardware.to_vec(), unanswering }))
+            Ok(Some(Neighbour {
+                device: 7,
+                address,
+                hardware: hardware.to_vec(),
+                unanswering,
+            }))
         };
         let mac = [2, 0, 0, 0, 0, 1];
         // REACHABLE, STALE, DELAY and PROBE are no evidence against it.
@@ -109,7 +115,10 @@ mod tests {
 
     #[test]
     fn no_message_causes_a_panic() {
-        let corpus = [probe_request(7, [192, 0, 2, 1].into()), probe_request(7, [0x20; 16].into())];
+        let corpus = [
+            probe_request(7, [192, 0, 2, 1].into()),
+            probe_request(7, [0x20; 16].into()),
+        ];
         joulepath_testbed::fuzz(corpus, |bytes| drop(Neighbour::parse(bytes)));
     }
 }

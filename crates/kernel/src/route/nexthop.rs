@@ -36,13 +36,18 @@ impl Nexthop {
     /// Parses an element of a list.
     pub(super) fn parse(payload: &[u8]) -> Result<Option<(u32, Self)>, Malformed> {
         let (_, attributes) = Bytes::split(HEADER, payload, HEADER_LEN)?;
-        let Some(id) = attributes.u32(ID)? else { return Ok(None) };
+        let Some(id) = attributes.u32(ID)? else {
+            return Ok(None);
+        };
         let nexthop = match attributes.bytes(GROUP) {
             Some(group) if !group.is_empty() => Nexthop::Group(members(group)?),
             _ if attributes.bytes(BLACKHOLE).is_some() => Nexthop::Blackhole,
             _ => {
                 let device = attributes.u32(DEVICE)?;
-                Nexthop::Hop(Hop { device, gateway: gateway(attributes, GATEWAY)? })
+                Nexthop::Hop(Hop {
+                    device,
+                    gateway: gateway(attributes, GATEWAY)?,
+                })
             }
         };
         Ok(Some((id, nexthop)))
@@ -71,10 +76,16 @@ impl Nexthops {
 fn members(group: &[u8]) -> Result<Vec<u32>, Malformed> {
     let (members, rest) = group.as_chunks::<MEMBER_LEN>();
     if !rest.is_empty() {
-        let why = format!("{} bytes are not an array of struct nexthop_grp", group.len());
+        let why = format!(
+            "{} bytes are not an array of struct nexthop_grp",
+            group.len()
+        );
         return Err(Malformed::new(GROUP.1, why));
     }
-    Ok(members.iter().map(|&[a, b, c, d, ..]| u32::from_ne_bytes([a, b, c, d])).collect())
+    Ok(members
+        .iter()
+        .map(|&[a, b, c, d, ..]| u32::from_ne_bytes([a, b, c, d]))
+        .collect())
 }
 
 /// The request to list all objects.
@@ -99,10 +110,15 @@ mod tests {
     }
 
     fn examples() -> Vec<Vec<u8>> {
-        let group: Vec<u8> =
-            [1_u32, 2, 3, 9].iter().flat_map(|id| [&id.to_ne_bytes()[..], &[0; 4]].concat()).collect();
+        let group: Vec<u8> = [1_u32, 2, 3, 9]
+            .iter()
+            .flat_map(|id| [&id.to_ne_bytes()[..], &[0; 4]].concat())
+            .collect();
         vec![
-            object(1, &[(DEVICE, &7_u32.to_ne_bytes()), (GATEWAY, &[192, 0, 2, 1])]),
+            object(
+                1,
+                &[(DEVICE, &7_u32.to_ne_bytes()), (GATEWAY, &[192, 0, 2, 1])],
+            ),
             object(2, &[(DEVICE, &8_u32.to_ne_bytes())]),
             object(3, &[(BLACKHOLE, &[])]),
             object(4, &[(GROUP, &group)]),
@@ -111,10 +127,19 @@ mod tests {
 
     #[test]
     fn a_group_has_the_hops_of_its_members_and_a_blackhole_none() {
-        let parsed = examples().iter().map(|payload| Nexthop::parse(payload).unwrap().unwrap()).collect();
+        let parsed = examples()
+            .iter()
+            .map(|payload| Nexthop::parse(payload).unwrap().unwrap())
+            .collect();
         let all = Nexthops::new(parsed);
-        let via = Hop { device: Some(7), gateway: Some([192, 0, 2, 1].into()) };
-        let on_link = Hop { device: Some(8), gateway: None };
+        let via = Hop {
+            device: Some(7),
+            gateway: Some([192, 0, 2, 1].into()),
+        };
+        let on_link = Hop {
+            device: Some(8),
+            gateway: None,
+        };
         assert_eq!(all.hops(1), [via]);
         assert_eq!(all.hops(4), [via, on_link]);
         assert_eq!((all.hops(3), all.hops(9)), (vec![], vec![]));
@@ -124,7 +149,9 @@ mod tests {
     fn no_message_causes_a_panic() {
         joulepath_testbed::fuzz(examples(), |bytes| {
             let parsed = Nexthop::parse(bytes).ok().flatten();
-            let examples = examples().into_iter().filter_map(|payload| Nexthop::parse(&payload).ok()?);
+            let examples = examples()
+                .into_iter()
+                .filter_map(|payload| Nexthop::parse(&payload).ok()?);
             let all = Nexthops::new(examples.chain(parsed).collect());
             (0..5).for_each(|id| drop(all.hops(id)));
         });

@@ -29,9 +29,15 @@ pub struct BadPrefix {
 
 impl Prefix {
     /// All IPv4 addresses.
-    pub const ALL_V4: Self = Prefix { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), length: 0 };
+    pub const ALL_V4: Self = Prefix {
+        address: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        length: 0,
+    };
     /// All IPv6 addresses.
-    pub const ALL_V6: Self = Prefix { address: IpAddr::V6(Ipv6Addr::UNSPECIFIED), length: 0 };
+    pub const ALL_V6: Self = Prefix {
+        address: IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        length: 0,
+    };
 
     /// The first `length` bits of an address; the other bits become 0.
     ///
@@ -57,7 +63,11 @@ impl Prefix {
 
     /// All addresses of the address' family.
     pub fn all_like(address: IpAddr) -> Self {
-        if address.is_ipv4() { Self::ALL_V4 } else { Self::ALL_V6 }
+        if address.is_ipv4() {
+            Self::ALL_V4
+        } else {
+            Self::ALL_V6
+        }
     }
 
     /// The first address.
@@ -85,7 +95,10 @@ impl Prefix {
 /// A prefix of one address.
 impl From<IpAddr> for Prefix {
     fn from(address: IpAddr) -> Self {
-        Prefix { address, length: bits(address) }
+        Prefix {
+            address,
+            length: bits(address),
+        }
     }
 }
 
@@ -105,7 +118,10 @@ impl TryFrom<Parts> for Prefix {
 
 impl From<Prefix> for Parts {
     fn from(prefix: Prefix) -> Self {
-        Parts { address: prefix.address, length: prefix.length }
+        Parts {
+            address: prefix.address,
+            length: prefix.length,
+        }
     }
 }
 
@@ -124,15 +140,27 @@ mod tests {
     #[test]
     fn host_bits_are_zero() {
         // 10.1.255.7 = 0a 01 ff 07; the first 20 bits are 0a 01 f.
-        assert_eq!(Prefix::new(ip("10.1.255.7"), 20).unwrap().to_string(), "10.1.240.0/20");
+        assert_eq!(
+            Prefix::new(ip("10.1.255.7"), 20).unwrap().to_string(),
+            "10.1.240.0/20"
+        );
         assert_eq!(Prefix::new(ip("10.1.255.7"), 0).unwrap(), Prefix::ALL_V4);
-        assert_eq!(Prefix::new(ip("fd00::1:2"), 112).unwrap().to_string(), "fd00::1:0/112");
+        assert_eq!(
+            Prefix::new(ip("fd00::1:2"), 112).unwrap().to_string(),
+            "fd00::1:0/112"
+        );
         assert_eq!(Prefix::from(ip("fd00::1")).to_string(), "fd00::1/128");
     }
 
     #[test]
     fn a_prefix_is_not_longer_than_its_address() {
-        assert_eq!(Prefix::new(ip("10.0.0.1"), 33), Err(BadPrefix { bits: 32, length: 33 }));
+        assert_eq!(
+            Prefix::new(ip("10.0.0.1"), 33),
+            Err(BadPrefix {
+                bits: 32,
+                length: 33
+            })
+        );
         assert!(serde_json::from_str::<Prefix>(r#"{"address":"10.0.0.1","length":33}"#).is_err());
     }
 

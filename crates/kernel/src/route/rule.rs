@@ -60,7 +60,8 @@ pub struct Rule {
     pub invert: bool,
     /// Its action.
     pub action: Action,
-    /// The shortest prefix of a route that the lookup in the table accepts, minus 1; `None`: any route.
+    /// The shortest prefix of a route that the lookup in the table accepts, minus 1; `None`: any
+    /// route.
     #[serde(default)]
     pub suppress: Option<u32>,
     /// The creator of the rule (`RTPROT_…`).
@@ -81,7 +82,8 @@ pub enum Action {
 const TO_TABLE: u8 = 1;
 
 impl Rule {
-    /// A rule by which packets from `source` use `table`. The kernel chooses a priority before its own rules.
+    /// A rule by which packets from `source` use `table`. The kernel chooses a priority before its
+    /// own rules.
     pub(super) fn from_source(source: IpAddr, table: u32) -> Vec<u8> {
         let mut payload = vec![0; HEADER_LEN];
         payload[FAMILY_AT] = family::of(source);
@@ -122,7 +124,11 @@ impl Rule {
             put(&mut payload, MASK.0, &mask.to_ne_bytes());
         }
         if let Some((first, last)) = self.users {
-            put(&mut payload, USERS.0, &[first.to_ne_bytes(), last.to_ne_bytes()].concat());
+            put(
+                &mut payload,
+                USERS.0,
+                &[first.to_ne_bytes(), last.to_ne_bytes()].concat(),
+            );
         }
         if self.invert {
             payload[FLAGS_AT..FLAGS_AT + 4].copy_from_slice(&INVERT.to_ne_bytes());
@@ -148,14 +154,21 @@ impl Rule {
             _ => return Ok(None),
         };
         let prefix = |known: Known, length_at: usize| {
-            let Some(ip) = attributes.ip(known)? else { return Ok(None) };
+            let Some(ip) = attributes.ip(known)? else {
+                return Ok(None);
+            };
             let prefix = Prefix::new(ip, header.u8(length_at));
-            prefix.map(Some).map_err(|error| Malformed::new(known.1, error.to_string()))
+            prefix
+                .map(Some)
+                .map_err(|error| Malformed::new(known.1, error.to_string()))
         };
-        let table = attributes.u32(TABLE)?.unwrap_or(u32::from(header.u8(TABLE_AT)));
+        let table = attributes
+            .u32(TABLE)?
+            .unwrap_or(u32::from(header.u8(TABLE_AT)));
         let mark = attributes.u32(MARK)?;
         let users = attributes.array::<8>(USERS)?.map(|range| {
-            let [first, last] = [0, 4].map(|at| u32::from_ne_bytes([0, 1, 2, 3].map(|i| range[at + i])));
+            let [first, last] =
+                [0, 4].map(|at| u32::from_ne_bytes([0, 1, 2, 3].map(|i| range[at + i])));
             (first, last)
         });
         let mask = attributes.u32(MASK)?.unwrap_or(u32::MAX);
@@ -173,7 +186,9 @@ impl Rule {
             },
             protocol: attributes.u8(PROTOCOL)?,
             invert: header.u32(FLAGS_AT) & INVERT != 0,
-            suppress: attributes.u32(SUPPRESS)?.filter(|&length| length != u32::MAX),
+            suppress: attributes
+                .u32(SUPPRESS)?
+                .filter(|&length| length != u32::MAX),
             origin: attributes.u8(ORIGIN)?.unwrap_or(0),
         }))
     }
@@ -231,7 +246,12 @@ mod tests {
     fn a_malformed_part_is_named() {
         let mut payload = example().request();
         payload[SOURCE_LEN_AT] = 40;
-        assert!(Rule::parse(&payload).unwrap_err().to_string().starts_with("FRA_SRC: "));
+        assert!(
+            Rule::parse(&payload)
+                .unwrap_err()
+                .to_string()
+                .starts_with("FRA_SRC: ")
+        );
     }
 
     #[test]

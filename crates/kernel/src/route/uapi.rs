@@ -31,8 +31,16 @@ pub(super) mod flag {
 
 /// `RTNLGRP_…`: multicast groups for changes.
 pub(super) mod group {
-    pub(in super::super) const ALL: [u32; 8] =
-        [LINK, IPV4_ADDRESS, IPV4_ROUTE, IPV4_RULE, IPV6_ADDRESS, IPV6_ROUTE, IPV6_RULE, NEXTHOP];
+    pub(in super::super) const ALL: [u32; 8] = [
+        LINK,
+        IPV4_ADDRESS,
+        IPV4_ROUTE,
+        IPV4_RULE,
+        IPV6_ADDRESS,
+        IPV6_ROUTE,
+        IPV6_RULE,
+        NEXTHOP,
+    ];
 
     const LINK: u32 = 1;
     const IPV4_ADDRESS: u32 = 5;

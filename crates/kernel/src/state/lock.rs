@@ -7,7 +7,9 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, fstat, ftruncate, openat, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, FlockOperation, Mode, OFlags, flock, fstat, ftruncate, openat, statat, unlinkat,
+};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +44,10 @@ impl Lock {
     pub fn remove(self) -> Result<()> {
         match unlinkat(&self.folder, &self.file_name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(errno) => Err(Error::io(format!("removing the lock {}", self.file_name), errno)),
+            Err(errno) => Err(Error::io(
+                format!("removing the lock {}", self.file_name),
+                errno,
+            )),
         }
     }
 }
@@ -51,15 +56,16 @@ impl State {
     /// Takes the named lock, and waits for it for at most `patience`.
     ///
     /// # Errors
-    /// [`Error::Busy`] with the holder's process; [`Error::Permission`] if this user may not write to the
-    /// folder.
+    /// [`Error::Busy`] with the holder's process; [`Error::Permission`] if this user may not write
+    /// to the folder.
     pub fn lock(&self, name: &str, patience: Duration) -> Result<Lock> {
         let file_name = format!("{name}{LOCK}");
         let path = self.path.join(&file_name);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let open = || {
             let file = openat(&self.folder, &file_name, flags, MODE);
-            file.map(File::from).map_err(|errno| not_written(&path, errno))
+            file.map(File::from)
+                .map_err(|errno| not_written(&path, errno))
         };
         let mut file = open()?;
         let deadline = Instant::now() + patience;
@@ -67,7 +73,9 @@ impl State {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 // The last holder may have removed the file meanwhile; then its lock is worthless.
                 Ok(())
-                    if self.is_there(&file_name, &file).doing(format!("locking {}", path.display()))? =>
+                    if self
+                        .is_there(&file_name, &file)
+                        .doing(format!("locking {}", path.display()))? =>
                 {
                     break;
                 }
@@ -79,8 +87,15 @@ impl State {
             }
         }
         introduce(&mut file).doing(format!("writing {}", path.display()))?;
-        let folder = self.folder.try_clone().doing(format!("locking {}", path.display()))?;
-        Ok(Lock { _file: file, folder, file_name })
+        let folder = self
+            .folder
+            .try_clone()
+            .doing(format!("locking {}", path.display()))?;
+        Ok(Lock {
+            _file: file,
+            folder,
+            file_name,
+        })
     }
 
     /// True if the name still refers to this file.
@@ -93,14 +108,17 @@ impl State {
         }
     }
 
-    /// Removes the files of unheld locks without a record of the same name, which killed processes leave.
+    /// Removes the files of unheld locks without a record of the same name, which killed processes
+    /// leave.
     ///
     /// # Errors
     /// [`Error::Io`] if the folder cannot be read or a file cannot be removed.
     pub fn sweep_locks(&self) -> Result<()> {
         let records = self.names()?;
         for file in self.files()? {
-            let Some(name) = file.strip_suffix(LOCK) else { continue };
+            let Some(name) = file.strip_suffix(LOCK) else {
+                continue;
+            };
             if records.iter().any(|record| record == name) {
                 continue;
             }
@@ -136,8 +154,14 @@ impl State {
 /// Writes the holder into a lock.
 fn introduce(file: &mut File) -> io::Result<()> {
     let command = fs::read("/proc/self/cmdline").unwrap_or_default();
-    let words: Vec<_> = command.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
-    let holder = Holder { pid: std::process::id(), command: words.join(" ").trim().to_owned() };
+    let words: Vec<_> = command
+        .split(|&byte| byte == 0)
+        .map(String::from_utf8_lossy)
+        .collect();
+    let holder = Holder {
+        pid: std::process::id(),
+        command: words.join(" ").trim().to_owned(),
+    };
     ftruncate(&*file, 0)?;
     file.rewind()?;
     file.write_all(&serde_json::to_vec(&holder)?)
@@ -146,7 +170,9 @@ fn introduce(file: &mut File) -> io::Result<()> {
 fn busy(file: &mut File, path: &Path) -> Error {
     let mut text = vec![];
     let read = file.rewind().and_then(|()| file.read_to_end(&mut text));
-    let holder = read.ok().and_then(|_| serde_json::from_slice::<Holder>(&text).ok());
+    let holder = read
+        .ok()
+        .and_then(|_| serde_json::from_slice::<Holder>(&text).ok());
     let who = holder.map_or_else(
         || "another process".to_owned(),
         |holder| format!("process {}, `{}`,", holder.pid, holder.command),
@@ -166,12 +192,15 @@ mod tests {
 
     const AT_ONCE: Duration = Duration::ZERO;
 
-    /// Waits until this process has opened the lock's file twice: its holder and a thread that waits for it.
+    /// Waits until this process has opened the lock's file twice: its holder and a thread that
+    /// waits for it.
     fn wait_for_the_second(root: &tempfile::TempDir) {
         let file = root.path().join(FOLDER).join(format!("n{LOCK}"));
         let opened = || {
             let files = fs::read_dir("/proc/self/fd").unwrap().flatten();
-            files.filter(|one| fs::read_link(one.path()).is_ok_and(|path| path == file)).count()
+            files
+                .filter(|one| fs::read_link(one.path()).is_ok_and(|path| path == file))
+                .count()
         };
         joulepath_testbed::observe::wait_until("a thread waits for the lock", || opened() == 2);
     }
@@ -182,8 +211,13 @@ mod tests {
         let state = state(&root);
         let held = state.lock("n", AT_ONCE).unwrap();
         let error = state.lock("n", AT_ONCE).unwrap_err();
-        let Error::Busy { why, .. } = &error else { panic!("{error}") };
-        assert!(why.starts_with(&format!("process {}, `", std::process::id())), "{why}");
+        let Error::Busy { why, .. } = &error else {
+            panic!("{error}")
+        };
+        assert!(
+            why.starts_with(&format!("process {}, `", std::process::id())),
+            "{why}"
+        );
         // A lock with another name is free.
         let _other = state.lock("m", AT_ONCE).unwrap();
         drop(held);

@@ -1,17 +1,17 @@
-//! Files about the running kernel in `/run/joulepath`, which are lost at reboot, as the kernel's own state
-//! is.
+//! Files about the running kernel in `/run/joulepath`, which are lost at reboot, as the kernel's
+//! own state is.
 //!
-//! - **One writer.** A process takes a named [`Lock`] before it changes anything. The kernel releases the
-//!   lock when its holder ends for any reason.
-//! - **All or nothing.** A record is written to a draft that is then renamed: a reader sees the old or the
-//!   new record.
-//! - **Safe files.** Symbolic links are not followed, and the folder is used only if nobody except its owner
-//!   can write to it.
-//! - **This boot only.** A record contains the boot's id; a record of an earlier boot counts as absent,
-//!   except with [`State::lasting`].
-//! - **One folder.** A process in its own mount namespace, as `ip netns exec` starts one, uses the folder
-//!   that its oldest ancestor sees: the first process of the machine or container, if this user may inspect
-//!   it.
+//! - **One writer.** A process takes a named [`Lock`] before it changes anything. The kernel
+//!   releases the lock when its holder ends for any reason.
+//! - **All or nothing.** A record is written to a draft that is then renamed: a reader sees the old
+//!   or the new record.
+//! - **Safe files.** Symbolic links are not followed, and the folder is used only if nobody except
+//!   its owner can write to it.
+//! - **This boot only.** A record contains the boot's id; a record of an earlier boot counts as
+//!   absent, except with [`State::lasting`].
+//! - **One folder.** A process in its own mount namespace, as `ip netns exec` starts one, uses the
+//!   folder that its oldest ancestor sees: the first process of the machine or container, if this
+//!   user may inspect it.
 
 mod lock;
 
@@ -20,7 +20,9 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, mkdirat, open, openat, renameat, unlinkat};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, fstat, mkdirat, open, openat, renameat, unlinkat,
+};
 use rustix::io::Errno;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -77,12 +79,14 @@ impl State {
         let path = root().join(FOLDER);
         match open_folder(&root(), FOLDER) {
             Err(Errno::NOENT) => Ok(None),
-            folder => Self::checked(folder.map_err(|errno| not_opened(&path, errno))?, path).map(Some),
+            folder => {
+                Self::checked(folder.map_err(|errno| not_opened(&path, errno))?, path).map(Some)
+            }
         }
     }
 
-    /// Opens a folder whose records outlive a boot, and creates it if it is absent; its parent must exist.
-    /// The path is resolved from this process' root.
+    /// Opens a folder whose records outlive a boot, and creates it if it is absent; its parent must
+    /// exist. The path is resolved from this process' root.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -92,8 +96,14 @@ impl State {
             Err(Errno::NOENT) => make_folder(Path::new("/"), &name),
             opened => opened,
         };
-        let state = Self::checked(folder.map_err(|errno| not_opened(path, errno))?, path.to_owned())?;
-        Ok(State { lasting: true, ..state })
+        let state = Self::checked(
+            folder.map_err(|errno| not_opened(path, errno))?,
+            path.to_owned(),
+        )?;
+        Ok(State {
+            lasting: true,
+            ..state
+        })
     }
 
     /// Opens `run/joulepath` below another root, for tests.
@@ -131,7 +141,9 @@ impl State {
         let path = self.path.join(name);
         match openat(&self.folder, name, folder_flags(), Mode::empty()) {
             Err(Errno::NOENT) => Ok(None),
-            folder => Self::checked(folder.map_err(|errno| not_opened(&path, errno))?, path).map(Some),
+            folder => {
+                Self::checked(folder.map_err(|errno| not_opened(&path, errno))?, path).map(Some)
+            }
         }
     }
 
@@ -143,12 +155,19 @@ impl State {
         } else if ![0, own].contains(&found.st_uid) {
             "it belongs to another user"
         } else {
-            return Ok(State { folder, path, lasting: false });
+            return Ok(State {
+                folder,
+                path,
+                lasting: false,
+            });
         };
         Err(Error::Unsupported {
             what: format!("the folder {}", path.display()),
             why: why.into(),
-            remedy: format!("check its contents, then remove it: sudo rm -r {}", path.display()),
+            remedy: format!(
+                "check its contents, then remove it: sudo rm -r {}",
+                path.display()
+            ),
         })
     }
 
@@ -160,14 +179,17 @@ impl State {
     /// Reads a record; `None` if there is none or if it is of an earlier boot.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if the file is not such a record, [`Error::Permission`] if this user may not read
-    /// it.
+    /// [`Error::Malformed`] if the file is not such a record, [`Error::Permission`] if this user
+    /// may not read it.
     pub fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
-        let Some(text) = self.bytes(name)? else { return Ok(None) };
-        let record: Record<T> = serde_json::from_slice(&text).map_err(|error| Error::Malformed {
-            what: self.path.join(name).display().to_string(),
-            why: error.to_string(),
-        })?;
+        let Some(text) = self.bytes(name)? else {
+            return Ok(None);
+        };
+        let record: Record<T> =
+            serde_json::from_slice(&text).map_err(|error| Error::Malformed {
+                what: self.path.join(name).display().to_string(),
+                why: error.to_string(),
+            })?;
         Ok((self.lasting || record.boot == boot_id()?).then_some(record.value))
     }
 
@@ -190,7 +212,10 @@ impl State {
             Err(Errno::NOENT) => return Ok(None),
             file => file.doing(format!("opening {}", path.display()))?,
         };
-        let malformed = |why: String| Error::Malformed { what: path.display().to_string(), why };
+        let malformed = |why: String| Error::Malformed {
+            what: path.display().to_string(),
+            why,
+        };
         let found = fstat(&file).doing(format!("checking {}", path.display()))?;
         if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
             return Err(malformed("it is not a regular file".into()));
@@ -204,7 +229,8 @@ impl State {
     /// Writes a record. Two processes must not write the same record at once: take a lock.
     ///
     /// # Errors
-    /// [`Error::Permission`] if this user may not write to the folder; [`Error::Io`] if there is no space.
+    /// [`Error::Permission`] if this user may not write to the folder; [`Error::Io`] if there is no
+    /// space.
     pub fn write<T: Serialize>(&self, name: &str, value: &T) -> Result<()> {
         self.write_record(name, value, FILE_MODE)
     }
@@ -219,14 +245,18 @@ impl State {
 
     fn write_record<T: Serialize>(&self, name: &str, value: &T, mode: Mode) -> Result<()> {
         let path = self.path.join(name);
-        let record = Record { boot: boot_id()?, value };
+        let record = Record {
+            boot: boot_id()?,
+            value,
+        };
         let text = serde_json::to_vec(&record)
             .map_err(io::Error::from)
             .doing(format!("writing {}", path.display()))?;
         self.replace(name, &text, mode)
     }
 
-    /// Writes a text that only the owner may read. As [`Self::write`], but the file has nothing else.
+    /// Writes a text that only the owner may read. As [`Self::write`], but the file has nothing
+    /// else.
     ///
     /// # Errors
     /// As [`Self::write`].
@@ -239,11 +269,16 @@ impl State {
         let draft = format!("{name}{DRAFT}");
         // A killed process may have left a draft.
         self.remove_file(&draft)?;
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = openat(&self.folder, &draft, flags, mode).map_err(|errno| not_written(&path, errno))?;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file =
+            openat(&self.folder, &draft, flags, mode).map_err(|errno| not_written(&path, errno))?;
         let mut file = File::from(file);
-        file.write_all(text).and_then(|()| file.sync_data()).doing(format!("writing {}", path.display()))?;
-        renameat(&self.folder, &draft, &self.folder, name).doing(format!("writing {}", path.display()))
+        file.write_all(text)
+            .and_then(|()| file.sync_data())
+            .doing(format!("writing {}", path.display()))?;
+        renameat(&self.folder, &draft, &self.folder, name)
+            .doing(format!("writing {}", path.display()))
     }
 
     /// Removes a record, which may be absent.
@@ -297,12 +332,13 @@ impl AsFd for State {
 /// # Errors
 /// [`Error::Io`] without `/proc`.
 pub fn boot_id() -> Result<String> {
-    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").doing("reading the boot's id")?;
+    let text =
+        fs::read_to_string("/proc/sys/kernel/random/boot_id").doing("reading the boot's id")?;
     Ok(text.trim().to_owned())
 }
 
-/// The root directory for files that outlive this process: its own, or that of its oldest ancestor if that
-/// one is in another mount namespace and this user may inspect it.
+/// The root directory for files that outlive this process: its own, or that of its oldest ancestor
+/// if that one is in another mount namespace and this user may inspect it.
 pub(crate) fn root() -> PathBuf {
     match outside() {
         Some(ancestor) => format!("/proc/{ancestor}/root").into(),
@@ -310,7 +346,8 @@ pub(crate) fn root() -> PathBuf {
     }
 }
 
-/// The oldest ancestor that this user may inspect, if it is in another mount namespace than this process.
+/// The oldest ancestor that this user may inspect, if it is in another mount namespace than this
+/// process.
 pub(crate) fn outside() -> Option<u32> {
     let namespace = |process: u32| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
     let own = namespace(std::process::id())?;
@@ -320,8 +357,13 @@ pub(crate) fn outside() -> Option<u32> {
         ancestors.push(parent);
         process = parent;
     }
-    let oldest = ancestors.into_iter().rev().find_map(|process| Some((process, namespace(process)?)));
-    oldest.filter(|(_, theirs)| *theirs != own).map(|(process, _)| process)
+    let oldest = ancestors
+        .into_iter()
+        .rev()
+        .find_map(|process| Some((process, namespace(process)?)));
+    oldest
+        .filter(|(_, theirs)| *theirs != own)
+        .map(|(process, _)| process)
 }
 
 /// Parses `PID (NAME) STATE PARENT …`, where the name may contain any characters.
@@ -334,9 +376,9 @@ fn folder_flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
 }
 
-/// Opens `name` below `root`, whose last component may be a link of `/proc`. It opens one component after
-/// another, since `openat2` is unavailable under systemd's `RestrictSUIDSGID`. A symbolic link as a component
-/// is `ENOTDIR`.
+/// Opens `name` below `root`, whose last component may be a link of `/proc`. It opens one component
+/// after another, since `openat2` is unavailable under systemd's `RestrictSUIDSGID`. A symbolic
+/// link as a component is `ENOTDIR`.
 fn open_folder(root: &Path, name: &str) -> Result<OwnedFd, Errno> {
     let way = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut folder = open(root, way, Mode::empty())?;
@@ -344,7 +386,12 @@ fn open_folder(root: &Path, name: &str) -> Result<OwnedFd, Errno> {
     for part in parents.split('/').filter(|part| !part.is_empty()) {
         folder = openat(&folder, part, way | OFlags::NOFOLLOW, Mode::empty())?;
     }
-    openat(&folder, if last.is_empty() { "." } else { last }, folder_flags(), Mode::empty())
+    openat(
+        &folder,
+        if last.is_empty() { "." } else { last },
+        folder_flags(),
+        Mode::empty(),
+    )
 }
 
 fn make_folder(root: &Path, name: &str) -> Result<OwnedFd, Errno> {
@@ -429,7 +476,10 @@ mod tests {
         fs::write(folder.join("n"), earlier).unwrap();
         assert_eq!(state.read::<u32>("n").unwrap(), Some(7));
         state.write("n", &8).unwrap();
-        assert_eq!(State::lasting(&folder).unwrap().read::<u32>("n").unwrap(), Some(8));
+        assert_eq!(
+            State::lasting(&folder).unwrap().read::<u32>("n").unwrap(),
+            Some(8)
+        );
         symlink(&folder, root.path().join("link")).unwrap();
         let error = State::lasting(&root.path().join("link")).unwrap_err();
         assert!(matches!(error, Error::Unsupported { .. }), "{error}");
@@ -445,7 +495,11 @@ mod tests {
         let root = root();
         let state = state(&root);
         let path = root.path().join(FOLDER).join("n");
-        fs::write(path, r#"{"boot":"00000000-0000-0000-0000-000000000000","value":7}"#).unwrap();
+        fs::write(
+            path,
+            r#"{"boot":"00000000-0000-0000-0000-000000000000","value":7}"#,
+        )
+        .unwrap();
         assert_eq!(state.read::<u32>("n").unwrap(), None);
     }
 
@@ -470,7 +524,10 @@ mod tests {
         fs::remove_file(&path).unwrap();
         rustix::fs::mknodat(rustix::fs::CWD, &path, FileType::Fifo, FILE_MODE, 0).unwrap();
         // Reading does not wait for a writer of the pipe.
-        assert!(matches!(state.read::<u32>("n"), Err(Error::Malformed { .. })));
+        assert!(matches!(
+            state.read::<u32>("n"),
+            Err(Error::Malformed { .. })
+        ));
     }
 
     #[test]
@@ -478,7 +535,10 @@ mod tests {
         let (first, second, target) = (root(), root(), tempfile::tempdir().unwrap());
         // A link in place of the folder.
         symlink(target.path(), first.path().join(FOLDER)).unwrap();
-        assert!(matches!(State::below(first.path()), Err(Error::Unsupported { .. })));
+        assert!(matches!(
+            State::below(first.path()),
+            Err(Error::Unsupported { .. })
+        ));
         // Links in place of a record, of its draft and of a lock.
         let state = state(&second);
         let victim = target.path().join("victim");
@@ -499,7 +559,12 @@ mod tests {
         drop(state(&root));
         fs::set_permissions(root.path().join(FOLDER), fs::Permissions::from_mode(0o777)).unwrap();
         let error = State::below(root.path()).unwrap_err();
-        assert!(error.to_string().contains("users other than its owner can write to it"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("users other than its owner can write to it"),
+            "{error}"
+        );
     }
 
     #[test]

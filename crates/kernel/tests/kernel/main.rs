@@ -1,5 +1,5 @@
-//! Tests in the running kernel: namespaces, MPTCP, our congestion controllers; and `doctor` on simulated
-//! machines.
+//! Tests in the running kernel: namespaces, MPTCP, our congestion controllers; and `doctor` on
+//! simulated machines.
 
 #[macro_use]
 extern crate joulepath_testbed;

@@ -34,10 +34,14 @@ impl Daemon {
         let file = folder.path().join("bus.conf");
         fs::write(&file, config).unwrap();
         let mut command = Command::new("dbus-daemon");
-        command.arg(format!("--config-file={}", file.display())).args(["--nofork", "--nopidfile"]);
+        command
+            .arg(format!("--config-file={}", file.display()))
+            .args(["--nofork", "--nopidfile"]);
         let process = command.stdin(Stdio::null()).spawn().unwrap();
         let daemon = Daemon { process, folder };
-        wait_until("the bus answers", || matches!(Bus::open(&daemon.socket()), Ok(Some(_))));
+        wait_until("the bus answers", || {
+            matches!(Bus::open(&daemon.socket()), Ok(Some(_)))
+        });
         daemon
     }
 
@@ -57,18 +61,26 @@ impl Drop for Daemon {
 type Objects = BTreeMap<&'static str, BTreeMap<&'static str, Properties>>;
 
 fn properties(all: Vec<(&str, Variant<'static>)>) -> Properties {
-    all.into_iter().map(|(name, value)| (name.to_owned(), OwnedVariant::try_from(value).unwrap())).collect()
+    all.into_iter()
+        .map(|(name, value)| (name.to_owned(), OwnedVariant::try_from(value).unwrap()))
+        .collect()
 }
 
 /// Values of a network, as ModemManager's `a{sv}`.
 fn network(rsrp: Option<f64>) -> Variant<'static> {
-    let values: BTreeMap<String, Variant<'static>> =
-        rsrp.into_iter().map(|dbm| ("rsrp".to_owned(), Variant::F64(dbm))).collect();
+    let values: BTreeMap<String, Variant<'static>> = rsrp
+        .into_iter()
+        .map(|dbm| ("rsrp".to_owned(), Variant::F64(dbm)))
+        .collect();
     Variant::from(values)
 }
 
 fn signal(rate: u32, nr: Option<f64>, lte: Option<f64>) -> Properties {
-    properties(vec![("Rate", Variant::U32(rate)), ("Nr5g", network(nr)), ("Lte", network(lte))])
+    properties(vec![
+        ("Rate", Variant::U32(rate)),
+        ("Nr5g", network(nr)),
+        ("Lte", network(lte)),
+    ])
 }
 
 fn path(text: &'static str) -> ObjectPath<'static> {
@@ -85,30 +97,50 @@ const SIGNAL: &str = "org.freedesktop.ModemManager1.Modem.Signal";
 /// Three modems: one whose bearer has its own interface, one on LTE, and one without a signal.
 fn objects() -> Objects {
     let modem = |ports: Vec<(&str, u32)>, bearers: Vec<ObjectPath<'static>>| {
-        let ports: Vec<(String, u32)> =
-            ports.into_iter().map(|(name, kind)| (name.to_owned(), kind)).collect();
-        properties(vec![("Ports", Variant::from(ports)), ("Bearers", Variant::from(bearers))])
+        let ports: Vec<(String, u32)> = ports
+            .into_iter()
+            .map(|(name, kind)| (name.to_owned(), kind))
+            .collect();
+        properties(vec![
+            ("Ports", Variant::from(ports)),
+            ("Bearers", Variant::from(bearers)),
+        ])
     };
     let bearer = properties(vec![("Interface", Variant::from("qmapmux0.0".to_owned()))]);
-    let first = modem(vec![("cdc-wdm0", 6), ("wwan0", 2), ("ttyUSB2", 3)], vec![path(BEARER)]);
+    let first = modem(
+        vec![("cdc-wdm0", 6), ("wwan0", 2), ("ttyUSB2", 3)],
+        vec![path(BEARER)],
+    );
     let second = modem(vec![("wwan1", 2)], vec![]);
     let old = modem(vec![("wwan2", 2)], vec![]);
     Objects::from([
-        (FIRST, [(MODEM, first), (SIGNAL, signal(0, None, None))].into()),
-        (SECOND, [(MODEM, second), (SIGNAL, signal(10, None, Some(-101.0)))].into()),
+        (
+            FIRST,
+            [(MODEM, first), (SIGNAL, signal(0, None, None))].into(),
+        ),
+        (
+            SECOND,
+            [(MODEM, second), (SIGNAL, signal(10, None, Some(-101.0)))].into(),
+        ),
         (OLD, [(MODEM, old)].into()),
-        (BEARER, [("org.freedesktop.ModemManager1.Bearer", bearer)].into()),
+        (
+            BEARER,
+            [("org.freedesktop.ModemManager1.Bearer", bearer)].into(),
+        ),
     ])
 }
 
-/// Answers calls as ModemManager until `stop` is dropped. Sends every rate of `Setup` with the modem.
+/// Answers calls as ModemManager until `stop` is dropped. Sends every rate of `Setup` with the
+/// modem.
 fn serve(socket: &Path, refuses: bool, stop: &Receiver<()>, set: &Sender<(String, u32)>) {
     let mut bus = Bus::open(socket).unwrap().unwrap();
     assert!(bus.own(NAME).unwrap());
     let mut all = objects();
     let mut measured = -90.0;
     while stop.try_recv() != Err(mpsc::TryRecvError::Disconnected) {
-        let Ok((serial, call)) = bus.receive(Instant::now() + Duration::from_millis(20)) else { continue };
+        let Ok((serial, call)) = bus.receive(Instant::now() + Duration::from_millis(20)) else {
+            continue;
+        };
         if call.kind != Kind::Call {
             continue;
         }
@@ -133,8 +165,14 @@ fn serve(socket: &Path, refuses: bool, stop: &Receiver<()>, set: &Sender<(String
             }
             "GetAll" => {
                 let (interface,): (String,) = call.arguments().unwrap();
-                let found = all.get(object.as_str()).and_then(|one| one.get(interface.as_str()));
-                Message::new(Kind::Return, &fields, &(found.cloned().unwrap_or_default(),))
+                let found = all
+                    .get(object.as_str())
+                    .and_then(|one| one.get(interface.as_str()));
+                Message::new(
+                    Kind::Return,
+                    &fields,
+                    &(found.cloned().unwrap_or_default(),),
+                )
             }
             "Setup" if refuses => {
                 let mut fields = fields.to_vec();
@@ -156,7 +194,8 @@ fn serve(socket: &Path, refuses: bool, stop: &Receiver<()>, set: &Sender<(String
     }
 }
 
-/// Runs `test` with the modems of a simulated ModemManager. Returns the rates that it was asked for.
+/// Runs `test` with the modems of a simulated ModemManager. Returns the rates that it was asked
+/// for.
 fn with_modems<T>(refuses: bool, test: impl FnOnce(&mut Modems) -> T) -> (T, Vec<(String, u32)>) {
     let daemon = Daemon::start();
     let (set, asked) = mpsc::channel();
@@ -199,10 +238,18 @@ fn a_signal_is_5gs_or_ltes_and_none_before_it_is_measured() {
         modems.measure(&found["wwan0"], 5).unwrap();
         let measured = modems.signal(&found["wwan0"]).unwrap();
         modems.measure(&found["wwan0"], 0).unwrap();
-        [lte, before, measured, modems.signal(&found["wwan0"]).unwrap()]
+        [
+            lte,
+            before,
+            measured,
+            modems.signal(&found["wwan0"]).unwrap(),
+        ]
     });
     let expected = [(Some(-101.0), 10), (None, 0), (Some(-91.0), 5), (None, 0)];
-    assert_eq!(signals, expected.map(|(dbm, every_s)| ModemSignal { dbm, every_s }));
+    assert_eq!(
+        signals,
+        expected.map(|(dbm, every_s)| ModemSignal { dbm, every_s })
+    );
     assert_eq!(asked, [5, 0].map(|rate| (FIRST.to_owned(), rate)));
 }
 
@@ -215,5 +262,8 @@ fn the_refusal_of_modem_manager_is_named() {
         assert_eq!(modems.signal(&found["wwan1"]).unwrap().dbm, Some(-101.0));
         refused
     });
-    assert!(said.contains("Core.Unauthorized: PolicyKit authorization failed"), "{said}");
+    assert!(
+        said.contains("Core.Unauthorized: PolicyKit authorization failed"),
+        "{said}"
+    );
 }

@@ -34,8 +34,13 @@ struct Tried {
 
 impl Tried {
     fn new(parent: &Group, suffix: &str) -> Self {
-        let group = parent.create(&format!("joulepath-test-{}{suffix}", process::id())).unwrap();
-        Tried { before: Group::own().unwrap(), group }
+        let group = parent
+            .create(&format!("joulepath-test-{}{suffix}", process::id()))
+            .unwrap();
+        Tried {
+            before: Group::own().unwrap(),
+            group,
+        }
     }
 }
 
@@ -112,7 +117,10 @@ fn units_are_found_below_slices_only() {
 fn a_group_ends_with_its_last_process() {
     let tried = Tried::new(&Group::own().unwrap(), "");
     tried.group.join().unwrap();
-    let mut child = process::Command::new("/bin/sleep").arg("1000").spawn().unwrap();
+    let mut child = process::Command::new("/bin/sleep")
+        .arg("1000")
+        .spawn()
+        .unwrap();
     tried.before.join().unwrap();
     let waits = std::thread::scope(|scope| {
         let waits = scope.spawn(|| tried.group.wait_for_end());

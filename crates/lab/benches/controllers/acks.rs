@@ -1,9 +1,10 @@
 //! Time per ACK, from the kernel's statistics of eBPF programs.
 //!
-//! All controllers have a connection in one lab, and send in turn for a third of a second. The benchmark
-//! reads the counters every few milliseconds and takes the lower quartile of these pieces, which other work
-//! on the machine hardly affects. The kernel's placement of a connection and the order of sending have an
-//! effect that lasts as long as the lab, so there are several labs, each with a different order.
+//! All controllers have a connection in one lab, and send in turn for a third of a second. The
+//! benchmark reads the counters every few milliseconds and takes the lower quartile of these
+//! pieces, which other work on the machine hardly affects. The kernel's placement of a connection
+//! and the order of sending have an effect that lasts as long as the lab, so there are several
+//! labs, each with a different order.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::SocketAddr;
@@ -73,8 +74,10 @@ pub(crate) struct Acks {
 
 pub(crate) fn measure(registered: &[Registered], rounds: usize) -> Acks {
     let yardstick = Yardstick::new(&crate::name("kernel")).unwrap();
-    let [(one, one_of_kernel, one_empty), (two, two_of_kernel, two_empty)] =
-        [1, 2].map(|paths| over(paths, registered, &yardstick, rounds));
+    let [
+        (one, one_of_kernel, one_empty),
+        (two, two_of_kernel, two_empty),
+    ] = [1, 2].map(|paths| over(paths, registered, &yardstick, rounds));
     Acks {
         controllers: [one, two],
         yardstick: [one_of_kernel, two_of_kernel],
@@ -91,7 +94,10 @@ struct Counted {
 
 impl Counted {
     fn add(&mut self, before: Cost, after: Cost) {
-        let (calls, nanoseconds) = (after.calls - before.calls, after.nanoseconds - before.nanoseconds);
+        let (calls, nanoseconds) = (
+            after.calls - before.calls,
+            after.nanoseconds - before.nanoseconds,
+        );
         self.all.calls += calls;
         self.all.nanoseconds += nanoseconds;
         if calls >= LEAST {
@@ -105,14 +111,19 @@ impl Counted {
     }
 }
 
-/// Programs per ACK (`cong_control` for controllers that own their window), per loss, and the one that does
-/// nothing.
-const PROGRAMS: [&[&str]; 3] =
-    [&["jp_op_cong_avoid", "jp_op_cong_control"], &["jp_op_ssthresh"], &["jp_op_pkts_acked"]];
+/// Programs per ACK (`cong_control` for controllers that own their window), per loss, and the one
+/// that does nothing.
+const PROGRAMS: [&[&str]; 3] = [
+    &["jp_op_cong_avoid", "jp_op_cong_control"],
+    &["jp_op_ssthresh"],
+    &["jp_op_pkts_acked"],
+];
 
 fn pick(costs: &[(String, Cost)]) -> [Cost; 3] {
     PROGRAMS.map(|names| {
-        let found = costs.iter().find(|(program, _)| names.contains(&program.as_str()));
+        let found = costs
+            .iter()
+            .find(|(program, _)| names.contains(&program.as_str()));
         found.map_or(Cost::default(), |&(_, cost)| cost)
     })
 }
@@ -124,7 +135,8 @@ fn over(
     rounds: usize,
 ) -> (Vec<PerAck>, PerAck, Option<f64>) {
     // The yardstick is last.
-    let mut counted: Vec<[Counted; 3]> = (0..=registered.len()).map(|_| Default::default()).collect();
+    let mut counted: Vec<[Counted; 3]> =
+        (0..=registered.len()).map(|_| Default::default()).collect();
     let labs = (rounds / TURNS).clamp(1, LABS);
     let _counting = Counting::start().unwrap();
     for lab in 0..labs {
@@ -133,9 +145,14 @@ fn over(
     }
     let mut rows: Vec<PerAck> = counted
         .iter()
-        .map(|[ack, loss, _]| PerAck { ack: ack.quartile(), loss: loss.all.per_call_ns() })
+        .map(|[ack, loss, _]| PerAck {
+            ack: ack.quartile(),
+            loss: loss.all.per_call_ns(),
+        })
         .collect();
-    let nothing = counted.last().and_then(|[_, _, nothing]| nothing.quartile());
+    let nothing = counted
+        .last()
+        .and_then(|[_, _, nothing]| nothing.quartile());
     let of_kernel = rows.pop().expect("the last one is the yardstick");
     (rows, of_kernel, nothing)
 }
@@ -166,9 +183,15 @@ fn in_lab(
         lab.announce(further, false).unwrap();
     }
     // Keeps the windows from one turn to the next.
-    lab.server().set_sysctl("net.ipv4.tcp_slow_start_after_idle", "0").unwrap();
+    lab.server()
+        .set_sysctl("net.ipv4.tcp_slow_start_after_idle", "0")
+        .unwrap();
     let from = lab.tunnels()[0].client_address;
-    let name = |of: usize| registered.get(of).map_or_else(|| yardstick.name(), Registered::name);
+    let name = |of: usize| {
+        registered
+            .get(of)
+            .map_or_else(|| yardstick.name(), Registered::name)
+    };
     let mut order: Vec<usize> = (0..counted.len()).collect();
     shuffle(&mut order, number);
     let mut pairs: Vec<Pair> = order
@@ -203,7 +226,9 @@ fn turn(pair: &mut Pair, costs: impl Fn() -> [Cost; 3] + Sync, counted: &mut [Co
             while Instant::now() < end {
                 thread::sleep(PIECE);
                 let after = costs();
-                for (counted, (before, after)) in counted.iter_mut().zip(before.into_iter().zip(after)) {
+                for (counted, (before, after)) in
+                    counted.iter_mut().zip(before.into_iter().zip(after))
+                {
                     counted.add(before, after);
                 }
                 before = after;

@@ -1,8 +1,9 @@
-//! Bulk transfers over two unlimited veth devices, alternating between our controller and the kernel's.
+//! Bulk transfers over two unlimited veth devices, alternating between our controller and the
+//! kernel's.
 //!
-//! Both ends and the kernel's work for them run on one core. The result is bytes per second of CPU time of
-//! this process and of that core's ksoftirqd, so other programs do not affect it. Softirqs that run while
-//! another program has the core are missing for both controllers.
+//! Both ends and the kernel's work for them run on one core. The result is bytes per second of CPU
+//! time of this process and of that core's ksoftirqd, so other programs do not affect it. Softirqs
+//! that run while another program has the core are missing for both controllers.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -23,8 +24,9 @@ use crate::pair::Pair;
 const WARM_UP: Duration = Duration::from_millis(50);
 const COUNTED: Duration = Duration::from_millis(120);
 const PORT: u16 = 5001;
-/// A piece of a transfer with less has stalled, waiting for its data-level timer. One transfer in ten does
-/// soon after its start, with any controller. The slowest transfers reach five times as much during warm-up.
+/// A piece of a transfer with less has stalled, waiting for its data-level timer. One transfer in
+/// ten does soon after its start, with any controller. The slowest transfers reach five times as
+/// much during warm-up.
 const STANDS_STILL: u64 = 500_000;
 /// Maximum number of pieces.
 const PATIENCE: usize = 50;
@@ -33,8 +35,8 @@ const PATIENCE: usize = 50;
 pub(crate) struct Bulk {
     /// The built-in controller that it is compared with.
     pub(crate) against: &'static str,
-    /// True if the packets of both carry ECN, because the controller reads marks: the kernel's work for ECN
-    /// is no cost of the controller.
+    /// True if the packets of both carry ECN, because the controller reads marks: the kernel's work
+    /// for ECN is no cost of the controller.
     pub(crate) with_ecn: bool,
     /// For each pair of transfers, ours over theirs: bytes per second of CPU time.
     pub(crate) per_cpu: Vec<f64>,
@@ -44,18 +46,26 @@ pub(crate) struct Bulk {
     pub(crate) per_clock: Vec<f64>,
 }
 
-/// The built-in controller of the same kind if this kernel has it: BBR for controllers that own their window,
-/// because they pace, and pacing takes CPU time in any controller.
+/// The built-in controller of the same kind if this kernel has it: BBR for controllers that own
+/// their window, because they pace, and pacing takes CPU time in any controller.
 fn built_in(controller: Controller, available: &[String]) -> &'static str {
     let wanted = match controller.name() {
         _ if controller.has(Capability::OwnsWindow) => "bbr",
         "cubic" => "cubic",
         _ => "reno",
     };
-    if available.iter().any(|name| name == wanted) { wanted } else { "reno" }
+    if available.iter().any(|name| name == wanted) {
+        wanted
+    } else {
+        "reno"
+    }
 }
 
-pub(crate) fn measure(controllers: &[Controller], registered: &[Registered], asked: &Asked) -> Vec<Bulk> {
+pub(crate) fn measure(
+    controllers: &[Controller],
+    registered: &[Registered],
+    asked: &Asked,
+) -> Vec<Bulk> {
     let mut one = CpuSet::new();
     one.set(0);
     sched_setaffinity(None, &one).unwrap();
@@ -115,7 +125,13 @@ struct Rate {
 fn transfer(ends: &(Namespace, Namespace), meter: &Meter, congestion: &str) -> Rate {
     let (client, server) = ends;
     let at = SocketAddr::new(IpAddr::from([198, 18, 1, 2]), PORT);
-    let mut pair = Pair::open(server, client, IpAddr::from([198, 18, 1, 1]), at, congestion);
+    let mut pair = Pair::open(
+        server,
+        client,
+        IpAddr::from([198, 18, 1, 1]),
+        at,
+        congestion,
+    );
     for _ in 0..PATIENCE {
         if pair.download(WARM_UP) < STANDS_STILL {
             continue;
@@ -125,7 +141,10 @@ fn transfer(ends: &(Namespace, Namespace), meter: &Meter, congestion: &str) -> R
         let (cpu, clock) = (meter.seconds() - cpu, clock.elapsed().as_secs_f64());
         if bytes >= STANDS_STILL {
             let gbit = bytes as f64 * 8e-9;
-            return Rate { per_cpu: gbit / cpu, per_clock: gbit / clock };
+            return Rate {
+                per_cpu: gbit / cpu,
+                per_clock: gbit / clock,
+            };
         }
     }
     panic!("{congestion} stalled {PATIENCE} times");
@@ -138,11 +157,18 @@ struct Meter {
 
 impl Meter {
     fn new() -> Self {
-        let processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+        let processes = fs::read_dir("/proc")
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
         let is_first = |path: &PathBuf| {
             fs::read_to_string(path.join("comm")).is_ok_and(|name| name.trim_end() == "ksoftirqd/0")
         };
-        Meter { softirqs: processes.into_iter().find(is_first).map(|path| path.join("schedstat")) }
+        Meter {
+            softirqs: processes
+                .into_iter()
+                .find(is_first)
+                .map(|path| path.join("schedstat")),
+        }
     }
 
     fn seconds(&self) -> f64 {
@@ -157,14 +183,23 @@ impl Meter {
 
 /// Output of `ip` within a namespace.
 fn inside(namespace: &Namespace, line: &str) -> String {
-    let run = || Command::new("ip").args(line.split(' ')).output().expect("iproute2 is installed");
+    let run = || {
+        Command::new("ip")
+            .args(line.split(' '))
+            .output()
+            .expect("iproute2 is installed")
+    };
     let output = namespace.enter_thread(run).unwrap();
-    assert!(output.status.success(), "ip {line}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "ip {line}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Limits the server's windows to `packets` by route metrics. The kernel applies that from the second
-/// connection on: it reads the routes of an address when it has closed the first.
+/// Limits the server's windows to `packets` by route metrics. The kernel applies that from the
+/// second connection on: it reads the routes of an address when it has closed the first.
 fn limit_windows(ends: &(Namespace, Namespace), meter: &Meter, packets: u32) {
     let server = &ends.1;
     for k in [1, 2] {
@@ -194,13 +229,22 @@ fn cables() -> (Namespace, Namespace) {
         inside(&client, &format!("link add v{k} type veth peer name w{k}"));
         inside(&client, &format!("link set w{k} netns {}", there.display()));
         for (namespace, device, host) in [(&client, 'v', 1), (&server, 'w', 2)] {
-            inside(namespace, &format!("addr add 198.18.{k}.{host}/24 dev {device}{k}"));
+            inside(
+                namespace,
+                &format!("addr add 198.18.{k}.{host}/24 dev {device}{k}"),
+            );
             inside(namespace, &format!("link set {device}{k} up"));
         }
     }
-    let limits = Limits { accepted_addresses: 7, extra_subflows: 7 };
+    let limits = Limits {
+        accepted_addresses: 7,
+        extra_subflows: 7,
+    };
     for namespace in [&client, &server] {
-        namespace.enter_thread(|| PathManager::open()?.set_limits(limits)).unwrap().unwrap();
+        namespace
+            .enter_thread(|| PathManager::open()?.set_limits(limits))
+            .unwrap()
+            .unwrap();
     }
     let add = || {
         let socket = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
@@ -210,6 +254,9 @@ fn cables() -> (Namespace, Namespace) {
     client.enter_thread(add).unwrap().unwrap();
     // The second subflow reaches the first address through the second cable.
     inside(&client, "rule add from 198.18.2.1 table 2");
-    inside(&client, "route add 198.18.1.2 via 198.18.2.2 dev v2 table 2");
+    inside(
+        &client,
+        "route add 198.18.1.2 via 198.18.2.2 dev v2 table 2",
+    );
     (client, server)
 }

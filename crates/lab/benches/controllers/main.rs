@@ -1,8 +1,8 @@
-//! Costs of our congestion controllers in the kernel: time per ACK, and bulk transfers compared with built-in
-//! controllers.
+//! Costs of our congestion controllers in the kernel: time per ACK, and bulk transfers compared
+//! with built-in controllers.
 //!
-//! `cargo bench -p joulepath-lab --features bpf --bench controllers [-- OPTION…]`, as root. It takes a
-//! quarter of an hour, and half an hour with `--write`, which makes more rounds.
+//! `cargo bench -p joulepath-lab --features bpf --bench controllers [-- OPTION…]`, as root. It
+//! takes a quarter of an hour, and half an hour with `--write`, which makes more rounds.
 //!
 //! | option | |
 //! |---|---|
@@ -43,7 +43,9 @@ struct Asked {
 
 /// Parses the whole number from 1 on after `option`.
 fn number<T: FromStr + PartialOrd + From<u8>>(option: &str, given: Option<String>) -> T {
-    let number = given.and_then(|text| text.parse().ok()).filter(|number| *number >= T::from(1));
+    let number = given
+        .and_then(|text| text.parse().ok())
+        .filter(|number| *number >= T::from(1));
     number.unwrap_or_else(|| panic!("{option} takes a number from 1 on"))
 }
 
@@ -79,7 +81,8 @@ impl Asked {
             (asked.acks_rounds, asked.bulk_rounds) = (rounds, rounds);
         }
         assert!(
-            !asked.write || asked.acks && asked.bulk && asked.only.is_none() && asked.window.is_none(),
+            !asked.write
+                || asked.acks && asked.bulk && asked.only.is_none() && asked.window.is_none(),
             "--write needs the whole table, without --window"
         );
         asked
@@ -93,13 +96,31 @@ fn main() {
     }
     let asked = Asked::parse();
     let controllers: Vec<Controller> = Controller::all()
-        .filter(|controller| asked.only.as_ref().is_none_or(|only| only == controller.name()))
+        .filter(|controller| {
+            asked
+                .only
+                .as_ref()
+                .is_none_or(|only| only == controller.name())
+        })
         .collect();
-    let registered: Vec<Registered> = controllers.iter().map(|&controller| register(controller)).collect();
+    let registered: Vec<Registered> = controllers
+        .iter()
+        .map(|&controller| register(controller))
+        .collect();
     let load = table::load();
-    let acks = asked.acks.then(|| acks::measure(&registered, asked.acks_rounds));
-    let bulk = asked.bulk.then(|| bulk::measure(&controllers, &registered, &asked));
-    let lines = table::lines(&asked, &controllers, acks.as_ref(), bulk.as_deref(), [load, table::load()]);
+    let acks = asked
+        .acks
+        .then(|| acks::measure(&registered, asked.acks_rounds));
+    let bulk = asked
+        .bulk
+        .then(|| bulk::measure(&controllers, &registered, &asked));
+    let lines = table::lines(
+        &asked,
+        &controllers,
+        acks.as_ref(),
+        bulk.as_deref(),
+        [load, table::load()],
+    );
     println!("{}", lines.join("\n"));
     if asked.write {
         table::write(&lines);

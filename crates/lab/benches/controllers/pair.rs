@@ -28,14 +28,21 @@ impl Pair {
         to: SocketAddr,
         congestion: &str,
     ) -> Self {
-        let options = Options { congestion: Some(congestion.into()), ..Options::default() };
+        let options = Options {
+            congestion: Some(congestion.into()),
+            ..Options::default()
+        };
         let from = SocketAddr::new(from, 0);
         let open = || listen(Protocol::Mptcp, to, &options, 8);
         let listener = server.enter_thread(open).unwrap().unwrap();
         let connect = || connect_within(Protocol::Mptcp, from, to, &options, PATIENCE);
         let client = blocking(client.enter_thread(connect).unwrap().unwrap());
         let (server, _) = accept_within(&listener, PATIENCE).unwrap();
-        Pair { client, server: blocking(server), _listener: listener }
+        Pair {
+            client,
+            server: blocking(server),
+            _listener: listener,
+        }
     }
 
     /// Counts the bytes that arrive within `during`, then reads what is in flight.
@@ -64,7 +71,9 @@ impl Pair {
     pub(crate) fn drain(&mut self, at_most: Duration) {
         let deadline = Instant::now() + at_most;
         let mut buffer = vec![0; 1 << 20];
-        while Instant::now() < deadline && self.client.read(&mut buffer).is_ok_and(|bytes| bytes > 0) {}
+        while Instant::now() < deadline
+            && self.client.read(&mut buffer).is_ok_and(|bytes| bytes > 0)
+        {}
     }
 }
 

@@ -21,8 +21,8 @@ fn median(values: &[f64]) -> String {
     sorted.sort_by(f64::total_cmp);
     let n = sorted.len();
     let middle = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0;
-    // How many values may lie outside the interval on each side, given that each is above the median with
-    // probability 1/2.
+    // How many values may lie outside the interval on each side, given that each is above the
+    // median with probability 1/2.
     let (mut outside, mut below, mut term) = (0, 0.0, 0.5_f64.powi(n as i32));
     while outside < n / 2 && below + term <= 0.025 {
         below += term;
@@ -31,17 +31,27 @@ fn median(values: &[f64]) -> String {
     }
     // With fewer than six values no interval between two of them has 95 %.
     let first = outside.saturating_sub(1);
-    format!("{middle:.3} ({:.3}–{:.3})", sorted[first], sorted[n - 1 - first])
+    format!(
+        "{middle:.3} ({:.3}–{:.3})",
+        sorted[first],
+        sorted[n - 1 - first]
+    )
 }
 
 /// Load average over the last minute.
 pub(crate) fn load() -> f64 {
     let said = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    said.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(f64::NAN)
+    said.split(' ')
+        .next()
+        .and_then(|load| load.parse().ok())
+        .unwrap_or(f64::NAN)
 }
 
 fn kind(controller: Controller) -> &'static str {
-    match (controller.has(Capability::OwnsWindow), controller.has(Capability::Uncoupled)) {
+    match (
+        controller.has(Capability::OwnsWindow),
+        controller.has(Capability::Uncoupled),
+    ) {
         (true, true) => "owns its window",
         (true, false) => "owns its window, coupled",
         (false, true) => "uncoupled",
@@ -55,8 +65,11 @@ fn ns(value: Option<f64>) -> String {
 
 /// The value in ns and as a multiple of the yardstick's.
 fn against(value: Option<f64>, yardstick: Option<f64>) -> [String; 2] {
-    let times =
-        value.zip(yardstick).map_or(NONE.into(), |(value, yardstick)| format!("{:.2}", value / yardstick));
+    let times = value
+        .zip(yardstick)
+        .map_or(NONE.into(), |(value, yardstick)| {
+            format!("{:.2}", value / yardstick)
+        });
     [ns(value), times]
 }
 
@@ -85,11 +98,16 @@ pub(crate) fn lines(
     if let Some(acks) = acks {
         let rest = vec![NONE.to_owned(); 4];
         let nothing = acks.nothing.map(|ack| Some(PerAck { ack, loss: None }));
-        for (title, of) in
-            [("*a program that does nothing*", nothing), ("*the kernel's Reno: yardstick*", yardstick)]
-        {
-            lines
-                .push(row(&[vec![title.into(), NONE.into()], per_ack(of, yardstick), rest.clone()].concat()));
+        for (title, of) in [
+            ("*a program that does nothing*", nothing),
+            ("*the kernel's Reno: yardstick*", yardstick),
+        ] {
+            lines.push(row(&[
+                vec![title.into(), NONE.into()],
+                per_ack(of, yardstick),
+                rest.clone(),
+            ]
+            .concat()));
         }
     }
     for (index, &controller) in controllers.iter().enumerate() {
@@ -97,10 +115,16 @@ pub(crate) fn lines(
         let bulk = bulk.map_or_else(
             || vec![NONE.to_owned(); 4],
             |bulk| {
-                let Bulk { against, with_ecn, per_cpu, rates, per_clock } = &bulk[index];
+                let Bulk {
+                    against,
+                    with_ecn,
+                    per_cpu,
+                    rates,
+                    per_clock,
+                } = &bulk[index];
                 let against = format!("{against}{}", if *with_ecn { ", ECN" } else { "" });
-                let rate =
-                    quantile::median(rates.iter().copied()).map_or(NONE.into(), |rate| format!("{rate:.1}"));
+                let rate = quantile::median(rates.iter().copied())
+                    .map_or(NONE.into(), |rate| format!("{rate:.1}"));
                 vec![against, rate, median(per_cpu), median(per_clock)]
             },
         );
@@ -108,8 +132,14 @@ pub(crate) fn lines(
         lines.push(row(&[title, per_ack(of, yardstick), bulk].concat()));
     }
     let machine = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = machine.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or_default();
-    let cores = machine.lines().filter(|line| line.starts_with("processor")).count();
+    let model = machine
+        .lines()
+        .find_map(|line| line.strip_prefix("model name"))
+        .unwrap_or_default();
+    let cores = machine
+        .lines()
+        .filter(|line| line.starts_with("processor"))
+        .count();
     lines.push(String::new());
     lines.push(format!(
         "{}, {cores} cores, Linux {}; {} rounds of ACKs, {} of bulk transfers{}; load {:.0} to {:.0} on the \
@@ -129,8 +159,12 @@ pub(crate) fn lines(
 pub(crate) fn write(lines: &[String]) {
     let page = Path::new(PAGE);
     let text = fs::read_to_string(page).unwrap();
-    let (before, rest) = text.split_once(BEGIN).expect("the page has the first marker");
-    let (_, after) = rest.split_once(END).expect("the page has the second marker");
+    let (before, rest) = text
+        .split_once(BEGIN)
+        .expect("the page has the first marker");
+    let (_, after) = rest
+        .split_once(END)
+        .expect("the page has the second marker");
     let table = lines.join("\n");
     fs::write(page, format!("{before}{BEGIN}\n\n{table}\n\n{END}{after}")).unwrap();
 }

@@ -1,5 +1,5 @@
-//! The worker program that `joulepath` starts. It is separate so that tests and other programs need no
-//! command line.
+//! The worker program that `joulepath` starts. It is separate so that tests and other programs need
+//! no command line.
 
 use std::process::ExitCode;
 

@@ -25,25 +25,44 @@ pub(super) struct Device {
 }
 
 impl Device {
-    /// A device whose interfaces are the scenario's `paths`, in this order. Its energy counts from time 0.
-    pub(super) fn new(scenario: &Scenario, paths: &[usize], interfaces: Vec<Option<usize>>) -> Self {
+    /// A device whose interfaces are the scenario's `paths`, in this order. Its energy counts from
+    /// time 0.
+    pub(super) fn new(
+        scenario: &Scenario,
+        paths: &[usize],
+        interfaces: Vec<Option<usize>>,
+    ) -> Self {
         let model = |&path: &usize| scenario.paths[path].energy.model.clone();
         let models: Vec<InterfaceModel> = paths.iter().map(model).collect();
         let mut meter = DeviceMeter::new(&models, &scenario.device, Nanos::ZERO);
         scenario.follow_signals(&mut meter, paths);
-        Device { meter, interfaces, subflows: HashMap::new() }
+        Device {
+            meter,
+            interfaces,
+            subflows: HashMap::new(),
+        }
     }
 
     /// Checks if a packet that enters a tunnel opens or closes a subflow.
-    pub(super) fn watch(&mut self, now_ns: u64, tunnel: usize, direction: Traffic, headers: &Headers) {
-        let (Some(interface), Some(tcp)) = (self.interfaces[tunnel], headers.tcp) else { return };
+    pub(super) fn watch(
+        &mut self,
+        now_ns: u64,
+        tunnel: usize,
+        direction: Traffic,
+        headers: &Headers,
+    ) {
+        let (Some(interface), Some(tcp)) = (self.interfaces[tunnel], headers.tcp) else {
+            return;
+        };
         let key = key(tunnel, direction, tcp);
         if tcp.opens() {
             if self.subflows.insert(key, [false; 2]).is_none() {
                 self.meter.open(interface, Nanos(now_ns));
             }
         } else if tcp.finishes() || tcp.resets() {
-            let Some(finished) = self.subflows.get_mut(&key) else { return };
+            let Some(finished) = self.subflows.get_mut(&key) else {
+                return;
+            };
             finished[direction as usize] = true;
             if tcp.resets() || *finished == [true; 2] {
                 self.subflows.remove(&key);
@@ -64,16 +83,25 @@ impl Device {
 
     /// Counts a packet of `size` bytes that the device sends or receives, with its
     /// [air time](DeviceMeter::on_packet).
-    pub(super) fn meter(&mut self, now_ns: u64, tunnel: usize, direction: Traffic, size: u32, air: Nanos) {
+    pub(super) fn meter(
+        &mut self,
+        now_ns: u64,
+        tunnel: usize,
+        direction: Traffic,
+        size: u32,
+        air: Nanos,
+    ) {
         if let Some(interface) = self.interfaces[tunnel] {
-            self.meter.on_packet(interface, Nanos(now_ns), size, direction, air);
+            self.meter
+                .on_packet(interface, Nanos(now_ns), size, direction, air);
         }
     }
 
-    /// Passes the traffic since the last call to the host's energy model. The mean RTT is the network's,
-    /// without the ends' delay.
+    /// Passes the traffic since the last call to the host's energy model. The mean RTT is the
+    /// network's, without the ends' delay.
     pub(super) fn sample_host(&mut self, now_ns: u64, rate: BitRate, mean_rtt: Nanos) {
-        self.meter.host_sample(Nanos(now_ns), rate, mean_rtt, self.subflows.len() as u32);
+        self.meter
+            .host_sample(Nanos(now_ns), rate, mean_rtt, self.subflows.len() as u32);
     }
 
     /// Starts counting the energy from now on.

@@ -29,7 +29,11 @@ pub struct Lateness {
 
 impl Histogram {
     pub(super) fn new() -> Self {
-        Histogram { bins: vec![0; BINS_PER_OCTAVE * OCTAVES], count: 0, max_ns: 0 }
+        Histogram {
+            bins: vec![0; BINS_PER_OCTAVE * OCTAVES],
+            count: 0,
+            max_ns: 0,
+        }
     }
 
     pub(super) fn add(&mut self, late_ns: u64) {
@@ -39,8 +43,8 @@ impl Histogram {
         self.max_ns = self.max_ns.max(late_ns);
     }
 
-    /// The lowest lateness that a fraction `q` of all packets does not exceed, rounded up to the end of its
-    /// bin.
+    /// The lowest lateness that a fraction `q` of all packets does not exceed, rounded up to the
+    /// end of its bin.
     fn quantile(&self, q: f64) -> u64 {
         let rank = (q * self.count as f64).ceil() as u64;
         let mut seen = 0;
@@ -73,7 +77,11 @@ fn bin(value: u64) -> usize {
 /// The smallest value of a bin.
 fn floor_of(bin: usize) -> u64 {
     let (octave, rest) = (bin / BINS_PER_OCTAVE, (bin % BINS_PER_OCTAVE) as u64);
-    if octave == 0 { rest } else { (BINS_PER_OCTAVE as u64 + rest) << (octave - 1) }
+    if octave == 0 {
+        rest
+    } else {
+        (BINS_PER_OCTAVE as u64 + rest) << (octave - 1)
+    }
 }
 
 #[cfg(test)]
@@ -86,7 +94,10 @@ mod tests {
         for value in (0..100_000).chain((17..39).map(|shift| 1 << shift)) {
             let bin = bin(value);
             assert!(bin >= last, "{value}");
-            assert!(floor_of(bin) <= value && value < floor_of(bin + 1), "{value} in bin {bin}");
+            assert!(
+                floor_of(bin) <= value && value < floor_of(bin + 1),
+                "{value} in bin {bin}"
+            );
             last = bin;
         }
     }
@@ -95,7 +106,12 @@ mod tests {
     fn quantiles_are_exact_to_a_bin() {
         let mut histogram = Histogram::new();
         (1..=1000).for_each(|us| histogram.add(us * 1000));
-        let Lateness { packets, p50_ns, p99_ns, max_ns } = histogram.report();
+        let Lateness {
+            packets,
+            p50_ns,
+            p99_ns,
+            max_ns,
+        } = histogram.report();
         assert_eq!((packets, max_ns), (1000, 1_000_000));
         // 500 µs and 990 µs, at most a sixteenth larger.
         assert!((500_000..532_000).contains(&p50_ns), "{p50_ns}");

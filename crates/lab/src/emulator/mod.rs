@@ -1,4 +1,5 @@
-//! Emulated radios: one process carries all packets of a lab through the simulator's links in real time.
+//! Emulated radios: one process carries all packets of a lab through the simulator's links in real
+//! time.
 //!
 //! ```text
 //!   client's namespace                                  server's namespace

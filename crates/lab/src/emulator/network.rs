@@ -1,4 +1,5 @@
-//! A scenario's links with real packets. This module reads no clock and does no I/O: time is an argument.
+//! A scenario's links with real packets. This module reads no clock and does no I/O: time is an
+//! argument.
 //!
 //! ```text
 //!   enter(now, tunnel, direction) ─► link ─► link ─► … ─► Arrival { due, bytes }
@@ -6,8 +7,9 @@
 //!                    cross traffic ──┘   (phantoms: a size, no bytes)
 //! ```
 //!
-//! A packet crosses the links of its tunnel one after the other. It enters each link when the previous link
-//! delivers it, not when the caller calls, so lateness does not accumulate along a route.
+//! A packet crosses the links of its tunnel one after the other. It enters each link when the
+//! previous link delivers it, not when the caller calls, so lateness does not accumulate along a
+//! route.
 
 use std::collections::VecDeque;
 
@@ -101,8 +103,8 @@ pub(super) struct Network {
 }
 
 impl Network {
-    /// Creates the links with the simulator's random numbers for this seed: link `i` and source `i` draw from
-    /// stream `i` of their kinds.
+    /// Creates the links with the simulator's random numbers for this seed: link `i` and source `i`
+    /// draw from stream `i` of their kinds.
     pub(super) fn new(scenario: &Scenario, seed: u64, routes: Vec<Route>, device: Device) -> Self {
         let wire = |(i, spec)| Wire {
             link: Link::new(spec, seed, i as u64),
@@ -115,7 +117,10 @@ impl Network {
         let cross: Vec<CrossSource> = scenario.cross.iter().enumerate().map(cross).collect();
         let mut due = vec![NEVER; wires.len()];
         due.extend(cross.iter().map(|source| source.next_ns().unwrap_or(NEVER)));
-        let (header, ack) = (scenario.transport.header.0 as u32, scenario.transport.ack_size.0 as u32);
+        let (header, ack) = (
+            scenario.transport.header.0 as u32,
+            scenario.transport.ack_size.0 as u32,
+        );
         Network {
             wires,
             cross,
@@ -135,8 +140,8 @@ impl Network {
         self.earliest().map(|(due_ns, _)| due_ns)
     }
 
-    /// Processes all events up to `now_ns` in order. Simultaneous events happen in the order of their
-    /// sources, as in the simulator.
+    /// Processes all events up to `now_ns` in order. Simultaneous events happen in the order of
+    /// their sources, as in the simulator.
     pub(super) fn advance(&mut self, now_ns: u64) {
         while let Some((due_ns, source)) = self.earliest().filter(|&(due_ns, _)| due_ns <= now_ns) {
             if source < self.wires.len() {
@@ -191,12 +196,18 @@ impl Network {
     fn meter(&mut self, now_ns: u64, tunnel: usize, direction: Traffic, size: u32) {
         let route = &self.routes[tunnel].links[direction as usize];
         let air = match direction {
-            Traffic::Down => route.last().map(|&link| self.wires[link].link.air(size.into())),
-            Traffic::Up => route
-                .first()
-                .map(|&link| self.wires[link].link.busy_until(Nanos(now_ns)).saturating_sub(Nanos(now_ns))),
+            Traffic::Down => route
+                .last()
+                .map(|&link| self.wires[link].link.air(size.into())),
+            Traffic::Up => route.first().map(|&link| {
+                self.wires[link]
+                    .link
+                    .busy_until(Nanos(now_ns))
+                    .saturating_sub(Nanos(now_ns))
+            }),
         };
-        self.device.meter(now_ns, tunnel, direction, size, air.unwrap_or_default());
+        self.device
+            .meter(now_ns, tunnel, direction, size, air.unwrap_or_default());
     }
 
     /// Closes a tunnel, which loses the packets in it, or opens it.
@@ -235,18 +246,25 @@ impl Network {
         self.routes.len()
     }
 
-    /// Totals over all interfaces of the device: delivered payload, bytes; by direction, packets and the sum
-    /// of their transit times, ns.
+    /// Totals over all interfaces of the device: delivered payload, bytes; by direction, packets
+    /// and the sum of their transit times, ns.
     pub(super) fn device_totals(&self) -> (u64, [u64; 2], [u64; 2]) {
-        let own = self.routes.iter().zip(&self.flows).filter(|(route, _)| route.radio.is_some());
-        own.fold((0, [0; 2], [0; 2]), |(mut payload, mut packets, mut transit_ns), (_, flows)| {
-            for (way, flow) in flows.iter().enumerate() {
-                payload += flow.delivered_payload;
-                packets[way] += flow.delivered_packets;
-                transit_ns[way] += flow.transit_ns;
-            }
-            (payload, packets, transit_ns)
-        })
+        let own = self
+            .routes
+            .iter()
+            .zip(&self.flows)
+            .filter(|(route, _)| route.radio.is_some());
+        own.fold(
+            (0, [0; 2], [0; 2]),
+            |(mut payload, mut packets, mut transit_ns), (_, flows)| {
+                for (way, flow) in flows.iter().enumerate() {
+                    payload += flow.delivered_payload;
+                    packets[way] += flow.delivered_packets;
+                    transit_ns[way] += flow.transit_ns;
+                }
+                (payload, packets, transit_ns)
+            },
+        )
     }
 
     /// Number of packets in the queue of a link.
@@ -264,9 +282,13 @@ impl Network {
     }
 
     fn earliest(&self) -> Option<(u64, usize)> {
-        // Among simultaneous events the first source wins: min_by_key returns the first minimum. A heap would
-        // not be faster for some dozens of sources.
-        let (source, &due_ns) = self.due.iter().enumerate().min_by_key(|(_, due_ns)| **due_ns)?;
+        // Among simultaneous events the first source wins: min_by_key returns the first minimum. A
+        // heap would not be faster for some dozens of sources.
+        let (source, &due_ns) = self
+            .due
+            .iter()
+            .enumerate()
+            .min_by_key(|(_, due_ns)| **due_ns)?;
         (due_ns != NEVER).then_some((due_ns, source))
     }
 
@@ -286,12 +308,17 @@ impl Network {
 
     /// Records when a link that holds packets is due.
     fn ask(&mut self, link: LinkIndex, now_ns: u64) {
-        self.due[link] = self.wires[link].link.due().map_or(NEVER, |due| due.0.max(now_ns));
+        self.due[link] = self.wires[link]
+            .link
+            .due()
+            .map_or(NEVER, |due| due.0.max(now_ns));
     }
 
     /// A held packet leaves a link.
     fn leave_held(&mut self, link: LinkIndex, due_ns: u64, exit: Exit) {
-        let Some(mut packet) = self.wires[link].held[exit.number as usize].take() else { return };
+        let Some(mut packet) = self.wires[link].held[exit.number as usize].take() else {
+            return;
+        };
         let flow = &mut self.flows[packet.tunnel][packet.direction as usize];
         match exit.outcome {
             Outcome::Delivered { marked, .. } => {
@@ -317,7 +344,15 @@ impl Network {
         if packet.hops < self.routes[packet.tunnel].links[packet.direction as usize].len() {
             return self.offer(due_ns, packet);
         }
-        let Packet { tunnel, direction, size, payload, entered_ns, bytes, .. } = packet;
+        let Packet {
+            tunnel,
+            direction,
+            size,
+            payload,
+            entered_ns,
+            bytes,
+            ..
+        } = packet;
         let flow = &mut self.flows[tunnel][direction as usize];
         flow.delivered_packets += 1;
         flow.delivered_bytes += u64::from(size);
@@ -326,7 +361,12 @@ impl Network {
         if direction == Traffic::Down {
             self.meter(due_ns, tunnel, direction, size);
         }
-        self.arrivals.push_back(Arrival { tunnel, direction, due_ns, bytes });
+        self.arrivals.push_back(Arrival {
+            tunnel,
+            direction,
+            due_ns,
+            bytes,
+        });
     }
 
     fn offer(&mut self, now_ns: u64, mut packet: Packet) {
@@ -349,7 +389,9 @@ impl Network {
                 );
             }
         }
-        let outcome = wire.link.offer_of(packet.flow, Nanos(now_ns), packet.size, packet.ecn_capable);
+        let outcome =
+            wire.link
+                .offer_of(packet.flow, Nanos(now_ns), packet.size, packet.ecn_capable);
         let flow = &mut self.flows[packet.tunnel][packet.direction as usize];
         match outcome {
             Outcome::Delivered { at: Nanos::MAX, .. } | Outcome::WireLoss => flow.wire_losses += 1,
@@ -407,8 +449,8 @@ impl Wire {
 }
 
 impl WireSizes {
-    /// Size of a packet on a link, bytes. A TCP segment has the scenario's size, whatever options this kernel
-    /// writes. Any other packet has its own length.
+    /// Size of a packet on a link, bytes. A TCP segment has the scenario's size, whatever options
+    /// this kernel writes. Any other packet has its own length.
     fn charge(self, headers: &Headers) -> u32 {
         match headers.tcp {
             Some(tcp) if tcp.payload > 0 => tcp.payload as u32 + self.header,

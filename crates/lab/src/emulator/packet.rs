@@ -1,9 +1,10 @@
 //! Parses packets, and sets the congestion-experienced mark.
 //!
-//! It parses IPv4 and IPv6 headers, and a TCP header that follows directly. Everything else, including
-//! fragments and extension headers, is an opaque packet.
+//! It parses IPv4 and IPv6 headers, and a TCP header that follows directly. Everything else,
+//! including fragments and extension headers, is an opaque packet.
 
-/// The ECN field of a marked packet. A sender that supports marks sets one of its bits (RFC 3168, section 5).
+/// The ECN field of a marked packet. A sender that supports marks sets one of its bits (RFC 3168,
+/// section 5).
 const CE: u8 = 0b11;
 
 const IPV4_HEADER: usize = 20;
@@ -77,10 +78,22 @@ impl Headers {
         let packet = bytes.get(..length)?.get(header..)?;
         // Nonzero if more fragments follow, or if this is not the first fragment.
         let fragment = u16::from_be_bytes([bytes[6], bytes[7]]) & 0x3FFF != 0;
-        let tcp = (bytes[9] == PROTOCOL_TCP && !fragment).then(|| read_tcp(packet)).flatten();
+        let tcp = (bytes[9] == PROTOCOL_TCP && !fragment)
+            .then(|| read_tcp(packet))
+            .flatten();
         let (unicast, ecn_capable) = (bytes[16] & 0xF0 != 0xE0, bytes[1] & CE != 0);
-        let flow = flow_key(&bytes[12..20], bytes[9], if fragment { &[] } else { packet });
-        Some(Headers { length, unicast, ecn_capable, tcp, flow })
+        let flow = flow_key(
+            &bytes[12..20],
+            bytes[9],
+            if fragment { &[] } else { packet },
+        );
+        Some(Headers {
+            length,
+            unicast,
+            ecn_capable,
+            tcp,
+            flow,
+        })
     }
 
     fn read_v6(bytes: &[u8]) -> Option<Self> {
@@ -89,14 +102,23 @@ impl Headers {
         }
         let length = IPV6_HEADER + usize::from(u16::from_be_bytes([bytes[4], bytes[5]]));
         let packet = bytes.get(..length)?.get(IPV6_HEADER..)?;
-        let tcp = (bytes[6] == PROTOCOL_TCP).then(|| read_tcp(packet)).flatten();
+        let tcp = (bytes[6] == PROTOCOL_TCP)
+            .then(|| read_tcp(packet))
+            .flatten();
         let (unicast, ecn_capable) = (bytes[24] != 0xFF, bytes[1] >> 4 & CE != 0);
         let flow = flow_key(&bytes[8..40], bytes[6], packet);
-        Some(Headers { length, unicast, ecn_capable, tcp, flow })
+        Some(Headers {
+            length,
+            unicast,
+            ecn_capable,
+            tcp,
+            flow,
+        })
     }
 }
 
-/// FNV-1a (Fowler, Noll, Vo) over addresses, protocol and, for TCP and UDP, ports. Fragments have no ports.
+/// FNV-1a (Fowler, Noll, Vo) over addresses, protocol and, for TCP and UDP, ports. Fragments have
+/// no ports.
 fn flow_key(addresses: &[u8], protocol: u8, payload: &[u8]) -> u64 {
     const PROTOCOL_UDP: u8 = 17;
     const OFFSET: u64 = 0xCBF2_9CE4_8422_2325;
@@ -104,7 +126,9 @@ fn flow_key(addresses: &[u8], protocol: u8, payload: &[u8]) -> u64 {
     let has_ports = matches!(protocol, PROTOCOL_TCP | PROTOCOL_UDP);
     let ports = payload.get(..4).filter(|_| has_ports).unwrap_or(&[]);
     let bytes = addresses.iter().chain([&protocol]).chain(ports);
-    bytes.fold(OFFSET, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME)) >> 1
+    bytes.fold(OFFSET, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(PRIME)
+    }) >> 1
 }
 
 fn read_tcp(segment: &[u8]) -> Option<TcpHeaders> {
@@ -145,13 +169,17 @@ fn mended(checksum: u16, before: u16, after: u16) -> u16 {
 mod tests {
     use super::*;
 
-    /// A packet from 198.18.0.2:4000 to 198.19.255.1:80, ECT(0), with 12 bytes of TCP options and 3 bytes of
-    /// payload.
+    /// A packet from 198.18.0.2:4000 to 198.19.255.1:80, ECT(0), with 12 bytes of TCP options and 3
+    /// bytes of payload.
     fn v4() -> Vec<u8> {
-        let mut packet = vec![0x45, 0x02, 0, 55, 0, 1, 0x40, 0, 64, 6, 0, 0, 198, 18, 0, 2, 198, 19, 255, 1];
+        let mut packet = vec![
+            0x45, 0x02, 0, 55, 0, 1, 0x40, 0, 64, 6, 0, 0, 198, 18, 0, 2, 198, 19, 255, 1,
+        ];
         let checksum = checksum_of(&packet);
         packet[10..12].copy_from_slice(&checksum.to_be_bytes());
-        packet.extend([0x0F, 0xA0, 0, 80, 0, 0, 0, 1, 0, 0, 0, 0, 0x80, SYN, 0xFF, 0xFF, 0, 0, 0, 0]);
+        packet.extend([
+            0x0F, 0xA0, 0, 80, 0, 0, 0, 1, 0, 0, 0, 0, 0x80, SYN, 0xFF, 0xFF, 0, 0, 0, 0,
+        ]);
         packet.extend([1; 12]);
         packet.extend(b"abc");
         packet
@@ -160,13 +188,36 @@ mod tests {
     fn v6() -> Vec<u8> {
         let mut packet = vec![0x60, 0x20, 0, 0, 0, 20, 6, 64];
         packet.extend([0x20; 32]);
-        packet.extend([0x0F, 0xA0, 0, 80, 0, 0, 0, 1, 0, 0, 0, 0, 0x50, ACK | FIN, 0xFF, 0xFF, 0, 0, 0, 0]);
+        packet.extend([
+            0x0F,
+            0xA0,
+            0,
+            80,
+            0,
+            0,
+            0,
+            1,
+            0,
+            0,
+            0,
+            0,
+            0x50,
+            ACK | FIN,
+            0xFF,
+            0xFF,
+            0,
+            0,
+            0,
+            0,
+        ]);
         packet
     }
 
     /// RFC 791: one's complement of the one's complement sum of the header's words.
     fn checksum_of(header: &[u8]) -> u16 {
-        let words = header.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])));
+        let words = header
+            .chunks(2)
+            .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])));
         let sum: u32 = words.sum();
         !((sum & 0xFFFF) + (sum >> 16)) as u16
     }
@@ -175,12 +226,21 @@ mod tests {
     fn a_segment_is_parsed() {
         let headers = Headers::read(&v4()).unwrap();
         let tcp = headers.tcp.unwrap();
-        assert_eq!((headers.length, headers.unicast, headers.ecn_capable), (55, true, true));
-        assert_eq!((tcp.source_port, tcp.destination_port, tcp.payload), (4000, 80, 3));
+        assert_eq!(
+            (headers.length, headers.unicast, headers.ecn_capable),
+            (55, true, true)
+        );
+        assert_eq!(
+            (tcp.source_port, tcp.destination_port, tcp.payload),
+            (4000, 80, 3)
+        );
         assert!(tcp.opens() && !tcp.finishes() && !tcp.resets());
         let headers = Headers::read(&v6()).unwrap();
         let tcp = headers.tcp.unwrap();
-        assert_eq!((headers.length, headers.ecn_capable, tcp.payload), (60, true, 0));
+        assert_eq!(
+            (headers.length, headers.ecn_capable, tcp.payload),
+            (60, true, 0)
+        );
         assert!(!tcp.opens() && tcp.finishes());
     }
 
@@ -239,11 +299,14 @@ mod tests {
             packet[at] ^= 1;
             key(&packet)
         };
-        // Sequence number, identification and payload do not change the key; addresses, protocol and ports
-        // do.
+        // Sequence number, identification and payload do not change the key; addresses, protocol
+        // and ports do.
         assert!([5, 27, 53].iter().all(|at| changed(*at) == key(&v4())));
         let others: Vec<u64> = [9, 13, 18, 21, 23].map(changed).to_vec();
-        assert!(others.iter().all(|other| *other != key(&v4())), "{others:?}");
+        assert!(
+            others.iter().all(|other| *other != key(&v4())),
+            "{others:?}"
+        );
         assert!(others.iter().chain([&key(&v6())]).all(|key| key >> 63 == 0));
     }
 

@@ -1,5 +1,5 @@
-//! The event loop. It moves packets from the TUN devices into the links, and from the links to the TUN
-//! devices when they are due, and answers the parent.
+//! The event loop. It moves packets from the TUN devices into the links, and from the links to the
+//! TUN devices when they are due, and answers the parent.
 
 use std::io;
 
@@ -69,23 +69,39 @@ impl<'a> Pump<'a> {
         }
         reactor.add(&*parent, Interest::Read, Source::Parent)?;
         let (anomalies, lateness) = (Anomalies::default(), Histogram::new());
-        Ok(Pump { ends, parent, reactor, buffer: vec![0; BUFFER_BYTES], anomalies, lateness, run: None })
+        Ok(Pump {
+            ends,
+            parent,
+            reactor,
+            buffer: vec![0; BUFFER_BYTES],
+            anomalies,
+            lateness,
+            run: None,
+        })
     }
 
     /// Runs until the parent closes the channel.
     pub(super) fn run(mut self, build: Build<'_>) -> Result<()> {
-        // Commands that arrived with the spec are in the channel's buffer, which epoll does not see.
+        // Commands that arrived with the spec are in the channel's buffer, which epoll does not
+        // see.
         self.obey(build)?;
         loop {
-            let next = self.run.as_ref().map(|run| run.zero_ns.saturating_add(run.timeline.next_ns()));
+            let next = self
+                .run
+                .as_ref()
+                .map(|run| run.zero_ns.saturating_add(run.timeline.next_ns()));
             self.reactor.wait(next)?;
             while let Some(event) = self.reactor.take() {
                 match event {
                     Happened::Due => {}
-                    Happened::Ready { key: Source::Device(tunnel, end), .. } => {
-                        self.take_from(tunnel, end)?
-                    }
-                    Happened::Ready { key: Source::Parent, .. } => {
+                    Happened::Ready {
+                        key: Source::Device(tunnel, end),
+                        ..
+                    } => self.take_from(tunnel, end)?,
+                    Happened::Ready {
+                        key: Source::Parent,
+                        ..
+                    } => {
                         if !self.parent.fill()? {
                             return Ok(());
                         }
@@ -128,7 +144,9 @@ impl<'a> Pump<'a> {
         };
         let now_ns = run.now_ns();
         run.timeline.advance(now_ns);
-        run.timeline.network.enter(now_ns, tunnel, direction, bytes, &headers);
+        run.timeline
+            .network
+            .enter(now_ns, tunnel, direction, bytes, &headers);
     }
 
     /// Processes due events, and delivers the packets that have arrived.
@@ -136,8 +154,12 @@ impl<'a> Pump<'a> {
         let Some(run) = &mut self.run else { return };
         let now_ns = run.now_ns();
         run.timeline.advance(now_ns);
-        while let Some(Arrival { tunnel, direction, due_ns, bytes }) =
-            run.timeline.network.arrivals.pop_front()
+        while let Some(Arrival {
+            tunnel,
+            direction,
+            due_ns,
+            bytes,
+        }) = run.timeline.network.arrivals.pop_front()
         {
             let end = if direction == Traffic::Up { 1 } else { 0 };
             self.lateness.add(run.now_ns().saturating_sub(due_ns));
@@ -165,12 +187,19 @@ impl<'a> Pump<'a> {
         if command == Command::Start || self.run.is_none() {
             let (network, recorder) = build();
             self.lateness = Histogram::new();
-            self.run = Some(Run { zero_ns: now_ns, timeline: Timeline::new(network, recorder) });
+            self.run = Some(Run {
+                zero_ns: now_ns,
+                timeline: Timeline::new(network, recorder),
+            });
         }
-        let Some(run) = &mut self.run else { unreachable!("made above") };
+        let Some(run) = &mut self.run else {
+            unreachable!("made above")
+        };
         let time_ns = now_ns - run.zero_ns;
         match command {
-            Command::Start => Event::Started { monotonic_ns: now_ns },
+            Command::Start => Event::Started {
+                monotonic_ns: now_ns,
+            },
             Command::Measure => {
                 run.timeline.begin_measurement(time_ns);
                 self.lateness = Histogram::new();
@@ -184,7 +213,11 @@ impl<'a> Pump<'a> {
             Command::Read(end) => {
                 let reading = run.timeline.read(time_ns, end);
                 let (lateness, anomalies) = (self.lateness.report(), self.anomalies);
-                Event::Reading(Box::new(Reading { lateness, anomalies, ..reading }))
+                Event::Reading(Box::new(Reading {
+                    lateness,
+                    anomalies,
+                    ..reading
+                }))
             }
         }
     }

@@ -29,11 +29,14 @@ pub(super) struct Recorder {
 impl Recorder {
     pub(super) fn new(scenario: &Scenario, routes: &[Route]) -> Self {
         let group = scenario.connections.first();
-        let direction = usize::from(group.is_some_and(|group| group.direction == Direction::Upload));
+        let direction =
+            usize::from(group.is_some_and(|group| group.direction == Direction::Upload));
         let slowest = |route: &Route| {
             let rate = |&link: &LinkIndex| scenario.links[link].rate.mean_bps(scenario.duration);
             let links = route.links[direction].iter().copied();
-            links.min_by(|a, b| rate(a).total_cmp(&rate(b))).unwrap_or(0)
+            links
+                .min_by(|a, b| rate(a).total_cmp(&rate(b)))
+                .unwrap_or(0)
         };
         let interval_ns = (scenario.duration.0 / FINEST).max(LEAST_INTERVAL_NS);
         Recorder {
@@ -53,7 +56,11 @@ impl Recorder {
         self.samples.push(Sample {
             time_ns: now_ns,
             energy_j: interfaces.iter().map(EnergySplit::total_j).collect(),
-            queue: self.bottlenecks.iter().map(|&link| network.queue_packets(link, now_ns)).collect(),
+            queue: self
+                .bottlenecks
+                .iter()
+                .map(|&link| network.queue_packets(link, now_ns))
+                .collect(),
         });
         self.due_ns = now_ns + self.samples.interval_ns();
     }
@@ -78,7 +85,11 @@ impl Recorder {
             time_s: later().map(|sample| sample.time_ns as f64 / 1e9).collect(),
             power_w: (0..interfaces).map(power).collect(),
             queue: (0..self.bottlenecks.len())
-                .map(|tunnel| later().map(|sample| f64::from(sample.queue[tunnel])).collect())
+                .map(|tunnel| {
+                    later()
+                        .map(|sample| f64::from(sample.queue[tunnel]))
+                        .collect()
+                })
                 .collect(),
         }
     }

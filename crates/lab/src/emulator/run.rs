@@ -1,5 +1,5 @@
-//! The worker: creates the devices, requests priority, and carries packets until its parent closes the
-//! channel.
+//! The worker: creates the devices, requests priority, and carries packets until its parent closes
+//! the channel.
 
 use joulepath_model::network::DeliveryTrace;
 use joulepath_model::scenario::{self, Scenario};
@@ -27,15 +27,24 @@ const SEGMENTS_AT_ONCE: u32 = 1;
 
 /// The worker [`ROLE`].
 pub(crate) fn run(parent: &mut Parent) -> Result<()> {
-    let Some(spec) = parent.receive::<Spec>()? else { return Ok(()) };
+    let Some(spec) = parent.receive::<Spec>()? else {
+        return Ok(());
+    };
     let scenario = spec.scenario()?;
     let (client, server) = (Namespace::at(&spec.client)?, Namespace::at(&spec.server)?);
-    let ends =
-        spec.tunnels.iter().map(|tunnel| ends(tunnel, &client, &server)).collect::<Result<Vec<_>>>()?;
-    // A real-time process must leave CPU time for the network stack. It does so at the rates of radios, but
-    // not at those of wires.
-    let realtime = spec.realtime && priority::is_modest(&scenario, &spec.tunnels) && priority::acquire();
-    let devices = ends.iter().map(|both| both.each_ref().map(Tun::index)).collect();
+    let ends = spec
+        .tunnels
+        .iter()
+        .map(|tunnel| ends(tunnel, &client, &server))
+        .collect::<Result<Vec<_>>>()?;
+    // A real-time process must leave CPU time for the network stack. It does so at the rates of
+    // radios, but not at those of wires.
+    let realtime =
+        spec.realtime && priority::is_modest(&scenario, &spec.tunnels) && priority::acquire();
+    let devices = ends
+        .iter()
+        .map(|both| both.each_ref().map(Tun::index))
+        .collect();
     parent.send(&Event::Ready { devices, realtime })?;
     let build = move || network(&scenario, &spec);
     Pump::new(ends, parent)?.run(&build)
@@ -52,8 +61,9 @@ impl Spec {
                 opportunities_ms: found.opportunities_ms.clone(),
             })
         };
-        scenario::load(&self.scenario, &trace)
-            .map_err(|errors| Error::Run(format!("the emulator's scenario: {:?}", errors.problems())))
+        scenario::load(&self.scenario, &trace).map_err(|errors| {
+            Error::Run(format!("the emulator's scenario: {:?}", errors.problems()))
+        })
     }
 }
 
@@ -63,7 +73,12 @@ fn ends(tunnel: &TunnelSpec, client: &Namespace, server: &Namespace) -> Result<E
         Ok(namespace.enter_thread(|| {
             let tun = Tun::new(&tunnel.name)?;
             let mut routing = Routing::open()?;
-            routing.shape_device(tun.index(), tunnel.mtu, DEVICE_QUEUE_PACKETS, SEGMENTS_AT_ONCE)?;
+            routing.shape_device(
+                tun.index(),
+                tunnel.mtu,
+                DEVICE_QUEUE_PACKETS,
+                SEGMENTS_AT_ONCE,
+            )?;
             Ok::<_, joulepath_kernel::Error>(tun)
         })??)
     };
@@ -72,16 +87,26 @@ fn ends(tunnel: &TunnelSpec, client: &Namespace, server: &Namespace) -> Result<E
 
 /// Creates links, meter and recorder at time 0.
 fn network(scenario: &Scenario, spec: &Spec) -> (Network, Option<Recorder>) {
-    let paths: Vec<usize> = spec.tunnels.iter().filter_map(|tunnel| tunnel.path).collect();
+    let paths: Vec<usize> = spec
+        .tunnels
+        .iter()
+        .filter_map(|tunnel| tunnel.path)
+        .collect();
     let mut interfaces = 0..;
-    let interfaces: Vec<Option<usize>> =
-        spec.tunnels.iter().map(|tunnel| tunnel.path.and_then(|_| interfaces.next())).collect();
+    let interfaces: Vec<Option<usize>> = spec
+        .tunnels
+        .iter()
+        .map(|tunnel| tunnel.path.and_then(|_| interfaces.next()))
+        .collect();
     let route = |(tunnel, interface): (&TunnelSpec, &Option<usize>)| {
         let radio = tunnel.path.zip(*interface).map(|(path, interface)| {
             let radio = scenario.paths[path].radio;
             ([radio.0, radio.1], interface)
         });
-        Route { links: [tunnel.down.clone(), tunnel.up.clone()], radio }
+        Route {
+            links: [tunnel.down.clone(), tunnel.up.clone()],
+            radio,
+        }
     };
     let routes: Vec<Route> = spec.tunnels.iter().zip(&interfaces).map(route).collect();
     let recorder = spec.series.then(|| Recorder::new(scenario, &routes));

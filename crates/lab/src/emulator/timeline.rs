@@ -1,5 +1,5 @@
-//! A scenario with a running clock: links, meter, samples. This module reads no clock and does no I/O: time
-//! is an argument.
+//! A scenario with a running clock: links, meter, samples. This module reads no clock and does no
+//! I/O: time is an argument.
 
 use joulepath_model::units::{BitRate, Nanos};
 
@@ -32,14 +32,26 @@ struct HostSampler {
 impl Timeline {
     /// A scenario at time 0.
     pub(super) fn new(network: Network, recorder: Option<Recorder>) -> Self {
-        let host = HostSampler { due_ns: HOST_TICK_NS, ..HostSampler::default() };
-        Timeline { measured_from_ns: 0, network, recorder, host }
+        let host = HostSampler {
+            due_ns: HOST_TICK_NS,
+            ..HostSampler::default()
+        };
+        Timeline {
+            measured_from_ns: 0,
+            network,
+            recorder,
+            host,
+        }
     }
 
     /// Time of the next event, ns.
     pub(super) fn next_ns(&self) -> u64 {
         let recorder = self.recorder.as_ref().map_or(u64::MAX, Recorder::due_ns);
-        self.network.next_ns().unwrap_or(u64::MAX).min(recorder).min(self.host.due_ns)
+        self.network
+            .next_ns()
+            .unwrap_or(u64::MAX)
+            .min(recorder)
+            .min(self.host.due_ns)
     }
 
     /// Processes all events up to `now_ns` in order: links, samples, ticks of the host's model.
@@ -62,7 +74,10 @@ impl Timeline {
     pub(super) fn begin_measurement(&mut self, now_ns: u64) {
         self.measured_from_ns = now_ns;
         self.network.begin_measurement(now_ns);
-        self.host = HostSampler { due_ns: self.host.due_ns, ..HostSampler::default() };
+        self.host = HostSampler {
+            due_ns: self.host.due_ns,
+            ..HostSampler::default()
+        };
         if let Some(recorder) = &mut self.recorder {
             recorder.begin_measurement();
         }
@@ -72,7 +87,9 @@ impl Timeline {
         Reading {
             time_s: now_ns as f64 / 1e9,
             measured_s: (now_ns - self.measured_from_ns) as f64 / 1e9,
-            tunnels: (0..self.network.tunnels()).map(|tunnel| self.network.flows(tunnel)).collect(),
+            tunnels: (0..self.network.tunnels())
+                .map(|tunnel| self.network.flows(tunnel))
+                .collect(),
             energy: self.network.device.read(now_ns, end),
             lateness: Lateness::default(),
             anomalies: Anomalies::default(),
@@ -87,10 +104,19 @@ impl HostSampler {
         let (payload, packets, transit_ns) = network.device_totals();
         let ways = [0, 1].map(|way| {
             let n = packets[way] - self.packets[way];
-            (transit_ns[way] - self.transit_ns[way]).checked_div(n).unwrap_or(0)
+            (transit_ns[way] - self.transit_ns[way])
+                .checked_div(n)
+                .unwrap_or(0)
         });
         let rate = BitRate::from_bps((payload - self.payload) * 8 * (1_000_000_000 / HOST_TICK_NS));
-        network.device.sample_host(now_ns, rate, Nanos(ways[0] + ways[1]));
-        *self = HostSampler { due_ns: now_ns + HOST_TICK_NS, payload, packets, transit_ns };
+        network
+            .device
+            .sample_host(now_ns, rate, Nanos(ways[0] + ways[1]));
+        *self = HostSampler {
+            due_ns: now_ns + HOST_TICK_NS,
+            payload,
+            packets,
+            transit_ns,
+        };
     }
 }

@@ -1,5 +1,5 @@
-//! One value for a path that several connections use: in the kernel engine the controllers' map has one entry
-//! per path and direction.
+//! One value for a path that several connections use: in the kernel engine the controllers' map has
+//! one entry per path and direction.
 
 use joulepath_model::scenario::{Direction, PathIndex};
 
@@ -17,11 +17,20 @@ struct Average {
 }
 
 impl Averages {
-    /// Adds a connection's value. A connection without a value adds the path, but does not change the mean.
+    /// Adds a connection's value. A connection without a value adds the path, but does not change
+    /// the mean.
     pub(super) fn add(&mut self, path: PathIndex, direction: Direction, value: Option<f64>) {
-        let known = self.all.iter().position(|known| (known.path, known.direction) == (path, direction));
+        let known = self
+            .all
+            .iter()
+            .position(|known| (known.path, known.direction) == (path, direction));
         let index = known.unwrap_or_else(|| {
-            self.all.push(Average { path, direction, sum: 0.0, count: 0.0 });
+            self.all.push(Average {
+                path,
+                direction,
+                sum: 0.0,
+                count: 0.0,
+            });
             self.all.len() - 1
         });
         if let Some(value) = value {

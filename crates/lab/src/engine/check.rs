@@ -24,8 +24,8 @@ const MOST_CONNECTIONS: u32 = 500;
 /// Checks that a run is possible.
 ///
 /// # Errors
-/// [`Error::Unsupported`] names a feature of the scenario or of a policy that this kernel or the emulator
-/// lacks; [`Error::Permission`] names the missing capabilities.
+/// [`Error::Unsupported`] names a feature of the scenario or of a policy that this kernel or the
+/// emulator lacks; [`Error::Permission`] names the missing capabilities.
 pub fn check(scenario: &Scenario, setups: &[Setup]) -> Result<()> {
     setups.iter().try_for_each(setup::check)?;
     check_size(scenario)?;
@@ -37,7 +37,10 @@ pub fn check(scenario: &Scenario, setups: &[Setup]) -> Result<()> {
         }
         target_shares(scenario, setup, 0)?;
     }
-    require(&[Task::Network, Task::Namespaces, Task::Controllers], "running the kernel engine")?;
+    require(
+        &[Task::Network, Task::Namespaces, Task::Controllers],
+        "running the kernel engine",
+    )?;
     drop(socket::open(Protocol::Mptcp, [127, 0, 0, 1].into())?);
     cc::probe()
 }
@@ -63,7 +66,8 @@ pub fn notes(scenario: &Scenario, setups: &[Setup]) -> Vec<String> {
     );
     if setups.iter().any(|setup| setup.slots().is_some()) {
         notes.push(
-            "so-MPTCP's allotments act as pacing rates and backup flags, from means over a second.".into(),
+            "so-MPTCP's allotments act as pacing rates and backup flags, from means over a second."
+                .into(),
         );
     }
     let connections: u32 = scenario.connections.iter().map(|group| group.count).sum();
@@ -74,7 +78,10 @@ pub fn notes(scenario: &Scenario, setups: &[Setup]) -> Vec<String> {
     }
     let differences = LabSpec::of(scenario, 0).differences();
     if !differences.is_empty() {
-        notes.push(format!("This kernel's TCP differs from the scenario's: {}.", differences.join("; ")));
+        notes.push(format!(
+            "This kernel's TCP differs from the scenario's: {}.",
+            differences.join("; ")
+        ));
     }
     notes
 }
@@ -90,30 +97,54 @@ fn check_size(scenario: &Scenario) -> Result<()> {
     let too_many = |what: String, most: String| {
         Err(Error::Unsupported {
             what,
-            why: format!("the kernel engine runs in real time on this machine, with at most {most}"),
+            why: format!(
+                "the kernel engine runs in real time on this machine, with at most {most}"
+            ),
             remedy: "use `--engine packet`".into(),
         })
     };
     let tunnels = scenario.paths.len() + scenario.competitors.len();
     if tunnels > MOST_TUNNELS {
-        return too_many(format!("{tunnels} paths and competitors"), format!("{MOST_TUNNELS} of them"));
+        return too_many(
+            format!("{tunnels} paths and competitors"),
+            format!("{MOST_TUNNELS} of them"),
+        );
     }
     let tested = scenario.connections.iter().map(|group| group.count);
-    let connections: u32 = tested.chain(scenario.competitors.iter().map(|competitor| competitor.count)).sum();
+    let connections: u32 = tested
+        .chain(
+            scenario
+                .competitors
+                .iter()
+                .map(|competitor| competitor.count),
+        )
+        .sum();
     if connections > MOST_CONNECTIONS {
-        return too_many(format!("{connections} connections"), format!("{MOST_CONNECTIONS} of them"));
+        return too_many(
+            format!("{connections} connections"),
+            format!("{MOST_CONNECTIONS} of them"),
+        );
     }
     Ok(())
 }
 
 /// Checks that every route has a rate, and that their sum is within [`MOST_BPS`].
 fn check_rates(scenario: &Scenario) -> Result<()> {
-    let names = scenario.paths.iter().map(|path| (&path.name, [&path.down, &path.up]));
-    let competitors = scenario.competitors.iter().map(|c| (&c.name, [&c.down, &c.up]));
+    let names = scenario
+        .paths
+        .iter()
+        .map(|path| (&path.name, [&path.down, &path.up]));
+    let competitors = scenario
+        .competitors
+        .iter()
+        .map(|c| (&c.name, [&c.down, &c.up]));
     let mut narrowest: Vec<LinkIndex> = vec![];
     for (name, routes) in names.chain(competitors) {
         let limited = |&&link: &&LinkIndex| scenario.links[link].rate != RateSpec::Unlimited;
-        let least = slowest_link(scenario, routes.into_iter().flatten().filter(limited).copied());
+        let least = slowest_link(
+            scenario,
+            routes.into_iter().flatten().filter(limited).copied(),
+        );
         narrowest.push(least.ok_or_else(|| Error::Unsupported {
             what: format!("the path `{name}` without a rate"),
             why: "it would be as fast as this machine".into(),
@@ -122,14 +153,19 @@ fn check_rates(scenario: &Scenario) -> Result<()> {
     }
     narrowest.sort_unstable();
     narrowest.dedup();
-    let total: f64 =
-        narrowest.iter().map(|&link| scenario.links[link].rate.mean_bps(scenario.duration)).sum();
+    let total: f64 = narrowest
+        .iter()
+        .map(|&link| scenario.links[link].rate.mean_bps(scenario.duration))
+        .sum();
     if total <= MOST_BPS {
         return Ok(());
     }
     Err(Error::Unsupported {
         what: format!("{:.0} Mbit/s in all", total / 1e6),
-        why: format!("one process carries every packet, up to about {:.0} Mbit/s", MOST_BPS / 1e6),
+        why: format!(
+            "one process carries every packet, up to about {:.0} Mbit/s",
+            MOST_BPS / 1e6
+        ),
         remedy: "lower the rates, or use `--engine packet`".into(),
     })
 }

@@ -1,9 +1,9 @@
-//! Sets the controllers' control values: target shares before the run, energy costs and path prices ten times
-//! a second during it.
+//! Sets the controllers' control values: target shares before the run, energy costs and path prices
+//! ten times a second during it.
 //!
-//! The equations are the packet engine's ([`joulepath_control::price`]). A value is for an interface of the
-//! data's sender, which stands for a path and a direction. An address would not do: all subflows have the
-//! same address at the server.
+//! The equations are the packet engine's ([`joulepath_control::price`]). A value is for an
+//! interface of the data's sender, which stands for a path and a direction. An address would not
+//! do: all subflows have the same address at the server.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -74,9 +74,16 @@ impl ControlPlane {
         if let Some(registered) = controllers.registered() {
             tell_shares(&senders, registered, &target_shares(scenario, setup, seed)?)?;
         }
-        let needs = controllers.registered().map_or(Needs::default(), |_| Needs::of(setup.controller()));
+        let needs = controllers
+            .registered()
+            .map_or(Needs::default(), |_| Needs::of(setup.controller()));
         let due = needs.any().then(|| Instant::now() + TICK);
-        Ok(ControlPlane { needs, senders, due, seen: HashMap::new() })
+        Ok(ControlPlane {
+            needs,
+            senders,
+            due,
+            seen: HashMap::new(),
+        })
     }
 
     /// Sets new target shares.
@@ -89,11 +96,15 @@ impl ControlPlane {
 
     /// Limits the rates of subflows, bit/s of payload.
     pub(super) fn tell_limits(&self, controllers: &Controllers, limits: &[Limit]) -> Result<()> {
-        let Some(registered) = controllers.registered() else { return Ok(()) };
+        let Some(registered) = controllers.registered() else {
+            return Ok(());
+        };
         for &(path, direction, limit_bps) in limits {
             let pacing = limit_bps.map_or(0, |bps| (bps / 8.0).ceil() as u32);
             let key = sender(&self.senders, path, direction).key();
-            registered.controls().set(key, Control::Pacing(pacing), Lease::WithTheMap)?;
+            registered
+                .controls()
+                .set(key, Control::Pacing(pacing), Lease::WithTheMap)?;
         }
         Ok(())
     }
@@ -104,8 +115,14 @@ impl ControlPlane {
     }
 
     /// Updates the values if it is time.
-    pub(super) fn act(&mut self, lab: &mut Lab, controllers: &Controllers) -> crate::error::Result<()> {
-        let Some(registered) = controllers.registered() else { return Ok(()) };
+    pub(super) fn act(
+        &mut self,
+        lab: &mut Lab,
+        controllers: &Controllers,
+    ) -> crate::error::Result<()> {
+        let Some(registered) = controllers.registered() else {
+            return Ok(());
+        };
         let now = Instant::now();
         match self.due {
             Some(due) if due <= now => {
@@ -128,16 +145,23 @@ impl ControlPlane {
     fn tell_energy_costs(&mut self, registered: &Registered) -> Result<()> {
         let subflows = registered.subflows()?;
         for sender in &self.senders {
-            let own = subflows.iter().filter(|s| s.netns == sender.netns && s.ifindex == sender.interface);
+            let own = subflows
+                .iter()
+                .filter(|s| s.netns == sender.netns && s.ifindex == sender.interface);
             let costs = own.map(|subflow| {
-                let seen = self.seen.entry((subflow.local, subflow.remote)).or_default();
+                let seen = self
+                    .seen
+                    .entry((subflow.local, subflow.remote))
+                    .or_default();
                 let (rate_bps, loss) = seen.look(subflow);
                 sender.cost.energy_cost(rate_bps, loss)
             });
             let (n, sum) = costs.fold((0, 0.0), |(n, sum), cost| (n + 1, sum + cost));
             if n > 0 {
                 let cost = Control::EnergyCost(sum / f64::from(n));
-                registered.controls().set(sender.key(), cost, Lease::WithTheMap)?;
+                registered
+                    .controls()
+                    .set(sender.key(), cost, Lease::WithTheMap)?;
             }
         }
         Ok(())
@@ -146,18 +170,27 @@ impl ControlPlane {
     /// Sets U_r = Σ_l (Q_l − Q̄_l)⁺/Q̄_l + ρ_r.
     fn tell_path_prices(&self, registered: &Registered, backlogs: &[Backlog]) -> Result<()> {
         for sender in &self.senders {
-            let path_price = sender.cost.price(|link| (backlogs[link].packets, backlogs[link].bytes));
-            registered.controls().set(sender.key(), Control::PathPrice(path_price), Lease::WithTheMap)?;
+            let path_price = sender
+                .cost
+                .price(|link| (backlogs[link].packets, backlogs[link].bytes));
+            registered.controls().set(
+                sender.key(),
+                Control::PathPrice(path_price),
+                Lease::WithTheMap,
+            )?;
         }
         Ok(())
     }
 }
 
-/// Limit of each subflow's rate on a path in a direction, bit/s; `None` if only its window limits it.
+/// Limit of each subflow's rate on a path in a direction, bit/s; `None` if only its window limits
+/// it.
 pub(super) type Limit = (PathIndex, Direction, Option<f64>);
 
 fn sender(senders: &[Sender], path: PathIndex, direction: Direction) -> &Sender {
-    let found = senders.iter().find(|sender| sender.path == path && sender.direction == direction);
+    let found = senders
+        .iter()
+        .find(|sender| sender.path == path && sender.direction == direction);
     found.expect("only paths in use have values")
 }
 
@@ -167,14 +200,19 @@ pub(super) type Share = (PathIndex, Direction, f64);
 fn tell_shares(senders: &[Sender], registered: &Registered, shares: &[Share]) -> Result<()> {
     for &(path, direction, target_share) in shares {
         let key = sender(senders, path, direction).key();
-        registered.controls().set(key, Control::TargetShare(target_share), Lease::WithTheMap)?;
+        registered
+            .controls()
+            .set(key, Control::TargetShare(target_share), Lease::WithTheMap)?;
     }
     Ok(())
 }
 
 impl Sender {
     fn key(&self) -> ControlKey {
-        ControlKey::Interface { netns: self.netns, ifindex: self.interface }
+        ControlKey::Interface {
+            netns: self.netns,
+            ifindex: self.interface,
+        }
     }
 }
 
@@ -182,7 +220,8 @@ impl Seen {
     /// Updates the state of a subflow. Returns its rate, bit/s, and its loss probability.
     fn look(&mut self, subflow: &SubflowState) -> (f64, f64) {
         let packets = subflow.delivered.wrapping_sub(self.delivered);
-        self.rate_bps = price::smoothed_bps(self.rate_bps, f64::from(packets) * f64::from(subflow.mss));
+        self.rate_bps =
+            price::smoothed_bps(self.rate_bps, f64::from(packets) * f64::from(subflow.mss));
         if subflow.losses != self.losses {
             self.between_losses = subflow.delivered.wrapping_sub(self.delivered_at_loss);
             (self.losses, self.delivered_at_loss) = (subflow.losses, subflow.delivered);
@@ -190,7 +229,10 @@ impl Seen {
         self.delivered = subflow.delivered;
         let since = subflow.delivered.wrapping_sub(self.delivered_at_loss);
         let between = f64::from(since.max(self.between_losses));
-        (self.rate_bps, price::loss_probability(self.losses > 0, between))
+        (
+            self.rate_bps,
+            price::loss_probability(self.losses > 0, between),
+        )
     }
 }
 
@@ -202,15 +244,25 @@ fn add_senders(
     group: &ConnectionGroup,
     lab: &Lab,
 ) -> Result<()> {
-    let sends = if group.direction == Direction::Download { lab.server() } else { lab.client() };
+    let sends = if group.direction == Direction::Download {
+        lab.server()
+    } else {
+        lab.client()
+    };
     let netns = sends.cookie()?;
     let paths = chosen(scenario, setup, group)?;
     let costs = PathCost::of(scenario, group.direction, &paths);
     for (path, cost) in paths.into_iter().zip(costs) {
-        if senders.iter().any(|sender| sender.path == path && sender.direction == group.direction) {
+        if senders
+            .iter()
+            .any(|sender| sender.path == path && sender.direction == group.direction)
+        {
             continue;
         }
-        let tunnel = lab.tunnels().iter().find(|tunnel| tunnel.path == Some(path));
+        let tunnel = lab
+            .tunnels()
+            .iter()
+            .find(|tunnel| tunnel.path == Some(path));
         let tunnel = tunnel.ok_or_else(|| Error::Run(format!("the lab lacks the path {path}")))?;
         senders.push(Sender {
             path,
@@ -231,22 +283,33 @@ fn add_senders(
 /// # Errors
 /// If two groups would get different shares on the same path.
 pub(super) fn target_shares(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Vec<Share>> {
-    let Some(allocator) = setup.allocator() else { return Ok(vec![]) };
+    let Some(allocator) = setup.allocator() else {
+        return Ok(vec![]);
+    };
     let mut all: Vec<Share> = vec![];
     let mut index = 0;
     for group in &scenario.connections {
         let paths = chosen(scenario, setup, group)?;
-        let cost = |&path: &PathIndex| costed_path(scenario, group.direction, path, allocator.capacity);
+        let cost =
+            |&path: &PathIndex| costed_path(scenario, group.direction, path, allocator.capacity);
         let costed: Vec<_> = paths.iter().map(cost).collect();
         let mut random = Stream::new(seed, Domain::Allocator, index);
-        let shares = allocator.shares(&costed, &mut random).map_err(|error| Error::Run(error.to_string()))?;
+        let shares = allocator
+            .shares(&costed, &mut random)
+            .map_err(|error| Error::Run(error.to_string()))?;
         for (&path, share) in paths.iter().zip(shares) {
-            match all.iter().find(|(p, direction, _)| *p == path && *direction == group.direction) {
+            match all
+                .iter()
+                .find(|(p, direction, _)| *p == path && *direction == group.direction)
+            {
                 None => all.push((path, group.direction, share)),
                 Some((_, _, other)) if *other == share => {}
                 Some(_) => {
                     return Err(Error::Unsupported {
-                        what: format!("`{}` on groups of connections that share some paths", setup.policy()),
+                        what: format!(
+                            "`{}` on groups of connections that share some paths",
+                            setup.policy()
+                        ),
                         why: "in the kernel engine a path has one target share for all".into(),
                         remedy: "give all groups the same paths, or use `--engine packet`".into(),
                     });

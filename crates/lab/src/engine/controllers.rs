@@ -30,18 +30,28 @@ impl Controllers {
         let mut registered = vec![];
         // The kernel's own controllers do not read pacing rates from the map.
         let is_ours = setup.parts().is_tuned() || setup.slots().is_some();
-        let under_test = name(&mut registered, setup.controller(), &setup.connection(1), is_ours)?;
+        let under_test = name(
+            &mut registered,
+            setup.controller(),
+            &setup.connection(1),
+            is_ours,
+        )?;
         let mut competitors: Vec<(String, Name)> = vec![];
         for competitor in &scenario.competitors {
             if competitors.iter().any(|(known, _)| *known == competitor.cc) {
                 continue;
             }
-            let controller = Controller::by_name(&competitor.cc)
-                .map_err(|error| Error::Run(format!("the competitor {}: {error}", competitor.name)))?;
+            let controller = Controller::by_name(&competitor.cc).map_err(|error| {
+                Error::Run(format!("the competitor {}: {error}", competitor.name))
+            })?;
             let name = name(&mut registered, controller, &Connection::new(1), false)?;
             competitors.push((competitor.cc.clone(), name));
         }
-        Ok(Controllers { under_test, competitors, registered })
+        Ok(Controllers {
+            under_test,
+            competitors,
+            registered,
+        })
     }
 
     /// The kernel name of the controller under test.
@@ -51,7 +61,10 @@ impl Controllers {
 
     /// The kernel name of the competitors' controller `name` of the scenario.
     pub(super) fn kernel_name<'a>(&'a self, name: &'a str) -> &'a str {
-        self.competitors.iter().find(|(known, _)| known == name).map_or(name, |(_, name)| &name.kernel)
+        self.competitors
+            .iter()
+            .find(|(known, _)| known == name)
+            .map_or(name, |(_, name)| &name.kernel)
     }
 
     /// The controller under test if it is ours. The kernel's own controllers have no map.
@@ -68,10 +81,16 @@ fn name(
 ) -> Result<Name> {
     let is_theirs = KERNELS_OWN.contains(&controller.name()) && !is_tuned;
     if is_theirs && built_in(controller)? {
-        return Ok(Name { kernel: controller.name().to_owned(), ours: None });
+        return Ok(Name {
+            kernel: controller.name().to_owned(),
+            ours: None,
+        });
     }
     let new = Registered::new(controller, parameters, &unique_name())?;
-    let name = Name { kernel: new.name().to_owned(), ours: Some(registered.len()) };
+    let name = Name {
+        kernel: new.name().to_owned(),
+        ours: Some(registered.len()),
+    };
     registered.push(new);
     Ok(name)
 }

@@ -60,8 +60,8 @@ pub(super) fn result(
     }
 }
 
-/// Reduces the energy to the end of the traffic. The emulator is read shortly after it; the energy in between
-/// is subtracted at the mean power.
+/// Reduces the energy to the end of the traffic. The emulator is read shortly after it; the energy
+/// in between is subtracted at the mean power.
 fn over_the_traffic(energy: &EnergyReading, traffic: &Outcome, ended: &Ended) -> EnergyReading {
     let mut energy = energy.clone();
     let measured_s = ended.reading.measured_s;
@@ -78,7 +78,10 @@ fn over_the_traffic(energy: &EnergyReading, traffic: &Outcome, ended: &Ended) ->
 }
 
 fn total(energy: &EnergyReading) -> EnergySplit {
-    let mut total = EnergySplit { sunk_j: energy.base_j, ..EnergySplit::default() };
+    let mut total = EnergySplit {
+        sunk_j: energy.base_j,
+        ..EnergySplit::default()
+    };
     for split in energy.interfaces.iter().chain([&energy.host]) {
         total.sunk_j += split.sunk_j;
         total.transfer_j += split.transfer_j;
@@ -125,17 +128,30 @@ fn counters(tunnels: &[[Flow; 2]]) -> Counters {
     }
 }
 
-/// The traffic's series by tunnel, with the emulator's last queue and power before each time. Starts at the
-/// first time that both have.
+/// The traffic's series by tunnel, with the emulator's last queue and power before each time.
+/// Starts at the first time that both have.
 fn together(traffic: &Series, emulated: &messages::Series) -> Series {
-    let last = |time_s: f64| emulated.time_s.partition_point(|&at_s| at_s <= time_s).checked_sub(1);
-    let both: Vec<(usize, usize)> =
-        traffic.time_s.iter().enumerate().filter_map(|(i, &time_s)| Some((i, last(time_s)?))).collect();
+    let last = |time_s: f64| {
+        emulated
+            .time_s
+            .partition_point(|&at_s| at_s <= time_s)
+            .checked_sub(1)
+    };
+    let both: Vec<(usize, usize)> = traffic
+        .time_s
+        .iter()
+        .enumerate()
+        .filter_map(|(i, &time_s)| Some((i, last(time_s)?)))
+        .collect();
     let of_traffic = |all: &[Vec<f64>]| -> Vec<Vec<f64>> {
-        all.iter().map(|one| both.iter().map(|&(i, _)| one[i]).collect()).collect()
+        all.iter()
+            .map(|one| both.iter().map(|&(i, _)| one[i]).collect())
+            .collect()
     };
     let of_emulator = |all: &[Vec<f64>]| -> Vec<Vec<f64>> {
-        all.iter().map(|one| both.iter().map(|&(_, i)| one[i]).collect()).collect()
+        all.iter()
+            .map(|one| both.iter().map(|&(_, i)| one[i]).collect())
+            .collect()
     };
     Series {
         time_s: both.iter().map(|&(i, _)| traffic.time_s[i]).collect(),
@@ -154,7 +170,10 @@ fn by_path(scenario: &Scenario, tunnels: &[Tunnel], series: &Series) -> Series {
     let order = |by_line: &[Vec<f64>]| -> Vec<Vec<f64>> {
         let of_path = |path| {
             let tunnel = tunnels.iter().position(|tunnel| tunnel.path == Some(path));
-            tunnel.and_then(|tunnel| by_line.get(tunnel)).cloned().unwrap_or_else(|| vec![0.0; instants])
+            tunnel
+                .and_then(|tunnel| by_line.get(tunnel))
+                .cloned()
+                .unwrap_or_else(|| vec![0.0; instants])
         };
         (0..scenario.paths.len()).map(of_path).collect()
     };
@@ -189,6 +208,9 @@ mod tests {
         };
         let both = together(&traffic, &emulated);
         assert_eq!(both.time_s, [0.2, 0.3]);
-        assert_eq!((&both.cwnd[0][..], &both.power_w[0][..]), (&[11.0, 12.0][..], &[5.0, 6.0][..]));
+        assert_eq!(
+            (&both.cwnd[0][..], &both.power_w[0][..]),
+            (&[11.0, 12.0][..], &[5.0, 6.0][..])
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The kernel engine: runs a scenario in the machine's own MPTCP stack, over emulated radios, in real time.
+//! The kernel engine: runs a scenario in the machine's own MPTCP stack, over emulated radios, in
+//! real time.
 //!
 //! ```text
 //!   Scenario, Setup, seed

@@ -38,13 +38,20 @@ pub(super) fn traffic(
     let mut index = 0;
     for group in &scenario.connections {
         let paths = chosen(scenario, setup, group)?;
-        let place = |path: &PathIndex| lab.tunnels().iter().position(|tunnel| tunnel.path == Some(*path));
+        let place = |path: &PathIndex| {
+            lab.tunnels()
+                .iter()
+                .position(|tunnel| tunnel.path == Some(*path))
+        };
         let places: Vec<usize> = paths.iter().filter_map(place).collect();
         for connection in index..index + group.count as usize {
             spec.connections[connection].paths.clone_from(&places);
             let policy = subflow_policy(scenario, setup, group)?.filter(|_| places.len() > 1);
             if let Some(policy) = policy {
-                all_steered.push((connection, steered(scenario, group, policy, &mut spec, connection)));
+                all_steered.push((
+                    connection,
+                    steered(scenario, group, policy, &mut spec, connection),
+                ));
             }
         }
         index += group.count as usize;
@@ -64,8 +71,7 @@ pub(super) fn traffic(
 pub(super) fn managed((mut traffic, steered): Planned) -> crate::error::Result<Planned> {
     let decides = |path: &PathSpec| path.start_ns > 0 || path.backup;
     if !steered.is_empty() || traffic.paths.iter().any(decides) {
-        let why =
-            "the policy or the scenario determines the subflows, and so do endpoints: remove one of the two";
+        let why = "the policy or the scenario determines the subflows, and so do endpoints: remove one of the two";
         return Err(crate::Error::Run(why.into()));
     }
     traffic.further = Further::Endpoints;
@@ -75,7 +81,11 @@ pub(super) fn managed((mut traffic, steered): Planned) -> crate::error::Result<P
 }
 
 /// The paths of a group that the policy may use.
-pub(super) fn chosen(scenario: &Scenario, setup: &Setup, group: &ConnectionGroup) -> Result<Vec<PathIndex>> {
+pub(super) fn chosen(
+    scenario: &Scenario,
+    setup: &Setup,
+    group: &ConnectionGroup,
+) -> Result<Vec<PathIndex>> {
     if let Some(spec) = setup.selector() {
         bind(scenario, group, spec)?;
     }
@@ -92,8 +102,13 @@ pub(super) fn chosen(scenario: &Scenario, setup: &Setup, group: &ConnectionGroup
 }
 
 fn bind(scenario: &Scenario, group: &ConnectionGroup, spec: &SelectorSpec) -> Result<Selector> {
-    let names: Vec<&str> = group.paths.iter().map(|&path| scenario.paths[path].name.as_str()).collect();
-    spec.bind(&names).map_err(|error| Error::Run(error.to_string()))
+    let names: Vec<&str> = group
+        .paths
+        .iter()
+        .map(|&path| scenario.paths[path].name.as_str())
+        .collect();
+    spec.bind(&names)
+        .map_err(|error| Error::Run(error.to_string()))
 }
 
 /// The policy that decides which subflows a connection has; `None` if the kernel decides.
@@ -105,11 +120,15 @@ fn subflow_policy(
     if let Some(options) = setup.slots() {
         return Ok(Some(SubflowPolicy::Paced(Box::new(Paced::new(options)))));
     }
-    let bound = setup.selector().map(|spec| bind(scenario, group, spec)).transpose()?;
+    let bound = setup
+        .selector()
+        .map(|spec| bind(scenario, group, spec))
+        .transpose()?;
     Ok(bound.map(SubflowPolicy::Selector))
 }
 
-/// A connection after the first decision of its policy: it begins on the first path that should be regular.
+/// A connection after the first decision of its policy: it begins on the first path that should be
+/// regular.
 fn steered(
     scenario: &Scenario,
     group: &ConnectionGroup,
@@ -123,33 +142,66 @@ fn steered(
         receive_window: group.receive_buffer.0 as f64,
         device: scenario.device.clone(),
     };
-    let observer = Observer::new(&energies(scenario, group.direction, &group.paths), surroundings.mss_bytes);
+    let observer = Observer::new(
+        &energies(scenario, group.direction, &group.paths),
+        surroundings.mss_bytes,
+    );
     let histories = group.paths.iter().map(|&path| scenario.paths[path].history);
-    let observer = observer.remembering(histories).following(scenario, group.direction, &group.paths);
+    let observer =
+        observer
+            .remembering(histories)
+            .following(scenario, group.direction, &group.paths);
     let before = surroundings.snapshot(Nanos::ZERO, Demand::before(group.workload), &observer);
     let uses = policy.want(&before);
     let paths = uses[..group.paths.len()].iter();
-    let first = paths.clone().position(|&wanted| wanted == Use::Regular).unwrap_or(0);
+    let first = paths
+        .clone()
+        .position(|&wanted| wanted == Use::Regular)
+        .unwrap_or(0);
     let connection = &mut traffic.connections[index];
     connection.paths[..=first].rotate_right(1);
     // The first path moves to place 0, and the paths before it move back by one.
-    let place = |i: usize| if i == first { 0 } else { i + usize::from(i < first) };
+    let place = |i: usize| {
+        if i == first {
+            0
+        } else {
+            i + usize::from(i < first)
+        }
+    };
     let start_ns = connection.start_ns;
     let plan = |i: usize| {
         let path = &traffic.paths[traffic.connections[index].paths[place(i)]];
         let from = Nanos(start_ns + path.start_ns);
         let local = local(place(i), path.client, path.interface);
-        PathPlan { path: group.paths[i], place: place(i), local, from }
+        PathPlan {
+            path: group.paths[i],
+            place: place(i),
+            local,
+            from,
+        }
     };
     let plans = (0..group.paths.len()).map(plan).collect();
     let remote = traffic.ends(index).1;
-    Steered::new(policy, observer, surroundings, plans, remote, Nanos(start_ns), &uses)
+    Steered::new(
+        policy,
+        observer,
+        surroundings,
+        plans,
+        remote,
+        Nanos(start_ns),
+        &uses,
+    )
 }
 
 /// Energy costs of the paths' interfaces for data in one direction.
-pub(super) fn energies(scenario: &Scenario, direction: Direction, paths: &[PathIndex]) -> Vec<PathEnergy> {
-    let energy =
-        |&path: &PathIndex| PathEnergy::of(&scenario.paths[path].energy.model, traffic_of(direction));
+pub(super) fn energies(
+    scenario: &Scenario,
+    direction: Direction,
+    paths: &[PathIndex],
+) -> Vec<PathEnergy> {
+    let energy = |&path: &PathIndex| {
+        PathEnergy::of(&scenario.paths[path].energy.model, traffic_of(direction))
+    };
     paths.iter().map(energy).collect()
 }
 

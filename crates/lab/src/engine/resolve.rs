@@ -47,7 +47,11 @@ impl Resolvers {
         tunnels: &[Tunnel],
     ) -> Result<Self> {
         let mss_bytes = scenario.transport.mss.0 as f64;
-        let mut resolvers = Resolvers { all: vec![], mss_bytes, due: TICK };
+        let mut resolvers = Resolvers {
+            all: vec![],
+            mss_bytes,
+            due: TICK,
+        };
         let Some(allocator) = setup.allocator().filter(|allocator| allocator.online) else {
             return Ok(resolvers);
         };
@@ -62,7 +66,8 @@ impl Resolvers {
             for _ in 0..group.count {
                 let of_traffic = &traffic.connections[connection].paths;
                 let is_on = |path: &PathIndex, tunnel: &usize| tunnels[*tunnel].path == Some(*path);
-                let place = |path: &PathIndex| of_traffic.iter().position(|tunnel| is_on(path, tunnel));
+                let place =
+                    |path: &PathIndex| of_traffic.iter().position(|tunnel| is_on(path, tunnel));
                 resolvers.all.push(Resolving {
                     connection,
                     direction: group.direction,
@@ -112,16 +117,25 @@ impl Resolvers {
                 averages.add(path, one.direction, Some(share));
             }
         }
-        averages.means().filter_map(|(path, direction, mean)| Some((path, direction, mean?))).collect()
+        averages
+            .means()
+            .filter_map(|(path, direction, mean)| Some((path, direction, mean?)))
+            .collect()
     }
 }
 
 impl Resolving {
     /// Solves the problem again. Returns true if the shares changed.
     fn solve(&mut self, now: Nanos, view: &View, mss_bytes: f64) -> bool {
-        let counters: Vec<Counters> = self.places.iter().map(|&place| view.paths[place].counters).collect();
+        let counters: Vec<Counters> = self
+            .places
+            .iter()
+            .map(|&place| view.paths[place].counters)
+            .collect();
         self.observer.observe(now, &counters, view.demand);
-        let shares = self.resolver.solve(now, self.observer.paths(), mss_bytes, &mut self.random);
+        let shares = self
+            .resolver
+            .solve(now, self.observer.paths(), mss_bytes, &mut self.random);
         let is_new = shares.is_some();
         self.shares = shares.or(self.shares.take());
         is_new
@@ -137,11 +151,13 @@ mod tests {
     use super::*;
     use joulepath_kernel::mptcp::Token;
 
-    /// Two paths of 10 Mbit/s; the first costs three times as much. The traffic's connection begins on the
-    /// second.
+    /// Two paths of 10 Mbit/s; the first costs three times as much. The traffic's connection begins
+    /// on the second.
     fn resolvers(connections: usize) -> Resolvers {
-        let energies =
-            [3e-7, 1e-7].map(|slope_j_per_bit| PathEnergy { slope_j_per_bit, ..PathEnergy::default() });
+        let energies = [3e-7, 1e-7].map(|slope_j_per_bit| PathEnergy {
+            slope_j_per_bit,
+            ..PathEnergy::default()
+        });
         let resolving = |connection| Resolving {
             connection,
             direction: Direction::Download,
@@ -152,33 +168,59 @@ mod tests {
             random: Stream::new(1, Domain::Allocator, connection as u64),
             shares: None,
         };
-        Resolvers { all: (0..connections).map(resolving).collect(), mss_bytes: 1250.0, due: TICK }
+        Resolvers {
+            all: (0..connections).map(resolving).collect(),
+            mss_bytes: 1250.0,
+            due: TICK,
+        }
     }
 
     /// Both paths have an RTT of 100 ms. Only the cheap path loses packets.
     fn view(packets: u64, losses: u64) -> View {
         let path = |delivered_bytes, loss_events| {
-            let counters =
-                Counters { state: PathState::Open, cwnd: 10, delivered_bytes, ..Counters::default() };
-            let counters = Counters { srtt: Nanos::from_millis(100), loss_events, ..counters };
-            PathView { counters, ..PathView::default() }
+            let counters = Counters {
+                state: PathState::Open,
+                cwnd: 10,
+                delivered_bytes,
+                ..Counters::default()
+            };
+            let counters = Counters {
+                srtt: Nanos::from_millis(100),
+                loss_events,
+                ..counters
+            };
+            PathView {
+                counters,
+                ..PathView::default()
+            }
         };
         let paths = vec![path(1250 * packets, losses), path(1250 * packets, 0)];
-        View { token: Token(1), demand: Demand::Endless, unsent: Demand::Endless, paths }
+        View {
+            token: Token(1),
+            demand: Demand::Endless,
+            unsent: Demand::Endless,
+            paths,
+        }
     }
 
     #[test]
     fn a_falling_capacity_moves_the_shares_to_the_other_path() {
         let mut resolvers = resolvers(1);
-        assert_eq!(resolvers.act(Nanos::from_millis(50), |_| Some(view(0, 0))), []);
-        // A loss every 600 packets: Mathis gives 1250 · 8/(0.1 √(2/(3 · 600))) = 3 Mbit/s. R = 10: the
-        // expensive path carries 7 of 10.
+        assert_eq!(
+            resolvers.act(Nanos::from_millis(50), |_| Some(view(0, 0))),
+            []
+        );
+        // A loss every 600 packets: Mathis gives 1250 · 8/(0.1 √(2/(3 · 600))) = 3 Mbit/s. R = 10:
+        // the expensive path carries 7 of 10.
         let shares: Vec<Share> = (1..=30)
             .flat_map(|i| resolvers.act(Nanos::from_millis(100 * i), |_| Some(view(600 * i, i))))
             .collect();
         let last = &shares[shares.len() - 2..];
         assert_eq!((last[0].0, last[1].0), (4, 7));
-        assert!((last[0].2 - 0.7).abs() < 0.01 && (last[1].2 - 0.3).abs() < 0.01, "{last:?}");
+        assert!(
+            (last[0].2 - 0.7).abs() < 0.01 && (last[1].2 - 0.3).abs() < 0.01,
+            "{last:?}"
+        );
         // Without a change there are no new shares.
         let later = resolvers.act(Nanos::from_secs(5), |_| Some(view(600 * 30, 30)));
         assert_eq!(later, []);
@@ -187,12 +229,16 @@ mod tests {
     #[test]
     fn a_path_of_two_connections_gets_the_mean() {
         let mut resolvers = resolvers(2);
-        // Only the first connection has lost packets. The second keeps its initial shares, which do not count
-        // in the mean.
+        // Only the first connection has lost packets. The second keeps its initial shares, which do
+        // not count in the mean.
         let lossy = |i: usize, t: u64| Some(view(600 * t, if i == 0 { t } else { 0 }));
-        let shares: Vec<Share> =
-            (1..=30).flat_map(|t| resolvers.act(Nanos::from_millis(100 * t), |i| lossy(i, t))).collect();
-        assert!(shares.iter().all(|share| share.1 == Direction::Download), "{shares:?}");
+        let shares: Vec<Share> = (1..=30)
+            .flat_map(|t| resolvers.act(Nanos::from_millis(100 * t), |i| lossy(i, t)))
+            .collect();
+        assert!(
+            shares.iter().all(|share| share.1 == Direction::Download),
+            "{shares:?}"
+        );
         let last = shares.last().unwrap();
         assert!(last.0 == 7 && (last.2 - 0.3).abs() < 0.01, "{last:?}");
     }

@@ -23,8 +23,8 @@ use crate::hosts::{Lab, LabSpec};
 use crate::traffic::{Outcome, Pair, Spec, clock_ns};
 use crate::worker::Program;
 
-/// Time between the start of the emulator's clock and the start of the traffic, in which the start time must
-/// reach the workers.
+/// Time between the start of the emulator's clock and the start of the traffic, in which the start
+/// time must reach the workers.
 const LEAD: Duration = Duration::from_millis(10);
 /// Longest time between two checks of the emulator and the control plane.
 const LOOK: Duration = Duration::from_millis(50);
@@ -47,12 +47,13 @@ pub struct RunOptions {
     pub cancel: Cancel,
 }
 
-/// Runs `scenario` under one policy with one seed, in real time. Starts `program` as emulator and as traffic.
+/// Runs `scenario` under one policy with one seed, in real time. Starts `program` as emulator and
+/// as traffic.
 ///
 /// # Errors
-/// [`Error::Run`] if the result is invalid, for example after a fallback to plain TCP; [`Error::Late`] if
-/// this machine was too busy; [`Error::Cancelled`]; [`Error::Kernel`] for a feature that this machine lacks
-/// and for missing permissions.
+/// [`Error::Run`] if the result is invalid, for example after a fallback to plain TCP;
+/// [`Error::Late`] if this machine was too busy; [`Error::Cancelled`]; [`Error::Kernel`] for a
+/// feature that this machine lacks and for missing permissions.
 pub fn run(
     scenario: &Scenario,
     setup: &Setup,
@@ -87,10 +88,13 @@ pub fn run_watched(
 ) -> Result<RunResult> {
     let scenario = &*scenario.drawn(seed);
     let run = Run::start(scenario, setup, seed, options, program)?;
-    result(run, scenario, setup, seed, options, |run| run.until_the_end(scenario, watch))
+    result(run, scenario, setup, seed, options, |run| {
+        run.until_the_end(scenario, watch)
+    })
 }
 
-/// A program that sets the device's endpoints during a run, in place of the policy's path selection.
+/// A program that sets the device's endpoints during a run, in place of the policy's path
+/// selection.
 pub trait PathManagement {
     /// Sets the initial endpoints. The lab is ready, and nothing is sent yet.
     ///
@@ -105,8 +109,9 @@ pub trait PathManagement {
     fn end(&mut self, lab: &mut Lab) -> Result<()>;
 }
 
-/// As [`run`], with `management` setting the endpoints: connections begin on their first path according to
-/// the routing table, and the in-kernel path manager does the rest. A path without a subflow is no error.
+/// As [`run`], with `management` setting the endpoints: connections begin on their first path
+/// according to the routing table, and the in-kernel path manager does the rest. A path without a
+/// subflow is no error.
 ///
 /// # Errors
 /// As [`run`], errors of `management`, and [`Error::Run`] for a policy that manages paths itself.
@@ -139,11 +144,24 @@ fn result(
     until_the_end: impl FnOnce(&mut Run) -> Result<(Outcome, Ended)>,
 ) -> Result<RunResult> {
     let (outcome, ended) = until_the_end(&mut run)?;
-    check_lateness(&ended.reading, options.max_lateness.unwrap_or_else(|| allowed_lateness(scenario)))?;
-    Ok(merge::result(scenario, setup.policy(), seed, run.lab.tunnels(), &outcome, &ended))
+    check_lateness(
+        &ended.reading,
+        options
+            .max_lateness
+            .unwrap_or_else(|| allowed_lateness(scenario)),
+    )?;
+    Ok(merge::result(
+        scenario,
+        setup.policy(),
+        seed,
+        run.lab.tunnels(),
+        &outcome,
+        &ended,
+    ))
 }
 
-/// A run in progress. Its fields are dropped in order: the controllers last, when no socket uses them.
+/// A run in progress. Its fields are dropped in order: the controllers last, when no socket uses
+/// them.
 struct Run {
     traffic: Spec,
     pair: Option<Pair>,
@@ -178,19 +196,38 @@ impl Run {
         let mut spec = LabSpec::of(scenario, seed);
         spec.ipv6 = options.ipv6;
         spec.cancel = options.cancel.clone();
-        // Sockets choose their controller. A namespace's default can be one of ours, but not every one of the
-        // kernel's.
+        // Sockets choose their controller. A namespace's default can be one of ours, but not every
+        // one of the kernel's.
         if let Some(registered) = controllers.registered() {
             registered.name().clone_into(&mut spec.default_cc);
         }
         spec.series = options.series;
         let lab = Lab::start(&spec, program)?;
         let control = ControlPlane::new(scenario, setup, seed, &lab, &controllers)?;
-        let (traffic, steered) =
-            arrange(plan::traffic(scenario, setup, seed, options.series, &lab, &controllers)?)?;
-        let pair = Pair::start(traffic.clone(), lab.server(), lab.client(), program, &options.cancel)?;
+        let (traffic, steered) = arrange(plan::traffic(
+            scenario,
+            setup,
+            seed,
+            options.series,
+            &lab,
+            &controllers,
+        )?)?;
+        let pair = Pair::start(
+            traffic.clone(),
+            lab.server(),
+            lab.client(),
+            program,
+            &options.cancel,
+        )?;
         let steering = Steering::new(scenario, setup, seed, &lab, &traffic, steered)?;
-        Ok(Run { traffic, pair: Some(pair), control, steering, lab, controllers })
+        Ok(Run {
+            traffic,
+            pair: Some(pair),
+            control,
+            steering,
+            lab,
+            controllers,
+        })
     }
 
     fn until_the_end(
@@ -220,7 +257,13 @@ impl Run {
             } else if ended.is_none() {
                 self.control.act(&mut self.lab, &self.controllers)?;
                 let now = Nanos(clock_ns().saturating_sub(began_ns));
-                self.steering.act(now, &mut pair, &self.traffic, &self.control, &self.controllers)?;
+                self.steering.act(
+                    now,
+                    &mut pair,
+                    &self.traffic,
+                    &self.control,
+                    &self.controllers,
+                )?;
                 self.check_emulator()?;
                 let time = Instant::now().saturating_duration_since(began);
                 watch(Progress {
@@ -247,13 +290,20 @@ impl Run {
 
     fn read(&mut self, cut: bool) -> Result<Ended> {
         let how = if cut { End::Cut } else { End::Tails };
-        Ok(Ended { reading: self.lab.read(how)?, how })
+        Ok(Ended {
+            reading: self.lab.read(how)?,
+            how,
+        })
     }
 
     /// Fails if the emulator has died. The workers only see that packets stop arriving.
     fn check_emulator(&mut self) -> Result<()> {
         // Any query returns how it ended.
-        if self.lab.is_alive() { Ok(()) } else { self.lab.snapshot().map(drop) }
+        if self.lab.is_alive() {
+            Ok(())
+        } else {
+            self.lab.snapshot().map(drop)
+        }
     }
 }
 
@@ -264,20 +314,33 @@ fn check_lateness(reading: &Reading, allowed: Nanos) -> Result<()> {
     }
 }
 
-/// Fails if the subflow of a path never opened, as the run would be about other paths. A connection that
-/// finished within [`BRIEF`] may have had no time for it.
+/// Fails if the subflow of a path never opened, as the run would be about other paths. A connection
+/// that finished within [`BRIEF`] may have had no time for it.
 fn check_subflows(pair: &Spec, outcome: &Outcome) -> Result<()> {
     if pair.join_within_ns.is_none() {
         return Ok(());
     }
-    let under_test = pair.connections.iter().filter(|connection| connection.under_test);
-    let lasted = under_test.zip(&outcome.finished_s).filter(|(connection, finished_s)| {
-        let brief_until_s = connection.start_ns as f64 / 1e9 + BRIEF.as_secs_f64();
-        finished_s.is_none_or(|finished_s| finished_s > brief_until_s)
-    });
-    let used: BTreeSet<usize> = lasted.flat_map(|(connection, _)| connection.paths.iter().copied()).collect();
-    match used.into_iter().find(|place| outcome.paths[*place].opened_s.is_none()) {
+    let under_test = pair
+        .connections
+        .iter()
+        .filter(|connection| connection.under_test);
+    let lasted = under_test
+        .zip(&outcome.finished_s)
+        .filter(|(connection, finished_s)| {
+            let brief_until_s = connection.start_ns as f64 / 1e9 + BRIEF.as_secs_f64();
+            finished_s.is_none_or(|finished_s| finished_s > brief_until_s)
+        });
+    let used: BTreeSet<usize> = lasted
+        .flat_map(|(connection, _)| connection.paths.iter().copied())
+        .collect();
+    match used
+        .into_iter()
+        .find(|place| outcome.paths[*place].opened_s.is_none())
+    {
         None => Ok(()),
-        Some(place) => Err(Error::Run(format!("the subflow over {} never opened", pair.paths[place].name))),
+        Some(place) => Err(Error::Run(format!(
+            "the subflow over {} never opened",
+            pair.paths[place].name
+        ))),
     }
 }

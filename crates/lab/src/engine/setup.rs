@@ -12,8 +12,8 @@ const ORDINARY: &str = "minrtt";
 /// Checks for features that mainline Linux lacks.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a packet scheduler that the policy specifies, and for an allocator that sets
-/// the same backup flags as the policy's selector.
+/// [`Error::Unsupported`] for a packet scheduler that the policy specifies, and for an allocator
+/// that sets the same backup flags as the policy's selector.
 pub(super) fn check(setup: &Setup) -> Result<()> {
     let scheduler = setup.parts().scheduler;
     if scheduler != MAINLINE && replaced_scheduler(setup).is_none() {
@@ -40,8 +40,8 @@ pub(super) fn check(setup: &Setup) -> Result<()> {
 /// The policy's own scheduler, if the kernel's replaces it.
 pub(super) fn replaced_scheduler(setup: &Setup) -> Option<&'static str> {
     let parts = setup.parts();
-    // so-MPTCP's scheduler only carries out its allocator's decisions; here pacing rates and backup flags do
-    // that.
+    // so-MPTCP's scheduler only carries out its allocator's decisions; here pacing rates and backup
+    // flags do that.
     let gives_way = parts.scheduler == ORDINARY || setup.slots().is_some();
     (gives_way && !parts.insists_on_scheduler()).then_some(parts.scheduler)
 }

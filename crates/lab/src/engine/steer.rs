@@ -1,13 +1,13 @@
-//! Carries out a selector's decisions through the kernel's path manager: opens and closes subflows, and sets
-//! backup flags.
+//! Carries out a selector's decisions through the kernel's path manager: opens and closes subflows,
+//! and sets backup flags.
 //!
 //! ```text
 //!   both ends ──View──► Observer ──► Selector ─┬─► Open      SUBFLOW_CREATE, until it succeeds
 //!                                              ├─► SetBackup SET_FLAGS: the device sends MP_PRIO
 //!                                              └─► Close     MP_PRIO; SUBFLOW_DESTROY when all is acked
 //! ```
-//! As in the packet engine, a lost message is sent again after the next look. A closing subflow gets no new
-//! data, because it is a backup; its window is never changed.
+//! As in the packet engine, a lost message is sent again after the next look. A closing subflow
+//! gets no new data, because it is a backup; its window is never changed.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -29,7 +29,8 @@ use joulepath_kernel::mptcp::{AddressId, Token};
 pub(super) const FIRST_LOOK: Nanos = Nanos::from_millis(10);
 /// Time between two looks while a subflow is closing, or while the kernel refuses to open one.
 const SOON: Nanos = Nanos::from_millis(5);
-/// After this many of its timeouts a closing subflow is destroyed, even if its data is not acknowledged.
+/// After this many of its timeouts a closing subflow is destroyed, even if its data is not
+/// acknowledged.
 const PATIENCE_TIMEOUTS: u64 = 2;
 /// A refusal of the kernel that lasts this long is permanent.
 const GIVE_UP: Nanos = Nanos::from_secs(10);
@@ -72,7 +73,12 @@ pub(super) struct Surroundings {
 }
 
 impl Surroundings {
-    pub(super) fn snapshot<'a>(&'a self, now: Nanos, demand: Demand, observer: &'a Observer) -> Snapshot<'a> {
+    pub(super) fn snapshot<'a>(
+        &'a self,
+        now: Nanos,
+        demand: Demand,
+        observer: &'a Observer,
+    ) -> Snapshot<'a> {
         Snapshot {
             now,
             mss_bytes: self.mss_bytes,
@@ -116,7 +122,10 @@ impl SubflowPolicy {
     fn decide(&mut self, snapshot: &Snapshot, unsent: Demand) -> Vec<Action> {
         match self {
             SubflowPolicy::Selector(selector) => selector.decide(snapshot),
-            SubflowPolicy::Paced(paced) => paced.decide_on(&Snapshot { demand: unsent, ..*snapshot }),
+            SubflowPolicy::Paced(paced) => paced.decide_on(&Snapshot {
+                demand: unsent,
+                ..*snapshot
+            }),
         }
     }
 
@@ -174,18 +183,34 @@ impl Steered {
     ) -> Self {
         let path = |(plan, wanted): (PathPlan, &Use)| SteeredPath {
             plan,
-            pending: Pending { backup: *wanted == Use::Backup, ..Pending::default() },
+            pending: Pending {
+                backup: *wanted == Use::Backup,
+                ..Pending::default()
+            },
         };
         let paths = plans.into_iter().zip(uses.iter()).map(path).collect();
         let due = start.saturating_add(FIRST_LOOK);
-        Steered { policy, observer, surroundings, paths, remote, due, refused_since: None }
+        Steered {
+            policy,
+            observer,
+            surroundings,
+            paths,
+            remote,
+            due,
+            refused_since: None,
+        }
     }
 
     /// When to call [`Self::act`] next.
     pub(super) fn due(&self, now: Nanos) -> Nanos {
-        let is_pending = |path: &SteeredPath| path.pending.wanted || path.pending.closing_until.is_some();
+        let is_pending =
+            |path: &SteeredPath| path.pending.wanted || path.pending.closing_until.is_some();
         let is_any_pending = self.paths.iter().any(is_pending);
-        if is_any_pending { self.due.min(now.saturating_add(SOON)) } else { self.due }
+        if is_any_pending {
+            self.due.min(now.saturating_add(SOON))
+        } else {
+            self.due
+        }
     }
 
     /// Call this while the connection is not established yet.
@@ -197,7 +222,12 @@ impl Steered {
     ///
     /// # Errors
     /// The kernel's reason, if it has refused an operation for ten seconds.
-    pub(super) fn act(&mut self, now: Nanos, view: &View, subflows: &mut dyn Subflows) -> Result<()> {
+    pub(super) fn act(
+        &mut self,
+        now: Nanos,
+        view: &View,
+        subflows: &mut dyn Subflows,
+    ) -> Result<()> {
         let mut refusal = self.finish_closing(now, view, subflows).err();
         if now >= self.due {
             let counters = self.counters(view);
@@ -206,7 +236,9 @@ impl Steered {
             let actions = self.policy.decide(&snapshot, view.unsent);
             self.due = now.saturating_add(self.policy.period(&snapshot));
             // The policy either repeats an earlier decision or drops it.
-            self.paths.iter_mut().for_each(|path| path.pending.wanted = false);
+            self.paths
+                .iter_mut()
+                .for_each(|path| path.pending.wanted = false);
             for action in actions {
                 refusal = self.begin(now, action, view, subflows).err().or(refusal);
             }
@@ -215,11 +247,17 @@ impl Steered {
         self.judge(now, refusal)
     }
 
-    /// Limits of the paths' rates, bit/s; `None`: only their windows limit them. Empty if no path has a
-    /// limit.
+    /// Limits of the paths' rates, bit/s; `None`: only their windows limit them. Empty if no path
+    /// has a limit.
     pub(super) fn limits(&self) -> Vec<(PathIndex, Option<f64>)> {
-        let SubflowPolicy::Paced(paced) = &self.policy else { return vec![] };
-        self.paths.iter().zip(paced.limits_bps()).map(|(path, &limit)| (path.plan.path, limit)).collect()
+        let SubflowPolicy::Paced(paced) = &self.policy else {
+            return vec![];
+        };
+        self.paths
+            .iter()
+            .zip(paced.limits_bps())
+            .map(|(path, &limit)| (path.plan.path, limit))
+            .collect()
     }
 
     /// The paths as the policy should see them.
@@ -236,23 +274,38 @@ impl Steered {
         self.paths.iter().map(counters).collect()
     }
 
-    fn begin(&mut self, now: Nanos, action: Action, view: &View, subflows: &mut dyn Subflows) -> Result<()> {
+    fn begin(
+        &mut self,
+        now: Nanos,
+        action: Action,
+        view: &View,
+        subflows: &mut dyn Subflows,
+    ) -> Result<()> {
         match action {
             Action::Open(i) => {
                 self.paths[i].pending.wanted = true;
                 Ok(())
             }
-            Action::SetBackup(i, backup) => self.paths[i].ask_for_priority(now, backup, view, subflows),
+            Action::SetBackup(i, backup) => {
+                self.paths[i].ask_for_priority(now, backup, view, subflows)
+            }
             Action::Close(i) => self.paths[i].begin_closing(now, view, subflows),
         }
     }
 
     /// Destroys closing subflows whose data is all acknowledged or whose deadline has passed.
-    fn finish_closing(&mut self, now: Nanos, view: &View, subflows: &mut dyn Subflows) -> Result<()> {
+    fn finish_closing(
+        &mut self,
+        now: Nanos,
+        view: &View,
+        subflows: &mut dyn Subflows,
+    ) -> Result<()> {
         let mut done = Ok(());
         for SteeredPath { plan, pending } in &mut self.paths {
             let path = &view.paths[plan.place];
-            let Some(deadline) = pending.closing_until else { continue };
+            let Some(deadline) = pending.closing_until else {
+                continue;
+            };
             let is_drained = path.outstanding_bytes == 0 && path.counters.backup;
             match path.ends {
                 None => *pending = Pending::default(),
@@ -261,7 +314,8 @@ impl Steered {
                     done = subflows.close(view.token, ends).and(done);
                 }
                 Some(ends) if !path.counters.backup => {
-                    let prioritised = pending.send_priority(now, true, ends, path.rto, view.token, subflows);
+                    let prioritised =
+                        pending.send_priority(now, true, ends, path.rto, view.token, subflows);
                     done = prioritised.and(done);
                 }
                 Some(_) => {}
@@ -270,14 +324,18 @@ impl Steered {
         done
     }
 
-    /// Opens the wanted subflows. The kernel refuses until the connection's first data is acknowledged.
+    /// Opens the wanted subflows. The kernel refuses until the connection's first data is
+    /// acknowledged.
     fn open(&mut self, now: Nanos, view: &View, subflows: &mut dyn Subflows) -> Result<()> {
         let mut done = Ok(());
         for SteeredPath { plan, pending } in &mut self.paths {
             if !pending.wanted || now < plan.from || view.paths[plan.place].ends.is_some() {
                 continue;
             }
-            let local = Local { backup: pending.backup, ..plan.local };
+            let local = Local {
+                backup: pending.backup,
+                ..plan.local
+            };
             let opened = subflows.open(view.token, &local, self.remote);
             pending.wanted = opened.is_err();
             if !opened.as_ref().is_err_and(is_early) {
@@ -294,7 +352,11 @@ impl Steered {
             return Ok(());
         };
         let since = *self.refused_since.get_or_insert(now);
-        if now.saturating_sub(since) < GIVE_UP { Ok(()) } else { Err(error) }
+        if now.saturating_sub(since) < GIVE_UP {
+            Ok(())
+        } else {
+            Err(error)
+        }
     }
 }
 
@@ -312,24 +374,32 @@ impl SteeredPath {
             // The MP_JOIN of the next subflow will carry it.
             return Ok(());
         };
-        self.pending.send_priority(now, backup, ends, path.rto, view.token, subflows)
+        self.pending
+            .send_priority(now, backup, ends, path.rto, view.token, subflows)
     }
 
-    /// Stops new data on the subflow. If the server has not answered the subflow yet, destroys it at once.
-    fn begin_closing(&mut self, now: Nanos, view: &View, subflows: &mut dyn Subflows) -> Result<()> {
+    /// Stops new data on the subflow. If the server has not answered the subflow yet, destroys it
+    /// at once.
+    fn begin_closing(
+        &mut self,
+        now: Nanos,
+        view: &View,
+        subflows: &mut dyn Subflows,
+    ) -> Result<()> {
         let path = &view.paths[self.plan.place];
         let Some(ends) = path.ends else { return Ok(()) };
         if path.counters.state == PathState::Opening {
             return subflows.close(view.token, ends);
         }
         self.pending.closing_until = Some(now.saturating_add(patience(path.rto)));
-        self.pending.send_priority(now, true, ends, path.rto, view.token, subflows)
+        self.pending
+            .send_priority(now, true, ends, path.rto, view.token, subflows)
     }
 }
 
 impl Pending {
-    /// Sends MP_PRIO, unless the last one may still arrive. The kernel refuses it until the MP_JOIN handshake
-    /// is complete at this end (RFC 8684, section 3.2); the caller tries again.
+    /// Sends MP_PRIO, unless the last one may still arrive. The kernel refuses it until the MP_JOIN
+    /// handshake is complete at this end (RFC 8684, section 3.2); the caller tries again.
     fn send_priority(
         &mut self,
         now: Nanos,
@@ -348,10 +418,12 @@ impl Pending {
     }
 }
 
-/// True if the kernel refuses only because it is too early: a connection gets no further subflow before its
-/// first data is acknowledged (RFC 8684, section 3.1), however long that takes.
+/// True if the kernel refuses only because it is too early: a connection gets no further subflow
+/// before its first data is acknowledged (RFC 8684, section 3.1), however long that takes.
 fn is_early(error: &Error) -> bool {
-    let Error::Kernel(KernelError::Io { source, .. }) = error else { return false };
+    let Error::Kernel(KernelError::Io { source, .. }) = error else {
+        return false;
+    };
     source.kind() == std::io::ErrorKind::NotConnected
 }
 
@@ -361,7 +433,13 @@ fn patience(rto: Nanos) -> Nanos {
 
 /// The device's end of a path. The connection's address id is the path's place.
 pub(super) fn local(place: usize, address: IpAddr, interface: u32) -> Local {
-    Local { address, port: 0, id: Some(AddressId(place as u8)), interface: Some(interface), backup: false }
+    Local {
+        address,
+        port: 0,
+        id: Some(AddressId(place as u8)),
+        interface: Some(interface),
+        backup: false,
+    }
 }
 
 #[cfg(test)]

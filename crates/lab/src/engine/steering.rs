@@ -1,5 +1,5 @@
-//! The part of the control plane that reads the running connections: selectors, and allocators that solve
-//! their problem again.
+//! The part of the control plane that reads the running connections: selectors, and allocators that
+//! solve their problem again.
 
 use joulepath_control::Setup;
 use joulepath_model::scenario::Scenario;
@@ -44,8 +44,14 @@ impl Steering {
             false => Some(lab.client().enter_thread(PathManager::open)??),
         };
         let resolvers = Resolvers::new(scenario, setup, seed, traffic, lab.tunnels())?;
-        let mut steering =
-            Steering { steered, resolvers, limits: vec![], manager, is_looking: false, due: None };
+        let mut steering = Steering {
+            steered,
+            resolvers,
+            limits: vec![],
+            manager,
+            is_looking: false,
+            due: None,
+        };
         steering.due = steering.next(Nanos::ZERO);
         Ok(steering)
     }
@@ -67,7 +73,9 @@ impl Steering {
         if let Some([server, client]) = pair.looks() {
             self.is_looking = false;
             self.steer(now, |i| view(traffic, &server, &client, i))?;
-            let shares = self.resolvers.act(now, |i| view(traffic, &server, &client, i));
+            let shares = self
+                .resolvers
+                .act(now, |i| view(traffic, &server, &client, i));
             control.tell_shares(controllers, &shares)?;
             self.limit(traffic, control, controllers)?;
             self.due = self.next(now);
@@ -80,7 +88,9 @@ impl Steering {
     }
 
     fn steer(&mut self, now: Nanos, view: impl Fn(usize) -> Option<View>) -> Result<()> {
-        let Some(manager) = &mut self.manager else { return Ok(()) };
+        let Some(manager) = &mut self.manager else {
+            return Ok(());
+        };
         for (connection, steered) in &mut self.steered {
             match view(*connection) {
                 Some(view) => steered.act(now, &view, manager)?,
@@ -90,9 +100,14 @@ impl Steering {
         Ok(())
     }
 
-    /// Sets the pacing rates that have changed. A path of several connections gets the mean over those with a
-    /// limit.
-    fn limit(&mut self, traffic: &Spec, control: &ControlPlane, controllers: &Controllers) -> Result<()> {
+    /// Sets the pacing rates that have changed. A path of several connections gets the mean over
+    /// those with a limit.
+    fn limit(
+        &mut self,
+        traffic: &Spec,
+        control: &ControlPlane,
+        controllers: &Controllers,
+    ) -> Result<()> {
         let mut rates = Averages::default();
         for (connection, steered) in &self.steered {
             let direction = traffic.connections[*connection].direction();
@@ -115,7 +130,16 @@ impl Steering {
 }
 
 /// The state of a connection from both ends.
-fn view(traffic: &Spec, server: &[ConnectionLook], client: &[ConnectionLook], i: usize) -> Option<View> {
-    let sender = if traffic.connections[i].download { &server[i] } else { &client[i] };
+fn view(
+    traffic: &Spec,
+    server: &[ConnectionLook],
+    client: &[ConnectionLook],
+    i: usize,
+) -> Option<View> {
+    let sender = if traffic.connections[i].download {
+        &server[i]
+    } else {
+        &client[i]
+    };
     View::of(&client[i], sender)
 }

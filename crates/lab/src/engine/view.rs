@@ -1,7 +1,7 @@
 //! The state of a connection from both ends, in the form that selectors and allocators read.
 //!
-//! As in the packet engine, windows, losses, delivered data and backup flags are the data sender's. The
-//! device decides whether a subflow exists.
+//! As in the packet engine, windows, losses, delivered data and backup flags are the data sender's.
+//! The device decides whether a subflow exists.
 
 use joulepath_control::select::{Counters, Demand, PathState};
 use joulepath_model::units::Nanos;
@@ -46,7 +46,11 @@ impl View {
             Waiting::Endless => Demand::Endless,
             Waiting::Bytes(bytes) => Demand::Bytes(bytes as f64),
         };
-        let paths = device.paths.iter().zip(&sender.paths).map(|(device, sender)| path(device, sender));
+        let paths = device
+            .paths
+            .iter()
+            .zip(&sender.paths)
+            .map(|(device, sender)| path(device, sender));
         let paths: Vec<PathView> = paths.collect();
         let unsent = match (demand, sender.unsent_bytes) {
             (Demand::Endless, _) => Demand::Endless,
@@ -57,7 +61,12 @@ impl View {
                 Demand::Bytes((bytes - given as f64).max(0.0))
             }
         };
-        Some(View { token: device.token?, demand, unsent, paths })
+        Some(View {
+            token: device.token?,
+            demand,
+            unsent,
+            paths,
+        })
     }
 }
 
@@ -81,7 +90,10 @@ fn path(device: &PathLook, sender: &PathLook) -> PathView {
             delivered_bytes: sender.acked_bytes,
             loss_events: sender.loss_events,
         },
-        ends: own.map(|subflow| Ends { local: subflow.local, remote: subflow.remote }),
+        ends: own.map(|subflow| Ends {
+            local: subflow.local,
+            remote: subflow.remote,
+        }),
         outstanding_bytes: theirs.map_or(0, |subflow| subflow.outstanding_bytes),
         rto: Nanos::from_micros(of_sender(|s| s.rto_us).into()),
     }
@@ -106,18 +118,37 @@ mod tests {
     }
 
     fn look(subflow: Option<SubflowLook>, waiting: Option<Waiting>) -> ConnectionLook {
-        let path = PathLook { subflow, acked_bytes: 7, loss_events: 3 };
-        ConnectionLook { token: Some(Token(9)), waiting, unsent_bytes: None, paths: vec![path] }
+        let path = PathLook {
+            subflow,
+            acked_bytes: 7,
+            loss_events: 3,
+        };
+        ConnectionLook {
+            token: Some(Token(9)),
+            waiting,
+            unsent_bytes: None,
+            paths: vec![path],
+        }
     }
 
     #[test]
     fn counters_are_the_senders_and_subflows_the_devices() {
         let waiting = Some(Waiting::Bytes(500));
-        let path =
-            |device, sender| View::of(&look(device, None), &look(sender, waiting)).unwrap().paths[0].counters;
+        let path = |device, sender| {
+            View::of(&look(device, None), &look(sender, waiting))
+                .unwrap()
+                .paths[0]
+                .counters
+        };
         let open = path(subflow(true, 0, 1), subflow(true, 2, 50_000));
-        assert_eq!((open.state, open.backup, open.stalled), (PathState::Open, true, true));
-        assert_eq!((open.srtt, open.cwnd, open.delivered_bytes), (Nanos::from_millis(50), 12, 7));
+        assert_eq!(
+            (open.state, open.backup, open.stalled),
+            (PathState::Open, true, true)
+        );
+        assert_eq!(
+            (open.srtt, open.cwnd, open.delivered_bytes),
+            (Nanos::from_millis(50), 12, 7)
+        );
         // The server has not received the third segment of the handshake yet.
         assert_eq!(path(subflow(true, 0, 1), None).state, PathState::Opening);
         // The device repeats an unanswered SYN.
@@ -131,7 +162,15 @@ mod tests {
     fn data_in_flight_is_not_unsent() {
         let view = |unsent_bytes| {
             let sender = look(subflow(true, 0, 1), Some(Waiting::Bytes(5000)));
-            View::of(&look(None, None), &ConnectionLook { unsent_bytes, ..sender }).unwrap().unsent
+            View::of(
+                &look(None, None),
+                &ConnectionLook {
+                    unsent_bytes,
+                    ..sender
+                },
+            )
+            .unwrap()
+            .unsent
         };
         assert_eq!(view(Some(1500)), Demand::Bytes(1500.0));
         // An older kernel: 5000 minus 3000 outstanding.

@@ -1,4 +1,5 @@
-//! The init of a lab: the first process of a process namespace in which all programs of the lab run.
+//! The init of a lab: the first process of a process namespace in which all programs of the lab
+//! run.
 //!
 //! ```text
 //!   joulepath ── stdin ──► init (process 1 of the namespace)
@@ -6,10 +7,10 @@
 //!       └── the lab's command and its descendants, even with setsid, double forks, an empty environment
 //! ```
 //!
-//! No process can leave a process namespace, and no foreign process is in it, so the init ends exactly the
-//! lab's processes. The init waits until its parent ends, in whatever way. Then it kills the processes,
-//! resets connections that are still closing, and removes the lab's entry from the ledger. If the init itself
-//! is killed, the kernel kills the processes.
+//! No process can leave a process namespace, and no foreign process is in it, so the init ends
+//! exactly the lab's processes. The init waits until its parent ends, in whatever way. Then it
+//! kills the processes, resets connections that are still closing, and removes the lab's entry from
+//! the ledger. If the init itself is killed, the kernel kills the processes.
 
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -30,8 +31,8 @@ use crate::worker::{Parent, Place, ProcessNamespace, Processes, Program, Worker}
 
 /// Role of the worker.
 pub(crate) const ROLE: &str = "lab-init";
-/// How long processes and connections may take to disappear. They take milliseconds; a busy machine needs
-/// more.
+/// How long processes and connections may take to disappear. They take milliseconds; a busy machine
+/// needs more.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Time between two checks for what is left.
 const TURN: Duration = Duration::from_millis(2);
@@ -82,15 +83,31 @@ impl Init {
         server: &Namespace,
         program: &Program,
     ) -> Result<Self> {
-        let spec = Spec { title: title.to_owned(), client: client.path(), server: server.path() };
-        let place = Place { processes: Processes::New, ..Place::default() };
+        let spec = Spec {
+            title: title.to_owned(),
+            client: client.path(),
+            server: server.path(),
+        };
+        let place = Place {
+            processes: Processes::New,
+            ..Place::default()
+        };
         // Not the lab's own: the init must still answer when the lab is cancelled.
         let cancel = Cancel::new();
-        let mut worker = Worker::spawn_at(ROLE, &spec, place, program, &cancel).map_err(not_started)?;
-        let namespace = ProcessNamespace::of(worker.pid()).doing("holding the lab's process namespace")?;
+        let mut worker =
+            Worker::spawn_at(ROLE, &spec, place, program, &cancel).map_err(not_started)?;
+        let namespace =
+            ProcessNamespace::of(worker.pid()).doing("holding the lab's process namespace")?;
         match worker.receive(PATIENCE)? {
-            Event::Ready { id, unrecorded } => Ok(Init { id, unrecorded, namespace, worker: Some(worker) }),
-            Event::Ended(_) => Err(Error::Run(format!("the {ROLE} ended before the lab started"))),
+            Event::Ready { id, unrecorded } => Ok(Init {
+                id,
+                unrecorded,
+                namespace,
+                worker: Some(worker),
+            }),
+            Event::Ended(_) => Err(Error::Run(format!(
+                "the {ROLE} ended before the lab started"
+            ))),
         }
     }
 
@@ -110,13 +127,17 @@ impl Init {
     /// Ends the lab. Returns what was still running and what is left.
     ///
     /// # Errors
-    /// If the init was killed: the kernel has then killed the processes, but connections may still be
-    /// closing.
+    /// If the init was killed: the kernel has then killed the processes, but connections may still
+    /// be closing.
     pub(super) fn end(&mut self) -> Result<Remains> {
-        let Some(mut worker) = self.worker.take() else { return Ok(Remains::default()) };
-        let asked = worker.send(&Command::End).and_then(|()| worker.receive(3 * PATIENCE));
-        // The kernel keeps an init until its namespace is empty, and a program that its parent has not reaped
-        // is still in it.
+        let Some(mut worker) = self.worker.take() else {
+            return Ok(Remains::default());
+        };
+        let asked = worker
+            .send(&Command::End)
+            .and_then(|()| worker.receive(3 * PATIENCE));
+        // The kernel keeps an init until its namespace is empty, and a program that its parent has
+        // not reaped is still in it.
         worker.let_go();
         match asked? {
             Event::Ended(remains) => Ok(remains),
@@ -135,7 +156,9 @@ impl Drop for Init {
 /// The kernel reports "no space left on device" if there are too many process namespaces.
 fn not_started(error: Error) -> Error {
     match error {
-        Error::Kernel(KernelError::Io { source, .. }) if source.raw_os_error() == Some(libc::ENOSPC) => {
+        Error::Kernel(KernelError::Io { source, .. })
+            if source.raw_os_error() == Some(libc::ENOSPC) =>
+        {
             let unsupported = KernelError::Unsupported {
                 what: "another process namespace for a lab".into(),
                 why: "the limit user.max_pid_namespaces is reached".into(),
@@ -149,13 +172,18 @@ fn not_started(error: Error) -> Error {
 
 /// The worker [`ROLE`].
 pub(crate) fn run(parent: &mut Parent) -> Result<()> {
-    let Some(spec) = parent.receive::<Spec>()? else { return Ok(()) };
+    let Some(spec) = parent.receive::<Spec>()? else {
+        return Ok(());
+    };
     let namespaces = [Namespace::at(&spec.client)?, Namespace::at(&spec.server)?];
     reap_automatically();
     let record = Record::new(&spec.title, namespaces.each_ref())?;
     let entry = Entry::new(&record);
     let unrecorded = entry.as_ref().err().map(ToString::to_string);
-    parent.send(&Event::Ready { id: record.id, unrecorded })?;
+    parent.send(&Event::Ready {
+        id: record.id,
+        unrecorded,
+    })?;
     // Any command, or the end of the channel, ends the lab.
     let _ = parent.receive::<Command>();
     let remains = end(&namespaces)?;
@@ -174,10 +202,18 @@ fn reap_automatically() {
 fn end(namespaces: &[Namespace; 2]) -> Result<Remains> {
     let ended = end_processes()?;
     let connections = end_connections(namespaces)?;
-    let networks = namespaces.each_ref().map(|namespace| Identity::of_file(namespace.as_fd()));
-    let networks =
-        networks.into_iter().collect::<io::Result<Vec<_>>>().doing("opening the lab's namespaces")?;
-    Ok(Remains { ended, holders: processes::inside(&networks, Kind::Network), connections })
+    let networks = namespaces
+        .each_ref()
+        .map(|namespace| Identity::of_file(namespace.as_fd()));
+    let networks = networks
+        .into_iter()
+        .collect::<io::Result<Vec<_>>>()
+        .doing("opening the lab's namespaces")?;
+    Ok(Remains {
+        ended,
+        holders: processes::inside(&networks, Kind::Network),
+        connections,
+    })
 }
 
 /// Kills every other process of this process namespace, and waits until none runs.
@@ -186,7 +222,8 @@ fn end_processes() -> Result<Vec<Process>> {
     let found = processes::inside(&[own], Kind::Process);
     let deadline = Instant::now() + PATIENCE;
     loop {
-        // SAFETY: the call takes no pointers. -1 means all processes of this namespace except its init.
+        // SAFETY: the call takes no pointers. -1 means all processes of this namespace except its
+        // init.
         unsafe { libc::kill(-1, libc::SIGKILL) };
         if processes::inside(&[own], Kind::Process).is_empty() || Instant::now() > deadline {
             return Ok(found);

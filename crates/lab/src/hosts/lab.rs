@@ -45,8 +45,8 @@ impl LabSpec {
     /// Checks if such a lab is possible, as far as that shows without building it.
     ///
     /// # Errors
-    /// [`Unsupported`](joulepath_kernel::Error::Unsupported) if the kernel cannot send segments of the
-    /// scenario's size, or the emulator lacks a feature of the scenario.
+    /// [`Unsupported`](joulepath_kernel::Error::Unsupported) if the kernel cannot send segments of
+    /// the scenario's size, or the emulator lacks a feature of the scenario.
     pub fn check(&self) -> joulepath_kernel::Result<()> {
         Plan::of(self).map(drop)
     }
@@ -58,13 +58,13 @@ impl LabSpec {
 }
 
 impl Lab {
-    /// Builds the lab; starts `program` as its emulator and its init. The scenario's clock is stopped until
-    /// [`Lab::start_clock`].
+    /// Builds the lab; starts `program` as its emulator and its init. The scenario's clock is
+    /// stopped until [`Lab::start_clock`].
     ///
     /// # Errors
     /// [`Permission`](joulepath_kernel::Error::Permission) without root;
-    /// [`Unsupported`](joulepath_kernel::Error::Unsupported) without TUN or namespaces, or if this kernel
-    /// lacks a feature of the scenario; [`Error::Cancelled`].
+    /// [`Unsupported`](joulepath_kernel::Error::Unsupported) without TUN or namespaces, or if this
+    /// kernel lacks a feature of the scenario; [`Error::Cancelled`].
     pub fn start(spec: &LabSpec, program: &Program) -> Result<Self> {
         // Files of killed labs are harmless, so a failure to remove them does not matter.
         let _ = clean();
@@ -77,23 +77,38 @@ impl Lab {
         let emulated = plan.emulator(spec, &client, &server);
         let mut emulator = Worker::spawn(EMULATOR, &emulated, None, program, &spec.cancel)?;
         let ready = emulator.receive(PATIENCE)?;
-        let Event::Ready { devices, realtime } = ready else { return Err(unexpected(&ready)) };
+        let Event::Ready { devices, realtime } = ready else {
+            return Err(unexpected(&ready));
+        };
         let tunnels = plan.tunnels(&devices);
         stack.connect(&client, &server, &tunnels, plan.server_address)?;
-        let limits = Limits { extra_subflows: MORE_SUBFLOWS, accepted_addresses: MORE_SUBFLOWS };
+        let limits = Limits {
+            extra_subflows: MORE_SUBFLOWS,
+            accepted_addresses: MORE_SUBFLOWS,
+        };
         for namespace in [&client, &server] {
             namespace.enter_thread(|| PathManager::open()?.set_limits(limits))??;
         }
         let differences = differences(&stack, &init, &client);
         let server_address = plan.server_address;
-        Ok(Lab { init, emulator, client, server, server_address, tunnels, stack, realtime, differences })
+        Ok(Lab {
+            init,
+            emulator,
+            client,
+            server,
+            server_address,
+            tunnels,
+            stack,
+            realtime,
+            differences,
+        })
     }
 
     /// Ends the lab as dropping it does. Returns what was still running and what is left.
     ///
     /// # Errors
-    /// If the lab's init was killed: the kernel has then killed the processes, but connections may still be
-    /// closing.
+    /// If the lab's init was killed: the kernel has then killed the processes, but connections may
+    /// still be closing.
     pub fn end(mut self) -> Result<Remains> {
         self.init.end()
     }
@@ -113,12 +128,14 @@ impl Lab {
         self.server_address
     }
 
-    /// The tunnels of the paths in the order of the connections that use them, then one per competitor.
+    /// The tunnels of the paths in the order of the connections that use them, then one per
+    /// competitor.
     pub fn tunnels(&self) -> &[Tunnel] {
         &self.tunnels
     }
 
-    /// The lab's name in the ledger. Its programs have it in the environment variable [`Lab::VARIABLE`].
+    /// The lab's name in the ledger. Its programs have it in the environment variable
+    /// [`Lab::VARIABLE`].
     pub fn id(&self) -> &str {
         self.init.id()
     }
@@ -136,8 +153,8 @@ impl Lab {
         self.realtime
     }
 
-    /// Starts the scenario's clock at time 0: links, outages, traces and meters. Earlier packets are lost.
-    /// Returns the time on `CLOCK_MONOTONIC`, ns.
+    /// Starts the scenario's clock at time 0: links, outages, traces and meters. Earlier packets
+    /// are lost. Returns the time on `CLOCK_MONOTONIC`, ns.
     ///
     /// # Errors
     /// If the emulator has died.
@@ -189,19 +206,26 @@ impl Lab {
         }
     }
 
-    /// Sets a tunnel's interface on the client down, which loses all packets in the tunnel, or up again.
+    /// Sets a tunnel's interface on the client down, which loses all packets in the tunnel, or up
+    /// again.
     ///
     /// # Errors
     /// If the emulator has died or the kernel refuses.
     pub fn set_tunnel(&mut self, tunnel: usize, up: bool) -> Result<()> {
         let answer = self.ask(Command::SetTunnel { tunnel, open: up })?;
-        let Event::TunnelSet = answer else { return Err(unexpected(&answer)) };
+        let Event::TunnelSet = answer else {
+            return Err(unexpected(&answer));
+        };
         let (stack, tunnel, server) = (&self.stack, &self.tunnels[tunnel], self.server_address);
         let changed = self.client.enter_thread(|| {
             let mut routing = Routing::open()?;
             routing.set_up(tunnel.client_device, up)?;
             // The routes of a device disappear when it goes down.
-            if up { stack.route_client(&mut routing, tunnel, server) } else { Ok(()) }
+            if up {
+                stack.route_client(&mut routing, tunnel, server)
+            } else {
+                Ok(())
+            }
         })?;
         Ok(changed?)
     }
@@ -212,11 +236,17 @@ impl Lab {
     /// If the kernel refuses.
     pub fn announce(&self, tunnel: usize, backup: bool) -> Result<()> {
         let tunnel = &self.tunnels[tunnel];
-        let endpoint = Endpoint { backup, ..Endpoint::subflow(tunnel.client_address, tunnel.client_device) };
-        Ok(self.client.enter_thread(|| PathManager::open()?.add(&endpoint))??)
+        let endpoint = Endpoint {
+            backup,
+            ..Endpoint::subflow(tunnel.client_address, tunnel.client_device)
+        };
+        Ok(self
+            .client
+            .enter_thread(|| PathManager::open()?.add(&endpoint))??)
     }
 
-    /// Starts a program on the device. It ends with the lab at the latest, with all its descendants.
+    /// Starts a program on the device. It ends with the lab at the latest, with all its
+    /// descendants.
     ///
     /// # Errors
     /// If it cannot be started.
@@ -224,7 +254,11 @@ impl Lab {
         let doing = format!("starting {}", command.get_program().to_string_lossy());
         command.env(Self::VARIABLE, self.id());
         let processes = Processes::In(self.init.namespace());
-        let place = Place { network: Some(&self.client), processes, mounts: true };
+        let place = Place {
+            network: Some(&self.client),
+            processes,
+            mounts: true,
+        };
         Ok(launch(command, place).doing(doing)?)
     }
 
@@ -248,15 +282,20 @@ fn unexpected(event: &Event) -> Error {
     Error::Run(format!("unexpected answer of the emulator: {event:?}"))
 }
 
-/// Settings of the scenario that the kernel cannot match, and settings of the lab that this machine cannot.
+/// Settings of the scenario that the kernel cannot match, and settings of the lab that this machine
+/// cannot.
 fn differences(stack: &Stack, init: &Init, client: &Namespace) -> Vec<String> {
     let mut differences = stack.differences().to_vec();
     if !own_mounts_permitted(client) {
-        differences
-            .push("/sys shows this machine's devices and not the lab's: nothing may be mounted here".into());
+        differences.push(
+            "/sys shows this machine's devices and not the lab's: nothing may be mounted here"
+                .into(),
+        );
     }
     if let Some(why) = init.unrecorded() {
-        differences.push(format!("`joulepath lab clean` will not list this lab: {why}"));
+        differences.push(format!(
+            "`joulepath lab clean` will not list this lab: {why}"
+        ));
     }
     differences
 }

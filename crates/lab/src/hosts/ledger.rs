@@ -1,11 +1,11 @@
 //! The labs that run on this machine.
 //!
-//! A lab's init creates a file in `/run/joulepath/labs` and locks it for its lifetime. An unlocked file
-//! belongs to a lab whose init was killed: the kernel has killed its processes, and only the file is left.
-//! Locks are valid across process namespaces that share `/run`; process ids are not.
+//! A lab's init creates a file in `/run/joulepath/labs` and locks it for its lifetime. An unlocked
+//! file belongs to a lab whose init was killed: the kernel has killed its processes, and only the
+//! file is left. Locks are valid across process namespaces that share `/run`; process ids are not.
 //!
-//! A file's name consists of the boot id and the cookie of the client's network namespace. The kernel uses a
-//! cookie once per boot, but reuses a namespace's inode number.
+//! A file's name consists of the boot id and the cookie of the client's network namespace. The
+//! kernel uses a cookie once per boot, but reuses a namespace's inode number.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -40,7 +40,12 @@ pub(super) struct Record {
 impl Record {
     pub(super) fn new(title: &str, [client, server]: [&Namespace; 2]) -> Result<Self> {
         let cookies = [client.cookie()?, server.cookie()?];
-        Ok(Record { id: cookies[0].to_string(), title: title.to_owned(), boot: boot_id()?, cookies })
+        Ok(Record {
+            id: cookies[0].to_string(),
+            title: title.to_owned(),
+            boot: boot_id()?,
+            cookies,
+        })
     }
 
     fn file_name(&self) -> String {
@@ -62,11 +67,17 @@ impl Entry {
     pub(super) fn new(record: &Record) -> Result<Self> {
         let folder = Folder::open()?.folder(FOLDER)?;
         let name = record.file_name();
-        let text = serde_json::to_vec(record).map_err(io::Error::from).doing("writing the ledger of labs")?;
+        let text = serde_json::to_vec(record)
+            .map_err(io::Error::from)
+            .doing("writing the ledger of labs")?;
         let doing = || format!("writing {}", folder.path().join(&name).display());
         let mut file = locked(&folder, &name).doing(doing())?;
         file.write_all(&text).doing(doing())?;
-        Ok(Entry { folder, name, _locked: file })
+        Ok(Entry {
+            folder,
+            name,
+            _locked: file,
+        })
     }
 }
 
@@ -131,16 +142,22 @@ pub struct Removed {
 /// If the folder cannot be read, or a file cannot be removed.
 pub fn clean() -> Result<Clean> {
     let mut found = Clean::default();
-    let Some(folder) = Folder::existing()? else { return Ok(found) };
+    let Some(folder) = Folder::existing()? else {
+        return Ok(found);
+    };
     let folder = folder.folder(FOLDER)?;
     for name in folder.names()? {
         let path = folder.path().join(&name);
         match State::of(&folder, &name).doing(format!("checking {}", path.display()))? {
             State::Running(record) => {
-                found.running.push(Running { id: record.id, title: record.title });
+                found.running.push(Running {
+                    id: record.id,
+                    title: record.title,
+                });
             }
             State::Left { record, locked } => {
-                unlinkat(&folder, &name, AtFlags::empty()).doing(format!("removing {}", path.display()))?;
+                unlinkat(&folder, &name, AtFlags::empty())
+                    .doing(format!("removing {}", path.display()))?;
                 drop(locked);
                 found.removed.extend(record.map(Removed::of));
             }
@@ -179,7 +196,10 @@ impl State {
         let record = serde_json::from_str(&text).ok();
         match lock {
             Ok(()) if !is_linked(&file)? => Ok(State::Changing),
-            Ok(()) => Ok(State::Left { record, locked: file }),
+            Ok(()) => Ok(State::Left {
+                record,
+                locked: file,
+            }),
             Err(Errno::WOULDBLOCK) => Ok(record.map_or(State::Changing, State::Running)),
             Err(errno) => Err(errno.into()),
         }
@@ -192,7 +212,11 @@ impl Removed {
             Ok(boot) if boot == record.boot => in_namespaces(&record.cookies),
             _ => vec![],
         };
-        Removed { id: record.id, title: record.title, holders }
+        Removed {
+            id: record.id,
+            title: record.title,
+            holders,
+        }
     }
 }
 
@@ -201,13 +225,26 @@ fn in_namespaces(cookies: &[Cookie]) -> Vec<Process> {
     let mut wanted: BTreeMap<Identity, bool> = BTreeMap::new();
     for pid in processes::all() {
         let pid = pid.to_string();
-        let Ok(identity) = Identity::of_process(&pid, Kind::Network) else { continue };
+        let Ok(identity) = Identity::of_process(&pid, Kind::Network) else {
+            continue;
+        };
         wanted.entry(identity).or_insert_with(|| {
             let namespace = Namespace::at(Path::new(&format!("/proc/{pid}/ns/net")));
-            namespace.is_ok_and(|namespace| namespace.cookie().is_ok_and(|cookie| cookies.contains(&cookie)))
+            namespace.is_ok_and(|namespace| {
+                namespace
+                    .cookie()
+                    .is_ok_and(|cookie| cookies.contains(&cookie))
+            })
         });
     }
-    let wanted: Vec<Identity> =
-        wanted.into_iter().filter(|(_, is_wanted)| *is_wanted).map(|(id, _)| id).collect();
-    if wanted.is_empty() { vec![] } else { processes::inside(&wanted, Kind::Network) }
+    let wanted: Vec<Identity> = wanted
+        .into_iter()
+        .filter(|(_, is_wanted)| *is_wanted)
+        .map(|(id, _)| id)
+        .collect();
+    if wanted.is_empty() {
+        vec![]
+    } else {
+        processes::inside(&wanted, Kind::Network)
+    }
 }

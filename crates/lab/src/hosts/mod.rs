@@ -7,9 +7,9 @@
 //!   lte  198.18.2.1 ── TUN ──┘            └── TUN ── lte
 //! ```
 //!
-//! The server has one address, reachable over every path. The client has one address per path, and sockets
-//! that are bound to it use that path. All settings inside are the scenario's: windows, timers, buffers.
-//! Nothing outside changes.
+//! The server has one address, reachable over every path. The client has one address per path, and
+//! sockets that are bound to it use that path. All settings inside are the scenario's: windows,
+//! timers, buffers. Nothing outside changes.
 //!
 //! | module | what |
 //! |---|---|

@@ -15,10 +15,11 @@ use joulepath_kernel::namespace::Namespace;
 const IPV4_TCP_TIMESTAMPS: u32 = 20 + 20 + 12;
 /// Extra length of the IPv6 header, bytes.
 const IPV6_EXTRA: u32 = 20;
-/// The data sequence signal that Linux writes into segments with data, bytes: a 32-bit acknowledgement and a
-/// 64-bit mapping, padded (RFC 8684, section 3.3).
+/// The data sequence signal that Linux writes into segments with data, bytes: a 32-bit
+/// acknowledgement and a 64-bit mapping, padded (RFC 8684, section 3.3).
 const DATA_SEQUENCE_SIGNAL: u32 = 24;
-/// Minimum MTU of IPv4 that leaves room for a segment (RFC 791), and of IPv6 (RFC 8200, section 5), bytes.
+/// Minimum MTU of IPv4 that leaves room for a segment (RFC 791), and of IPv6 (RFC 8200, section 5),
+/// bytes.
 const LEAST_MTU: [u32; 2] = [576, 1280];
 /// Maximum length of a device's name, bytes.
 const MAX_NAME: usize = 15;
@@ -43,7 +44,13 @@ impl Plan {
                 });
             }
             let PathSpec { name, down, up, .. } = scenario.paths[path].clone();
-            tunnels.push(TunnelSpec { name, mtu: spec.mtu(true)?, down, up, path: Some(path) });
+            tunnels.push(TunnelSpec {
+                name,
+                mtu: spec.mtu(true)?,
+                down,
+                up,
+                path: Some(path),
+            });
         }
         for competitor in &scenario.competitors {
             tunnels.push(TunnelSpec {
@@ -58,13 +65,22 @@ impl Plan {
         for (tunnel, name) in tunnels.iter_mut().zip(names) {
             tunnel.name = name;
         }
-        Ok(Plan { tunnels, server_address: server_address(spec.ipv6), ipv6: spec.ipv6 })
+        Ok(Plan {
+            tunnels,
+            server_address: server_address(spec.ipv6),
+            ipv6: spec.ipv6,
+        })
     }
 
     pub(super) fn emulator(&self, spec: &LabSpec, client: &Namespace, server: &Namespace) -> Spec {
         Spec {
             scenario: scenario::show(&spec.scenario),
-            traces: spec.scenario.links.iter().filter_map(|link| trace(&link.rate)).collect(),
+            traces: spec
+                .scenario
+                .links
+                .iter()
+                .filter_map(|link| trace(&link.rate))
+                .collect(),
             seed: spec.seed,
             tunnels: self.tunnels.clone(),
             client: client.path(),
@@ -77,15 +93,22 @@ impl Plan {
     /// The tunnels, given their devices' indices in the client's and in the server's namespace.
     pub(super) fn tunnels(&self, devices: &[[u32; 2]]) -> Vec<Tunnel> {
         let tunnel =
-            |(i, (tunnel, &[client_device, server_device])): (usize, (&TunnelSpec, &[u32; 2]))| Tunnel {
-                name: tunnel.name.clone(),
-                path: tunnel.path,
-                client_address: client_address(self.ipv6, i),
-                client_device,
-                server_device,
-                mtu: tunnel.mtu,
+            |(i, (tunnel, &[client_device, server_device])): (usize, (&TunnelSpec, &[u32; 2]))| {
+                Tunnel {
+                    name: tunnel.name.clone(),
+                    path: tunnel.path,
+                    client_address: client_address(self.ipv6, i),
+                    client_device,
+                    server_device,
+                    mtu: tunnel.mtu,
+                }
             };
-        self.tunnels.iter().zip(devices).enumerate().map(tunnel).collect()
+        self.tunnels
+            .iter()
+            .zip(devices)
+            .enumerate()
+            .map(tunnel)
+            .collect()
     }
 }
 
@@ -96,13 +119,18 @@ impl LabSpec {
         let headers = IPV4_TCP_TIMESTAMPS
             + if self.ipv6 { IPV6_EXTRA } else { 0 }
             + if mptcp { DATA_SEQUENCE_SIGNAL } else { 0 };
-        let mtu = u32::try_from(mss).ok().and_then(|mss| mss.checked_add(headers));
+        let mtu = u32::try_from(mss)
+            .ok()
+            .and_then(|mss| mss.checked_add(headers));
         let least = LEAST_MTU[usize::from(self.ipv6)];
-        mtu.filter(|mtu| (least..=u32::from(u16::MAX)).contains(mtu)).ok_or_else(|| Error::Unsupported {
-            what: format!("segments of {mss} B"),
-            why: format!("with {headers} B of headers a packet of this kernel has {least} B to 64 KiB"),
-            remedy: "set another size with --set transport.mss='1460 B'".into(),
-        })
+        mtu.filter(|mtu| (least..=u32::from(u16::MAX)).contains(mtu))
+            .ok_or_else(|| Error::Unsupported {
+                what: format!("segments of {mss} B"),
+                why: format!(
+                    "with {headers} B of headers a packet of this kernel has {least} B to 64 KiB"
+                ),
+                remedy: "set another size with --set transport.mss='1460 B'".into(),
+            })
     }
 }
 
@@ -119,15 +147,16 @@ fn paths_in_use(scenario: &Scenario) -> Vec<PathIndex> {
 
 fn trace(rate: &RateSpec) -> Option<Trace> {
     match rate {
-        RateSpec::Trace(trace) => {
-            Some(Trace { source: trace.source.clone(), opportunities_ms: trace.opportunities_ms.clone() })
-        }
+        RateSpec::Trace(trace) => Some(Trace {
+            source: trace.source.clone(),
+            opportunities_ms: trace.opportunities_ms.clone(),
+        }),
         _ => None,
     }
 }
 
-/// The client's address on a tunnel, in a network reserved for tests of network devices: 198.18.0.0/15 (RFC
-/// 2544) or 2001:2::/48 (RFC 5180).
+/// The client's address on a tunnel, in a network reserved for tests of network devices:
+/// 198.18.0.0/15 (RFC 2544) or 2001:2::/48 (RFC 5180).
 fn client_address(ipv6: bool, tunnel: usize) -> IpAddr {
     let network = u16::try_from(tunnel + 1).expect("a scenario has fewer tunnels than 65535");
     if ipv6 {
@@ -152,7 +181,13 @@ fn device_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut taken: Vec<String> = vec!["lo".into(), "all".into(), "default".into()];
     let reserved = taken.len();
     for name in names {
-        let plain = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' };
+        let plain = |c: char| {
+            if c.is_ascii_alphanumeric() || "-_".contains(c) {
+                c
+            } else {
+                '-'
+            }
+        };
         let base: String = name.chars().map(plain).take(MAX_NAME).collect();
         let numbered = |n: usize| {
             let suffix = format!("-{n}");
@@ -160,7 +195,9 @@ fn device_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
             format!("{}{suffix}", &base[..kept])
         };
         let free = |name: &String| !name.is_empty() && !taken.contains(name);
-        let found = std::iter::once(base.clone()).chain((2..).map(numbered)).find(free);
+        let found = std::iter::once(base.clone())
+            .chain((2..).map(numbered))
+            .find(free);
         taken.push(found.expect("the numbers do not end"));
     }
     taken.split_off(reserved)
@@ -172,15 +209,29 @@ mod tests {
 
     #[test]
     fn devices_have_the_names_of_the_scenario() {
-        let names = ["wifi", "my phone's LTE (indoor)", "my phone's LTE (outdoor)", "lo", "wifi"];
-        let expected = ["wifi", "my-phone-s-LTE-", "my-phone-s-LT-2", "lo-2", "wifi-2"];
+        let names = [
+            "wifi",
+            "my phone's LTE (indoor)",
+            "my phone's LTE (outdoor)",
+            "lo",
+            "wifi",
+        ];
+        let expected = [
+            "wifi",
+            "my-phone-s-LTE-",
+            "my-phone-s-LT-2",
+            "lo-2",
+            "wifi-2",
+        ];
         assert_eq!(device_names(names.into_iter()), expected);
     }
 
     #[test]
     fn tunnels_have_different_addresses() {
         for ipv6 in [false, true] {
-            let mut all: Vec<IpAddr> = (0..300).map(|tunnel| client_address(ipv6, tunnel)).collect();
+            let mut all: Vec<IpAddr> = (0..300)
+                .map(|tunnel| client_address(ipv6, tunnel))
+                .collect();
             all.push(server_address(ipv6));
             all.sort();
             all.dedup();

@@ -1,6 +1,6 @@
-//! Processes of a lab. Processes that the lab has started are in its process namespace, which they cannot
-//! leave. Foreign processes may have entered its network namespaces (`nsenter`): they are reported and left
-//! alone.
+//! Processes of a lab. Processes that the lab has started are in its process namespace, which they
+//! cannot leave. Foreign processes may have entered its network namespaces (`nsenter`): they are
+//! reported and left alone.
 
 use std::fs;
 use std::io;
@@ -25,8 +25,8 @@ pub struct Remains {
     pub ended: Vec<Process>,
     /// Foreign processes in the lab's network namespaces, which exist until these processes end.
     pub holders: Vec<Process>,
-    /// Connections that are still closing. They keep a network namespace and its congestion controller until
-    /// then.
+    /// Connections that are still closing. They keep a network namespace and its congestion
+    /// controller until then.
     pub connections: usize,
 }
 
@@ -48,7 +48,10 @@ impl Identity {
     /// The namespace that a file holds.
     pub(super) fn of_file(file: BorrowedFd<'_>) -> io::Result<Self> {
         let file = rustix::fs::fstat(file)?;
-        Ok(Identity { device: file.st_dev, inode: file.st_ino })
+        Ok(Identity {
+            device: file.st_dev,
+            inode: file.st_ino,
+        })
     }
 
     /// The namespace of a process.
@@ -58,7 +61,10 @@ impl Identity {
             Kind::Process => "pid",
         };
         let file = fs::metadata(format!("/proc/{pid}/ns/{name}"))?;
-        Ok(Identity { device: file.dev(), inode: file.ino() })
+        Ok(Identity {
+            device: file.dev(),
+            inode: file.ino(),
+        })
     }
 }
 
@@ -71,7 +77,13 @@ pub(super) fn inside(namespaces: &[Identity], kind: Kind) -> Vec<Process> {
                 .is_ok_and(|identity| namespaces.contains(&identity))
             && is_running(*pid)
     };
-    all().filter(is_inside).map(|pid| Process { pid, command: command_of(pid) }).collect()
+    all()
+        .filter(is_inside)
+        .map(|pid| Process {
+            pid,
+            command: command_of(pid),
+        })
+        .collect()
 }
 
 /// All process ids in `/proc`.
@@ -88,13 +100,17 @@ fn own_number() -> Option<u32> {
 /// False for a zombie, which only waits to be reaped.
 fn is_running(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The second field is the name in parentheses, which may contain any characters (proc_pid_stat(5)).
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    // The second field is the name in parentheses, which may contain any characters
+    // (proc_pid_stat(5)).
+    stat.rsplit_once(") ")
+        .is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
 fn command_of(pid: u32) -> String {
     let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let line = String::from_utf8_lossy(&words).trim_end_matches('\0').replace('\0', " ");
+    let line = String::from_utf8_lossy(&words)
+        .trim_end_matches('\0')
+        .replace('\0', " ");
     if line.is_empty() {
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
         return name.trim_end().to_owned();
@@ -112,7 +128,11 @@ mod tests {
     fn processes_are_found_by_their_namespace_and_zombies_are_not() {
         let own = Identity::of_process("self", Kind::Network).unwrap();
         let mut child = Command::new("sleep").arg("600").spawn().unwrap();
-        let found = |pid: u32| inside(&[own], Kind::Network).into_iter().find(|process| process.pid == pid);
+        let found = |pid: u32| {
+            inside(&[own], Kind::Network)
+                .into_iter()
+                .find(|process| process.pid == pid)
+        };
         // Right after its start a process has a name and no arguments yet.
         while found(child.id()).unwrap().command == "sleep" {
             std::thread::sleep(std::time::Duration::from_millis(5));

@@ -1,5 +1,5 @@
-//! Shares a server of this machine into the lab: an MPTCP listener on the lab's server address passes each
-//! connection on to the same port of this machine's loopback address.
+//! Shares a server of this machine into the lab: an MPTCP listener on the lab's server address
+//! passes each connection on to the same port of this machine's loopback address.
 //!
 //! ```text
 //!   device ══ emulated paths ══► server's namespace :PORT ──► 127.0.0.1:PORT outside
@@ -24,8 +24,8 @@ pub struct Serving {
 }
 
 impl Lab {
-    /// Shares the TCP server at 127.0.0.1:`port` of the caller's namespace. The device reaches it at
-    /// [`Lab::server_address`].
+    /// Shares the TCP server at 127.0.0.1:`port` of the caller's namespace. The device reaches it
+    /// at [`Lab::server_address`].
     ///
     /// # Errors
     /// If the port is in use in the lab, or without MPTCP.
@@ -53,10 +53,12 @@ impl Drop for Serving {
     }
 }
 
-/// Copies both directions until both have ended. If there is no server outside, the device's connection
-/// closes.
+/// Copies both directions until both have ended. If there is no server outside, the device's
+/// connection closes.
 fn pass_on(inside: TcpStream, port: u16) {
-    let Ok(outside) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else { return };
+    let Ok(outside) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else {
+        return;
+    };
     thread::scope(|scope| {
         scope.spawn(|| pipe(&inside, &outside));
         pipe(&outside, &inside);

@@ -25,8 +25,8 @@ pub struct LabSpec {
 }
 
 impl LabSpec {
-    /// The paths of the scenario's connections under test, and a tunnel for each competitor. The links draw
-    /// the simulator's random numbers for `seed`.
+    /// The paths of the scenario's connections under test, and a tunnel for each competitor. The
+    /// links draw the simulator's random numbers for `seed`.
     pub fn of(scenario: &Scenario, seed: u64) -> Self {
         LabSpec {
             scenario: scenario.clone(),

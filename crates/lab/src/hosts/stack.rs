@@ -74,16 +74,22 @@ impl Stack {
 
     /// Sets the sysctls. Call it before devices exist: they take their settings from the defaults.
     pub(super) fn prepare(&mut self, namespace: &Namespace) -> Result<()> {
-        for Setting { name, value, optional } in &self.sysctls {
+        for Setting {
+            name,
+            value,
+            optional,
+        } in &self.sysctls
+        {
             match namespace.set_sysctl(name, value) {
                 Err(Error::Unsupported { .. }) if *optional => {}
-                // Only the machine's first namespace may have a default that is not allowed to all users; a
-                // route may name it everywhere.
+                // Only the machine's first namespace may have a default that is not allowed to all
+                // users; a route may name it everywhere.
                 Err(Error::Permission { .. }) if name == DEFAULT_CONTROLLER => {
                     self.congestion = Some(value.clone());
                 }
                 Err(Error::Io { source, .. })
-                    if name == DEFAULT_CONTROLLER && source.kind() == std::io::ErrorKind::NotFound =>
+                    if name == DEFAULT_CONTROLLER
+                        && source.kind() == std::io::ErrorKind::NotFound =>
                 {
                     return Err(unknown_controller(value, namespace));
                 }
@@ -106,7 +112,8 @@ impl Stack {
             for tunnel in tunnels {
                 routing.set_up(tunnel.client_device, true)?;
                 routing.add_address(tunnel.client_device, tunnel.client_address)?;
-                routing.add_source_rule(tunnel.client_address, FIRST_TABLE + tunnel.client_device)?;
+                routing
+                    .add_source_rule(tunnel.client_address, FIRST_TABLE + tunnel.client_device)?;
                 self.route_client(&mut routing, tunnel, server_address)?;
             }
             Ok::<_, Error>(())
@@ -127,8 +134,8 @@ impl Stack {
         })?
     }
 
-    /// Sets the client's routes through one device. The first route is for sockets bound to its address. The
-    /// other is for unbound sockets; it applies while no earlier tunnel is up.
+    /// Sets the client's routes through one device. The first route is for sockets bound to its
+    /// address. The other is for unbound sockets; it applies while no earlier tunnel is up.
     pub(super) fn route_client(
         &self,
         routing: &mut Routing,
@@ -142,16 +149,30 @@ impl Stack {
             ..Route::on_link(destination, tunnel.client_device)
         };
         let (all, priority) = (Prefix::all_like(server_address), tunnel.client_device);
-        routing.add_route(&Route { table: FIRST_TABLE + tunnel.client_device, ..route(all) })?;
-        routing.add_route(&Route { priority, ..route(all) })
+        routing.add_route(&Route {
+            table: FIRST_TABLE + tunnel.client_device,
+            ..route(all)
+        })?;
+        routing.add_route(&Route {
+            priority,
+            ..route(all)
+        })
     }
 
     fn set(&mut self, name: &str, value: impl ToString) {
-        self.sysctls.push(Setting { name: name.into(), value: value.to_string(), optional: false });
+        self.sysctls.push(Setting {
+            name: name.into(),
+            value: value.to_string(),
+            optional: false,
+        });
     }
 
     fn set_if_there(&mut self, name: &str, value: impl ToString) {
-        self.sysctls.push(Setting { name: name.into(), value: value.to_string(), optional: true });
+        self.sysctls.push(Setting {
+            name: name.into(),
+            value: value.to_string(),
+            optional: true,
+        });
     }
 
     fn set_transport(&mut self, scenario: &Scenario) {
@@ -166,13 +187,22 @@ impl Stack {
         self.set("net.ipv4.tcp_retries2", transport.max_retries);
         // Without growth the receive buffer has its full size from the first packet on.
         let memory = scenario.receive_memory();
-        let (initial, most) = memory.map_or((receive, receive), |memory| (memory.initial.0, memory.most.0));
-        self.set("net.ipv4.tcp_rmem", format!("{LEAST_RECEIVE_BUFFER} {initial} {most}"));
+        let (initial, most) = memory.map_or((receive, receive), |memory| {
+            (memory.initial.0, memory.most.0)
+        });
+        self.set(
+            "net.ipv4.tcp_rmem",
+            format!("{LEAST_RECEIVE_BUFFER} {initial} {most}"),
+        );
         self.set("net.ipv4.tcp_moderate_rcvbuf", u8::from(memory.is_some()));
-        // A growing buffer holds two windows of unsent data per subflow. With a fixed buffer the packet
-        // scheduler would queue all of it on a subflow that was fast for an instant.
-        self.set("net.ipv4.tcp_wmem", format!("4096 {} {send}", FIRST_SEND_BUFFER.min(send)));
-        let rto_max_ms = (transport.rto_max.0 / 1_000_000).clamp(*RTO_MAX_MS.start(), *RTO_MAX_MS.end());
+        // A growing buffer holds two windows of unsent data per subflow. With a fixed buffer the
+        // packet scheduler would queue all of it on a subflow that was fast for an instant.
+        self.set(
+            "net.ipv4.tcp_wmem",
+            format!("4096 {} {send}", FIRST_SEND_BUFFER.min(send)),
+        );
+        let rto_max_ms =
+            (transport.rto_max.0 / 1_000_000).clamp(*RTO_MAX_MS.start(), *RTO_MAX_MS.end());
         self.set_if_there("net.ipv4.tcp_rto_max_ms", rto_max_ms);
     }
 
@@ -201,7 +231,9 @@ impl Stack {
             }
         };
         if let Some(delay) = transport.delayed_ack {
-            let text = format!("delayed_ack is {delay}; the kernel adapts it from {KERNEL_DELAYED_ACK} on");
+            let text = format!(
+                "delayed_ack is {delay}; the kernel adapts it from {KERNEL_DELAYED_ACK} on"
+            );
             note(delay != KERNEL_DELAYED_ACK, text);
         }
         let initial = transport.rto_initial;
@@ -212,31 +244,51 @@ impl Stack {
         let max = transport.rto_max;
         let text = format!("rto_max is {max}; the kernel takes 1 s to 120 s");
         note(!RTO_MAX_MS.contains(&(max.0 / 1_000_000)), text);
-        let is_fixed = scenario.connections.iter().any(|group| group.receive_memory.is_none());
-        let text =
-            "beside buffers that grow, the window of a fixed receive buffer shrinks while data waits in it";
+        let is_fixed = scenario
+            .connections
+            .iter()
+            .any(|group| group.receive_memory.is_none());
+        let text = "beside buffers that grow, the window of a fixed receive buffer shrinks while data waits in it";
         note(scenario.receive_memory().is_some() && is_fixed, text.into());
     }
 }
 
 /// Sizes of the kernel's receive and send buffers, bytes.
 fn buffers(scenario: &Scenario) -> (u64, u64) {
-    let send = scenario.connections.iter().map(|group| group.send_buffer.0).max().unwrap_or(0);
+    let send = scenario
+        .connections
+        .iter()
+        .map(|group| group.send_buffer.0)
+        .max()
+        .unwrap_or(0);
     let most = i32::MAX as u64;
-    (receive_window(scenario).memory().0.min(most), (send * BUFFER_PER_SENT).min(most))
+    (
+        receive_window(scenario).memory().0.min(most),
+        (send * BUFFER_PER_SENT).min(most),
+    )
 }
 
 /// The largest receive buffer of the connections under test.
 fn receive_window(scenario: &Scenario) -> ReceiveWindow {
-    let largest = scenario.connections.iter().map(|group| group.receive_buffer).max();
-    ReceiveWindow { bytes: largest.unwrap_or_default(), mss: scenario.transport.mss }
+    let largest = scenario
+        .connections
+        .iter()
+        .map(|group| group.receive_buffer)
+        .max();
+    ReceiveWindow {
+        bytes: largest.unwrap_or_default(),
+        mss: scenario.transport.mss,
+    }
 }
 
 fn metrics(scenario: &Scenario) -> Vec<(Metric, u32)> {
     let transport = &scenario.transport;
     let mut metrics = vec![
         (Metric::InitialWindow, transport.initial_window),
-        (Metric::MinRto, u32::try_from(transport.rto_min.0 / 1_000_000).unwrap_or(u32::MAX)),
+        (
+            Metric::MinRto,
+            u32::try_from(transport.rto_min.0 / 1_000_000).unwrap_or(u32::MAX),
+        ),
     ];
     if transport.delayed_ack.is_none() {
         metrics.push((Metric::QuickAck, 1));
@@ -251,7 +303,9 @@ fn metrics(scenario: &Scenario) -> Vec<(Metric, u32)> {
 }
 
 fn unknown_controller(name: &str, namespace: &Namespace) -> Error {
-    let known = namespace.sysctl("net.ipv4.tcp_available_congestion_control").unwrap_or_default();
+    let known = namespace
+        .sysctl("net.ipv4.tcp_available_congestion_control")
+        .unwrap_or_default();
     Error::Unsupported {
         what: format!("the congestion controller {name}"),
         why: format!("this kernel has {known}"),

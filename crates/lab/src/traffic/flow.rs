@@ -4,8 +4,8 @@
 //!            connect()/accept()             last byte, or the peer closes
 //!   Waiting ───────────────────► Open ──────────────────────────────────────────► Finished
 //! ```
-//! The client is in `Connecting` during the handshake. A connection with an endless workload stays open until
-//! both ends have reported.
+//! The client is in `Connecting` during the handshake. A connection with an endless workload stays
+//! open until both ends have reported.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -94,7 +94,10 @@ impl Flow {
 
     /// The socket of an established connection.
     pub(crate) fn open_socket(&self) -> Option<BorrowedFd<'_>> {
-        self.socket.as_ref().filter(|_| self.phase == Phase::Open).map(AsFd::as_fd)
+        self.socket
+            .as_ref()
+            .filter(|_| self.phase == Phase::Open)
+            .map(AsFd::as_fd)
     }
 
     /// The socket in any phase.
@@ -162,17 +165,25 @@ impl Flow {
 
     /// Writes as much as possible.
     pub(crate) fn write(&mut self, buffer: &mut [u8]) -> Result<()> {
-        let Some(socket) = self.socket.as_ref().filter(|_| self.phase == Phase::Open) else { return Ok(()) };
+        let Some(socket) = self.socket.as_ref().filter(|_| self.phase == Phase::Open) else {
+            return Ok(());
+        };
         let written = match &mut self.application {
             Application::Sends(sender) => sender.write(socket.as_fd(), buffer),
-            Application::Receives(receiver) if receiver.is_pending() => receiver.write(socket.as_fd()),
+            Application::Receives(receiver) if receiver.is_pending() => {
+                receiver.write(socket.as_fd())
+            }
             Application::Receives(_) | Application::Ready(..) => Ok(()),
         };
         written.map_err(|error| self.lost(Some(&error)))
     }
 
     /// Reads what has arrived. Returns when the application acts next, ns.
-    pub(crate) fn read(&mut self, buffer: &mut [u8], now_ns: impl Fn() -> u64) -> Result<Option<u64>> {
+    pub(crate) fn read(
+        &mut self,
+        buffer: &mut [u8],
+        now_ns: impl Fn() -> u64,
+    ) -> Result<Option<u64>> {
         let Some(socket) = self.socket.as_ref().filter(|_| self.phase == Phase::Open) else {
             return Ok(None);
         };
@@ -186,14 +197,17 @@ impl Flow {
                 Ok(Heard::Closed) => Err(self.lost(None)),
                 Err(error) => Err(self.lost(Some(&error))),
             },
-            Application::Receives(receiver) => match receiver.read(socket.as_fd(), buffer, &now_ns) {
+            Application::Receives(receiver) => match receiver.read(socket.as_fd(), buffer, &now_ns)
+            {
                 Ok((Read::Open, next_ns)) => {
                     if receiver.is_complete() {
                         self.finish(now_ns())?;
                     }
                     Ok(next_ns)
                 }
-                Ok((Read::Damaged(at), _)) => Err(Error::Run(format!("byte {at} of {} is wrong", self.name))),
+                Ok((Read::Damaged(at), _)) => {
+                    Err(Error::Run(format!("byte {at} of {} is wrong", self.name)))
+                }
                 Ok((Read::Closed, _)) => Err(self.lost(None)),
                 Err(error) => Err(self.lost(Some(&error))),
             },
@@ -201,11 +215,18 @@ impl Flow {
         }
     }
 
-    /// Ends a connection whose file has arrived. The sender sees the FIN of this end, which sends no data.
+    /// Ends a connection whose file has arrived. The sender sees the FIN of this end, which sends
+    /// no data.
     fn finish(&mut self, now_ns: u64) -> Result<()> {
         (self.phase, self.finished_ns) = (Phase::Finished, Some(now_ns));
-        let socket = self.socket.as_ref().expect("what was read came from a socket");
-        Ok(rustix::net::shutdown(socket, Shutdown::Write).doing(format!("ending {}", self.name))?)
+        let socket = self
+            .socket
+            .as_ref()
+            .expect("what was read came from a socket");
+        Ok(
+            rustix::net::shutdown(socket, Shutdown::Write)
+                .doing(format!("ending {}", self.name))?,
+        )
     }
 
     /// Stops the application's writes.
@@ -216,15 +237,24 @@ impl Flow {
     }
 
     fn lost(&self, error: Option<&std::io::Error>) -> Error {
-        let other = if self.side == Side::Client { "server" } else { "client" };
+        let other = if self.side == Side::Client {
+            "server"
+        } else {
+            "client"
+        };
         let why = error.map_or_else(|| format!("the {other} has closed it"), ToString::to_string);
-        Error::Run(format!("the connection {} ended during the run: {why}", self.name))
+        Error::Run(format!(
+            "the connection {} ended during the run: {why}",
+            self.name
+        ))
     }
 
     /// Reads the socket's statistics.
     pub(crate) fn look(&mut self, spec: &Spec, now_ns: u64) -> Result<()> {
         // A finished connection keeps its socket and its subflows until both ends have reported.
-        let Some(socket) = self.socket.as_ref().filter(|_| self.opened_ns.is_some()) else { return Ok(()) };
+        let Some(socket) = self.socket.as_ref().filter(|_| self.opened_ns.is_some()) else {
+            return Ok(());
+        };
         let info = full_info(socket)?;
         self.take(spec, now_ns, &info)
     }
@@ -242,26 +272,41 @@ impl Flow {
     fn places<'a>(&self, spec: &'a Spec) -> impl Fn(&SubflowInfo) -> Option<usize> + use<'a> {
         let (connection, side): (&ConnectionSpec, _) = (&spec.connections[self.index], self.side);
         move |subflow| {
-            let client = if side == Side::Client { subflow.local } else { subflow.remote };
+            let client = if side == Side::Client {
+                subflow.local
+            } else {
+                subflow.remote
+            };
             let path = spec.path_of(client.ip())?;
-            connection.paths.iter().position(|of_connection| *of_connection == path)
+            connection
+                .paths
+                .iter()
+                .position(|of_connection| *of_connection == path)
         }
     }
 
-    /// Reads the socket's statistics and returns them. `is_backup` identifies subflows by their two ends.
+    /// Reads the socket's statistics and returns them. `is_backup` identifies subflows by their two
+    /// ends.
     pub(crate) fn tell(
         &mut self,
         spec: &Spec,
         now_ns: u64,
         is_backup: impl Fn(&SubflowInfo) -> bool,
     ) -> Result<ConnectionLook> {
-        let Some(socket) = self.open_socket() else { return Ok(ConnectionLook::default()) };
+        let Some(socket) = self.open_socket() else {
+            return Ok(ConnectionLook::default());
+        };
         let info = full_info(socket)?;
         self.take(spec, now_ns, &info)?;
         let mut paths = vec![PathLook::default(); self.paths];
         let place = self.places(spec);
         for subflow in &info.subflows {
-            let look = SubflowLook::of(subflow.local, subflow.remote, is_backup(subflow), &subflow.tcp);
+            let look = SubflowLook::of(
+                subflow.local,
+                subflow.remote,
+                is_backup(subflow),
+                &subflow.tcp,
+            );
             if let (Some(place), Some(look)) = (place(subflow), look) {
                 paths[place].subflow = Some(look);
             }
@@ -280,14 +325,20 @@ impl Flow {
 
     /// Data that the kernel has not taken, or has taken and the peer has not acknowledged.
     fn waiting(&self, connection: Option<&ConnectionInfo>) -> Option<Waiting> {
-        let Application::Sends(sender) = &self.application else { return None };
+        let Application::Sends(sender) = &self.application else {
+            return None;
+        };
         let unacked = connection.map_or(0, |known| known.write_dsn.wrapping_sub(known.unacked_dsn));
-        Some(sender.backlog().map_or(Waiting::Endless, |backlog| Waiting::Bytes(backlog + unacked)))
+        Some(sender.backlog().map_or(Waiting::Endless, |backlog| {
+            Waiting::Bytes(backlog + unacked)
+        }))
     }
 
     /// Data that the kernel has not taken, or has taken and not given to a subflow, bytes.
     fn unsent(&self, connection: Option<&ConnectionInfo>) -> Option<u64> {
-        let Application::Sends(sender) = &self.application else { return None };
+        let Application::Sends(sender) = &self.application else {
+            return None;
+        };
         let given = connection?.counters?.sent;
         Some(sender.backlog()? + sender.sent().saturating_sub(given))
     }
@@ -297,7 +348,8 @@ impl Flow {
         let opened_ns = self.opened_ns.filter(|_| self.phase == Phase::Open)?;
         let late = |place: &usize| {
             let path = spec.connections[self.index].paths[*place];
-            now_ns > opened_ns + spec.paths[path].start_ns + patience_ns && !self.tracker.has_seen(*place)
+            now_ns > opened_ns + spec.paths[path].start_ns + patience_ns
+                && !self.tracker.has_seen(*place)
         };
         (1..self.paths).find(late)
     }

@@ -19,12 +19,15 @@ use joulepath_kernel::mptcp::{AddressId, MAX_SUBFLOWS};
 
 use super::spec::{Further, Spec};
 
-/// Time between two attempts, ns. The first attempts fail: a connection gets no further subflow before its
-/// first data is acknowledged.
+/// Time between two attempts, ns. The first attempts fail: a connection gets no further subflow
+/// before its first data is acknowledged.
 pub(crate) const RETRY_NS: u64 = 2_000_000;
 
 /// The maximum of subflows, and none to addresses that the peer announces.
-const LIMITS: Limits = Limits { accepted_addresses: 0, extra_subflows: MAX_SUBFLOWS as u32 - 1 };
+const LIMITS: Limits = Limits {
+    accepted_addresses: 0,
+    extra_subflows: MAX_SUBFLOWS as u32 - 1,
+};
 
 /// Lets connections of this namespace accept all subflows that the peer opens.
 pub(crate) fn prepare_server() -> Result<()> {
@@ -36,7 +39,10 @@ pub(crate) enum Joiner {
     /// The kernel opens them.
     Kernel,
     /// This process opens them.
-    User { manager: PathManager, waiting: Vec<Wanted> },
+    User {
+        manager: PathManager,
+        waiting: Vec<Wanted>,
+    },
 }
 
 /// A pending operation of a connection.
@@ -65,30 +71,52 @@ impl Joiner {
         let mut manager = PathManager::open()?;
         if spec.further == Further::Parent || !spec.is_uniform() {
             // /proc/sys shows the sysctls of the process' own namespace.
-            fs::write("/proc/sys/net/mptcp/pm_type", "1").doing("choosing the user-space path manager")?;
-            return Ok(Joiner::User { manager, waiting: vec![] });
+            fs::write("/proc/sys/net/mptcp/pm_type", "1")
+                .doing("choosing the user-space path manager")?;
+            return Ok(Joiner::User {
+                manager,
+                waiting: vec![],
+            });
         }
         manager.flush()?;
         manager.set_limits(LIMITS)?;
-        let multipath = spec.connections.iter().find(|c| c.protocol == Protocol::Mptcp);
-        for &path in multipath.iter().flat_map(|connection| &connection.paths[1..]) {
+        let multipath = spec
+            .connections
+            .iter()
+            .find(|c| c.protocol == Protocol::Mptcp);
+        for &path in multipath
+            .iter()
+            .flat_map(|connection| &connection.paths[1..])
+        {
             let path = &spec.paths[path];
             let endpoint = Endpoint::subflow(path.client, path.interface);
-            manager.add(&Endpoint { backup: path.backup, ..endpoint })?;
+            manager.add(&Endpoint {
+                backup: path.backup,
+                ..endpoint
+            })?;
         }
         Ok(Joiner::Kernel)
     }
 
     /// Adds the pending operations of a connection that is established since `now_ns`.
     pub(crate) fn opened(&mut self, connection: usize, spec: &Spec, now_ns: u64) {
-        let Joiner::User { waiting, .. } = self else { return };
+        let Joiner::User { waiting, .. } = self else {
+            return;
+        };
         let paths = &spec.connections[connection].paths;
-        if spec.further == Further::Parent || spec.connections[connection].protocol == Protocol::Tcp {
+        if spec.further == Further::Parent || spec.connections[connection].protocol == Protocol::Tcp
+        {
             return;
         }
-        let want = |what, due_ns| Wanted { connection, what, due_ns, failure: None };
+        let want = |what, due_ns| Wanted {
+            connection,
+            what,
+            due_ns,
+            failure: None,
+        };
         let due_ns = |path: usize| now_ns + spec.paths[path].start_ns;
-        waiting.extend((1..paths.len()).map(|place| want(What::Subflow(place), due_ns(paths[place]))));
+        waiting
+            .extend((1..paths.len()).map(|place| want(What::Subflow(place), due_ns(paths[place]))));
         if spec.paths[paths[0]].backup {
             waiting.push(want(What::FirstIsBackup, now_ns));
         }
@@ -101,12 +129,16 @@ impl Joiner {
         now_ns: u64,
         socket: impl Fn(usize) -> Option<S>,
     ) -> Option<u64> {
-        let Joiner::User { manager, waiting } = self else { return None };
+        let Joiner::User { manager, waiting } = self else {
+            return None;
+        };
         waiting.retain_mut(|wanted| {
             if wanted.due_ns > now_ns {
                 return true;
             }
-            let Some(socket) = socket(wanted.connection) else { return false };
+            let Some(socket) = socket(wanted.connection) else {
+                return false;
+            };
             wanted.failure = wanted.attempt(manager, spec, &socket).err();
             wanted.due_ns = now_ns + RETRY_NS;
             wanted.failure.is_some()
@@ -116,9 +148,12 @@ impl Joiner {
 
     /// Why a subflow is missing, if its handshake could not be started.
     pub(crate) fn failure(&self, connection: usize, place: usize) -> Option<&Error> {
-        let Joiner::User { waiting, .. } = self else { return None };
+        let Joiner::User { waiting, .. } = self else {
+            return None;
+        };
         let this = |wanted: &&Wanted| {
-            wanted.connection == connection && matches!(wanted.what, What::Subflow(other) if other == place)
+            wanted.connection == connection
+                && matches!(wanted.what, What::Subflow(other) if other == place)
         };
         waiting.iter().find(this)?.failure.as_ref()
     }
@@ -143,7 +178,10 @@ impl Wanted {
             What::FirstIsBackup => {
                 let info = full_info(&socket)?;
                 let first = info.subflows.first().ok_or_else(gone)?;
-                let ends = Ends { local: first.local, remote: first.remote };
+                let ends = Ends {
+                    local: first.local,
+                    remote: first.remote,
+                };
                 manager.set_subflow_backup(token, ends, true)?;
             }
         }

@@ -9,12 +9,13 @@ use joulepath_kernel::mptcp::{TcpInfo, TcpState, Token};
 /// One end of one connection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ConnectionLook {
-    /// Its token at this end; `None` before it is established, after it has ended, and for plain TCP.
+    /// Its token at this end; `None` before it is established, after it has ended, and for plain
+    /// TCP.
     pub token: Option<Token>,
     /// Data that waits at this end; `None` at the receiver.
     pub waiting: Option<Waiting>,
-    /// The part of that data that was not given to any subflow yet, bytes; `None` for endless data, or before
-    /// Linux 6.5.
+    /// The part of that data that was not given to any subflow yet, bytes; `None` for endless data,
+    /// or before Linux 6.5.
     pub unsent_bytes: Option<u64>,
     /// One per path of the connection, in its order.
     pub paths: Vec<PathLook>,
@@ -66,7 +67,12 @@ pub struct SubflowLook {
 
 impl SubflowLook {
     /// The state of a subflow; `None` if it is closing.
-    pub(crate) fn of(local: SocketAddr, remote: SocketAddr, backup: bool, tcp: &TcpInfo) -> Option<Self> {
+    pub(crate) fn of(
+        local: SocketAddr,
+        remote: SocketAddr,
+        backup: bool,
+        tcp: &TcpInfo,
+    ) -> Option<Self> {
         let established = match tcp.state {
             TcpState::Established => true,
             TcpState::SynSent | TcpState::SynReceived => false,

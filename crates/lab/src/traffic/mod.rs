@@ -11,8 +11,8 @@
 //!     │◄──────────── Done(Report) ──┤◄──────────────────── Done(Report) ┤
 //!     │  Close ────────────────────►│                                   │
 //! ```
-//! [`Pair`] is the parent's side; [`outcome()`] combines the two reports. `docs/models/kernel-traffic.md`
-//! says what is measured, and how it differs from the simulator.
+//! [`Pair`] is the parent's side; [`outcome()`] combines the two reports.
+//! `docs/models/kernel-traffic.md` says what is measured, and how it differs from the simulator.
 
 mod flow;
 mod join;
@@ -38,5 +38,6 @@ pub use plan::Stack;
 pub use report::{ConnectionReport, Delivery, PathReport, Report, Sample};
 pub use role::{CLIENT, SERVER, clock_ns, connect, serve};
 pub use spec::{
-    Command, ConnectionSpec, Event, Further, MAX_CONNECTIONS, MPTCP_PORT, PathSpec, Spec, TCP_PORT, Workload,
+    Command, ConnectionSpec, Event, Further, MAX_CONNECTIONS, MPTCP_PORT, PathSpec, Spec, TCP_PORT,
+    Workload,
 };

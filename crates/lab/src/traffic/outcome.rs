@@ -23,8 +23,8 @@ pub struct Outcome {
     pub connections_bps: Vec<f64>,
     /// Goodput of all competitors together, bit/s.
     pub competitors_bps: f64,
-    /// Mean time from the start of a connection to the last byte of its file, s; `None` unless all workloads
-    /// are files and all have arrived.
+    /// Mean time from the start of a connection to the last byte of its file, s; `None` unless all
+    /// workloads are files and all have arrived.
     pub completion_s: Option<f64>,
     /// When each connection under test finished, since the run's time 0, s; `None` if it did not.
     pub finished_s: Vec<Option<f64>>,
@@ -32,7 +32,8 @@ pub struct Outcome {
     pub delay: Option<DelayStats>,
     /// The longest time without a read while data waited, of any connection under test, s.
     pub longest_stall_s: Option<f64>,
-    /// Segments retransmitted on their subflow or reinjected on another, divided by all data segments sent.
+    /// Segments retransmitted on their subflow or reinjected on another, divided by all data
+    /// segments sent.
     pub retransmission_ratio: f64,
     /// Results by path, over all connections under test.
     pub paths: Vec<PathOutcome>,
@@ -59,7 +60,8 @@ pub struct PathOutcome {
     pub mean_cwnd: f64,
     /// Loss events per data segment.
     pub loss_event_rate: f64,
-    /// When the path's first subflow was established, since the run's time 0, s; `None` if none was.
+    /// When the path's first subflow was established, since the run's time 0, s; `None` if none
+    /// was.
     pub opened_s: Option<f64>,
 }
 
@@ -83,7 +85,11 @@ pub fn outcome(spec: &Spec, server: &Report, client: &Report) -> Result<Outcome>
         let both = server.connections.get(i).zip(client.connections.get(i));
         let (server, client) =
             both.ok_or_else(|| Error::Run(format!("the reports lack {}", connection.name)))?;
-        let (sender, receiver) = if connection.download { (server, client) } else { (client, server) };
+        let (sender, receiver) = if connection.download {
+            (server, client)
+        } else {
+            (client, server)
+        };
         if receiver.total_bytes > sender.total_bytes {
             let (more, less) = (receiver.total_bytes, sender.total_bytes);
             return Err(Error::Run(format!(
@@ -99,16 +105,30 @@ pub fn outcome(spec: &Spec, server: &Report, client: &Report) -> Result<Outcome>
                 true => receiver.measured_bytes,
                 false => receiver.total_bytes,
             };
-            under_test.push((i, Pair { sender, receiver, measured, received_bytes }));
+            under_test.push((
+                i,
+                Pair {
+                    sender,
+                    receiver,
+                    measured,
+                    received_bytes,
+                },
+            ));
         } else {
             competitors_bytes += receiver.measured_bytes;
         }
     }
     let of_connection = |(_, pair): &(usize, Pair<'_>)| {
-        per_second(bits(pair.received_bytes), seconds(pair.measured.end - pair.measured.start))
+        per_second(
+            bits(pair.received_bytes),
+            seconds(pair.measured.end - pair.measured.start),
+        )
     };
     let connections_bps: Vec<f64> = under_test.iter().map(of_connection).collect();
-    let delivered_bits = under_test.iter().map(|(_, pair)| bits(pair.received_bytes)).sum();
+    let delivered_bits = under_test
+        .iter()
+        .map(|(_, pair)| bits(pair.received_bytes))
+        .sum();
     let measured_s = together_s(&under_test);
     let (paths, retransmission_ratio) = paths(spec, &under_test);
     let competitors_s = ended_ns.saturating_sub(spec.warm_up_ns) as f64 / 1e9;
@@ -119,12 +139,17 @@ pub fn outcome(spec: &Spec, server: &Report, client: &Report) -> Result<Outcome>
         connections_bps,
         competitors_bps: per_second(bits(competitors_bytes), competitors_s),
         completion_s: completion_s(spec, &under_test),
-        finished_s: under_test.iter().map(|(_, pair)| pair.receiver.finished_ns.map(seconds)).collect(),
+        finished_s: under_test
+            .iter()
+            .map(|(_, pair)| pair.receiver.finished_ns.map(seconds))
+            .collect(),
         delay: DelayStats::of(delays_s(spec, &under_test)),
         longest_stall_s: longest_stall_s(spec, &under_test),
         retransmission_ratio,
         paths,
-        series: spec.series.then(|| series(spec, &server.samples, &client.samples)),
+        series: spec
+            .series
+            .then(|| series(spec, &server.samples, &client.samples)),
     })
 }
 
@@ -148,15 +173,18 @@ fn completion_s(spec: &Spec, pairs: &[(usize, Pair<'_>)]) -> Option<f64> {
     let time = |(i, pair): &(usize, Pair<'_>)| {
         let connection = &spec.connections[*i];
         let file = matches!(connection.workload, Workload::File { .. });
-        pair.receiver.finished_ns.filter(|_| file).map(|at_ns| seconds(at_ns - connection.start_ns))
+        pair.receiver
+            .finished_ns
+            .filter(|_| file)
+            .map(|at_ns| seconds(at_ns - connection.start_ns))
     };
     let times: Option<Vec<f64>> = pairs.iter().map(time).collect();
     let times = times.filter(|times| !times.is_empty())?;
     Some(times.iter().sum::<f64>() / times.len() as f64)
 }
 
-/// The instant from which the delays of a connection count, ns: answers' are absolute, writes' count from
-/// the start of the sender's application.
+/// The instant from which the delays of a connection count, ns: answers' are absolute, writes'
+/// count from the start of the sender's application.
 fn origin_ns(spec: &Spec, i: usize, pair: &Pair<'_>) -> u64 {
     match spec.connections[i].workload {
         Workload::Requests { .. } => 0,
@@ -164,7 +192,8 @@ fn origin_ns(spec: &Spec, i: usize, pair: &Pair<'_>) -> u64 {
     }
 }
 
-/// The longest part of a pause in which data waited, or the longest gap that is too short to be a pause.
+/// The longest part of a pause in which data waited, or the longest gap that is too short to be a
+/// pause.
 fn longest_stall_s(spec: &Spec, pairs: &[(usize, Pair<'_>)]) -> Option<f64> {
     let stall_ns = |(i, pair): &(usize, Pair<'_>)| {
         let origin_ns = origin_ns(spec, *i, pair);
@@ -254,13 +283,29 @@ fn add(sum: &mut PathReport, other: &PathReport) {
 
 /// Bytes from the receivers and windows from the senders, at the times that both have.
 fn series(spec: &Spec, server: &[Sample], client: &[Sample]) -> Series {
-    let downloads = spec.connections.iter().find(|c| c.under_test).is_none_or(|c| c.download);
-    let (senders, receivers) = if downloads { (server, client) } else { (client, server) };
-    let senders: BTreeMap<u64, &Sample> = senders.iter().map(|sample| (sample.at_ns, sample)).collect();
-    let both: Vec<(&Sample, &Sample)> =
-        receivers.iter().filter_map(|sample| Some((sample, *senders.get(&sample.at_ns)?))).collect();
+    let downloads = spec
+        .connections
+        .iter()
+        .find(|c| c.under_test)
+        .is_none_or(|c| c.download);
+    let (senders, receivers) = if downloads {
+        (server, client)
+    } else {
+        (client, server)
+    };
+    let senders: BTreeMap<u64, &Sample> = senders
+        .iter()
+        .map(|sample| (sample.at_ns, sample))
+        .collect();
+    let both: Vec<(&Sample, &Sample)> = receivers
+        .iter()
+        .filter_map(|sample| Some((sample, *senders.get(&sample.at_ns)?)))
+        .collect();
     let mut series = Series {
-        time_s: both.iter().map(|(receiver, _)| seconds(receiver.taken_ns)).collect(),
+        time_s: both
+            .iter()
+            .map(|(receiver, _)| seconds(receiver.taken_ns))
+            .collect(),
         ..Series::default()
     };
     for path in 0..spec.paths.len() {
@@ -268,11 +313,22 @@ fn series(spec: &Spec, server: &[Sample], client: &[Sample]) -> Series {
         let goodput = both.iter().map(|(receiver, _)| {
             let now = (receiver.received_bytes[path], receiver.taken_ns);
             let (before, since_ns) = std::mem::replace(&mut last, now);
-            per_second(bits(now.0.saturating_sub(before)), seconds(now.1 - since_ns))
+            per_second(
+                bits(now.0.saturating_sub(before)),
+                seconds(now.1 - since_ns),
+            )
         });
         series.goodput_bps.push(goodput.collect());
-        series.cwnd.push(both.iter().map(|(_, sender)| f64::from(sender.cwnd_packets[path])).collect());
-        series.rtt_s.push(both.iter().map(|(_, sender)| f64::from(sender.srtt_us[path]) / 1e6).collect());
+        series.cwnd.push(
+            both.iter()
+                .map(|(_, sender)| f64::from(sender.cwnd_packets[path]))
+                .collect(),
+        );
+        series.rtt_s.push(
+            both.iter()
+                .map(|(_, sender)| f64::from(sender.srtt_us[path]) / 1e6)
+                .collect(),
+        );
     }
     series
 }

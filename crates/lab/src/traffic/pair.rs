@@ -38,8 +38,8 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Starts both in their namespaces, and waits until both are ready. Changes the namespaces' path
-    /// managers. Setting `cancel` ends every wait for either with [`Error::Cancelled`].
+    /// Starts both in their namespaces, and waits until both are ready. Changes the namespaces'
+    /// path managers. Setting `cancel` ends every wait for either with [`Error::Cancelled`].
     ///
     /// # Errors
     /// If a worker cannot start, or the kernel lacks a feature that the traffic needs.
@@ -61,7 +61,14 @@ impl Pair {
         };
         let (server, client) = (start(SERVER, server)?, start(CLIENT, client)?);
         let cancel = cancel.clone();
-        Ok(Pair { server, client, spec, cancel, reported: [None, None], looked: [None, None] })
+        Ok(Pair {
+            server,
+            client,
+            spec,
+            cancel,
+            reported: [None, None],
+            looked: [None, None],
+        })
     }
 
     /// Sends both the run's time 0, on [`super::clock_ns`].
@@ -78,13 +85,18 @@ impl Pair {
     /// # Errors
     /// Errors that invalidate the run; [`Error::Cancelled`].
     pub fn finish(mut self) -> Result<Outcome> {
-        let mut deadline = Instant::now() + Duration::from_nanos(self.spec.duration_ns) + LATE_WITHIN;
+        let mut deadline =
+            Instant::now() + Duration::from_nanos(self.spec.duration_ns) + LATE_WITHIN;
         while self.reports() < 2 {
             if self.listen_until(Instant::now() + TURN)? {
                 deadline = deadline.min(Instant::now() + LATE_WITHIN);
             }
             if Instant::now() > deadline {
-                let silent = if self.reported[0].is_none() { SERVER } else { CLIENT };
+                let silent = if self.reported[0].is_none() {
+                    SERVER
+                } else {
+                    CLIENT
+                };
                 return Err(Error::Run(format!("the {silent} does not report")));
             }
         }
@@ -103,7 +115,9 @@ impl Pair {
 
     /// Takes the answers of the server and the client, by connection.
     pub fn looks(&mut self) -> Option<[Vec<ConnectionLook>; 2]> {
-        let [Some(_), Some(_)] = &self.looked else { return None };
+        let [Some(_), Some(_)] = &self.looked else {
+            return None;
+        };
         let [server, client] = std::mem::take(&mut self.looked);
         server.zip(client).map(|(server, client)| [server, client])
     }
@@ -113,8 +127,8 @@ impl Pair {
         self.reported.iter().flatten().count()
     }
 
-    /// Receives events of both until the deadline. Returns true as soon as one has reported or both have
-    /// answered [`Self::look`].
+    /// Receives events of both until the deadline. Returns true as soon as one has reported or both
+    /// have answered [`Self::look`].
     ///
     /// # Errors
     /// Errors that invalidate the run; [`Error::Cancelled`].
@@ -169,7 +183,8 @@ impl Pair {
     }
 }
 
-/// When one end fails, the other loses its connections. Either error may be the cause, so both are reported.
+/// When one end fails, the other loses its connections. Either error may be the cause, so both are
+/// reported.
 fn both_reasons(first: Error, other: &mut Worker) -> Error {
     if !matches!(first, Error::Run(_)) {
         return first;

@@ -1,5 +1,5 @@
-//! Contents of connections. Each byte depends on its position, so the receiver detects bytes that are lost,
-//! repeated, swapped or changed.
+//! Contents of connections. Each byte depends on its position, so the receiver detects bytes that
+//! are lost, repeated, swapped or changed.
 
 /// Bytes of the pattern per generated number.
 const WORD: u64 = 8;
@@ -13,7 +13,9 @@ pub(crate) struct Pattern {
 impl Pattern {
     /// The contents of the `index`-th connection of a run.
     pub(crate) fn new(seed: u64, index: u64) -> Self {
-        Pattern { key: mix(seed ^ mix(index)) }
+        Pattern {
+            key: mix(seed ^ mix(index)),
+        }
     }
 
     fn word(self, number: u64) -> [u8; 8] {
@@ -22,7 +24,9 @@ impl Pattern {
 
     /// Writes the bytes from `offset` on.
     pub(crate) fn fill(self, offset: u64, out: &mut [u8]) {
-        self.each(offset, out.len(), |at, bytes| out[at..at + bytes.len()].copy_from_slice(bytes));
+        self.each(offset, out.len(), |at, bytes| {
+            out[at..at + bytes.len()].copy_from_slice(bytes)
+        });
     }
 
     /// The first position at which `bytes` differ from the contents from `offset` on.
@@ -37,7 +41,8 @@ impl Pattern {
         wrong
     }
 
-    /// Calls `piece` with consecutive pieces of the pattern and their positions in a buffer of `len` bytes.
+    /// Calls `piece` with consecutive pieces of the pattern and their positions in a buffer of
+    /// `len` bytes.
     fn each(self, offset: u64, len: usize, mut piece: impl FnMut(usize, &[u8])) {
         let mut at = 0;
         while at < len {
@@ -51,8 +56,8 @@ impl Pattern {
     }
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA
-/// 2014): a bijection.
+/// The finaliser of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators,
+/// OOPSLA 2014): a bijection.
 const fn mix(x: u64) -> u64 {
     let x = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -3,7 +3,9 @@
 use std::net::IpAddr;
 
 use joulepath_link::writes::start_within;
-use joulepath_model::scenario::{Competitor, ConnectionGroup, Direction, PathIndex, Scenario, Workload};
+use joulepath_model::scenario::{
+    Competitor, ConnectionGroup, Direction, PathIndex, Scenario, Workload,
+};
 use joulepath_model::units::{Bytes, Nanos};
 
 use crate::error::{Error, Result};
@@ -31,8 +33,8 @@ pub struct Stack<'a> {
 }
 
 impl Spec {
-    /// The traffic of a scenario over a lab's tunnels, with the simulator's random numbers for `seed`. The
-    /// client's address identifies the path of a subflow.
+    /// The traffic of a scenario over a lab's tunnels, with the simulator's random numbers for
+    /// `seed`. The client's address identifies the path of a subflow.
     ///
     /// # Errors
     /// If a connection has no path left, or a tunnel is missing.
@@ -47,8 +49,12 @@ impl Spec {
         let mut connections = vec![];
         let place_of = |path: PathIndex| {
             let found = tunnels.iter().position(|tunnel| tunnel.path == Some(path));
-            found
-                .ok_or_else(|| Error::Run(format!("the lab has no tunnel for {}", scenario.paths[path].name)))
+            found.ok_or_else(|| {
+                Error::Run(format!(
+                    "the lab has no tunnel for {}",
+                    scenario.paths[path].name
+                ))
+            })
         };
         for tunnel in tunnels {
             let of_scenario = tunnel.path.map(|path| &scenario.paths[path]);
@@ -61,29 +67,45 @@ impl Spec {
                 backup: of_scenario.is_some_and(|path| path.backup),
             });
         }
-        let starts =
-            |index: usize, start: Nanos, spread: Nanos| start_within(seed, index as u64, start, spread).0;
-        // The lab lets send buffers grow with the windows up to this size. Only a smaller size is set, which
-        // then stays fixed.
+        let starts = |index: usize, start: Nanos, spread: Nanos| {
+            start_within(seed, index as u64, start, spread).0
+        };
+        // The lab lets send buffers grow with the windows up to this size. Only a smaller size is
+        // set, which then stays fixed.
         let largest = Largest {
             receive: match scenario.receive_memory() {
                 Some(_) => None,
-                None => scenario.connections.iter().map(|group| group.receive_buffer).max(),
+                None => scenario
+                    .connections
+                    .iter()
+                    .map(|group| group.receive_buffer)
+                    .max(),
             },
-            send: scenario.connections.iter().map(|group| group.send_buffer).max().unwrap_or_default(),
+            send: scenario
+                .connections
+                .iter()
+                .map(|group| group.send_buffer)
+                .max()
+                .unwrap_or_default(),
         };
         let mss = scenario.transport.mss;
         for group in &scenario.connections {
-            let used =
-                group.paths.iter().copied().filter(|path| stack.only_path.is_none_or(|only| only == *path));
+            let used = group
+                .paths
+                .iter()
+                .copied()
+                .filter(|path| stack.only_path.is_none_or(|only| only == *path));
             let places = used.map(place_of).collect::<Result<Vec<usize>>>()?;
             for _ in 0..group.count {
                 let start_ns = starts(connections.len(), group.start, group.spread);
                 connections.push(under_test(group, stack, &places, start_ns, (largest, mss))?);
             }
         }
-        let competitors =
-            tunnels.iter().enumerate().filter(|(_, tunnel)| tunnel.path.is_none()).map(|(place, _)| place);
+        let competitors = tunnels
+            .iter()
+            .enumerate()
+            .filter(|(_, tunnel)| tunnel.path.is_none())
+            .map(|(place, _)| place);
         for (competitor, place) in scenario.competitors.iter().zip(competitors) {
             for _ in 0..competitor.count {
                 let start_ns = starts(connections.len(), competitor.start, competitor.spread);
@@ -126,14 +148,22 @@ fn under_test(
     (largest, mss): (Largest, Bytes),
 ) -> Result<ConnectionSpec> {
     let grows = group.receive_memory.is_some();
-    let of_lab = stack.protocol == Protocol::Mptcp && !grows && Some(group.receive_buffer) == largest.receive;
-    let first = places.first().ok_or_else(|| Error::Run(format!("{} has no path", group.name)))?;
+    let of_lab = stack.protocol == Protocol::Mptcp
+        && !grows
+        && Some(group.receive_buffer) == largest.receive;
+    let first = places
+        .first()
+        .ok_or_else(|| Error::Run(format!("{} has no path", group.name)))?;
     Ok(ConnectionSpec {
         name: group.name.clone(),
         under_test: true,
         protocol: stack.protocol,
         congestion: stack.congestion.clone(),
-        paths: if stack.protocol == Protocol::Tcp { vec![*first] } else { places.to_vec() },
+        paths: if stack.protocol == Protocol::Tcp {
+            vec![*first]
+        } else {
+            places.to_vec()
+        },
         workload: group.workload.into(),
         download: group.direction == Direction::Download,
         start_ns,
@@ -157,7 +187,10 @@ fn competing(
         protocol: Protocol::Tcp,
         congestion: (stack.kernel_name)(&competitor.cc),
         paths: vec![place],
-        workload: competitor.size.map_or(Workload::Bulk, |size| Workload::File { size }).into(),
+        workload: competitor
+            .size
+            .map_or(Workload::Bulk, |size| Workload::File { size })
+            .into(),
         download: true,
         start_ns,
         receive_buffer_bytes: Some(COMPETITOR_BUFFER.0),

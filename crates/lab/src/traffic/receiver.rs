@@ -106,13 +106,19 @@ impl Receiver {
 
     /// Records the gap since the last read, before the bytes read at `now_ns` are taken.
     fn progress(&mut self, now_ns: u64) {
-        let Some(from_ns) = self.progress_ns.replace(now_ns) else { return };
+        let Some(from_ns) = self.progress_ns.replace(now_ns) else {
+            return;
+        };
         let gap_ns = now_ns.saturating_sub(from_ns);
         if gap_ns < PAUSE_NS {
             self.longest_gap_ns = self.longest_gap_ns.max(gap_ns);
         } else if self.waits() {
             let since_ns = self.piece().map(|piece| piece.since_ns);
-            self.pauses.push(Pause { from_ns, to_ns: now_ns, since_ns });
+            self.pauses.push(Pause {
+                from_ns,
+                to_ns: now_ns,
+                since_ns,
+            });
         }
     }
 
@@ -144,7 +150,10 @@ impl Receiver {
     pub(crate) fn ask(&mut self, now_ns: u64) {
         if let (Workload::Requests { size, .. }, None) = (self.writes.workload(), self.current) {
             self.to_ask += REQUEST_BYTES;
-            self.current = Some(Piece { end: self.received + size.0, since_ns: now_ns });
+            self.current = Some(Piece {
+                end: self.received + size.0,
+                since_ns: now_ns,
+            });
         }
     }
 
@@ -156,7 +165,11 @@ impl Receiver {
     /// Sends the rest of a request.
     pub(crate) fn write(&mut self, socket: BorrowedFd<'_>) -> io::Result<()> {
         let request = [0; REQUEST_BYTES as usize];
-        match rustix::net::send(socket, &request[..self.to_ask as usize], rustix::net::SendFlags::NOSIGNAL) {
+        match rustix::net::send(
+            socket,
+            &request[..self.to_ask as usize],
+            rustix::net::SendFlags::NOSIGNAL,
+        ) {
             Ok(written) => self.to_ask -= written as u64,
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
@@ -164,8 +177,8 @@ impl Receiver {
         Ok(())
     }
 
-    /// Reads what has arrived, up to the limit of one turn. The second value is when to send the next
-    /// request, ns.
+    /// Reads what has arrived, up to the limit of one turn. The second value is when to send the
+    /// next request, ns.
     pub(crate) fn read(
         &mut self,
         socket: BorrowedFd<'_>,
@@ -177,7 +190,10 @@ impl Receiver {
             match rustix::io::read(socket, &mut *buffer) {
                 Ok(0) => return Ok((Read::Closed, ask_at_ns)),
                 Ok(read) => {
-                    if let Some(at) = self.pattern.first_difference(self.received, &buffer[..read]) {
+                    if let Some(at) = self
+                        .pattern
+                        .first_difference(self.received, &buffer[..read])
+                    {
                         return Ok((Read::Damaged(at), ask_at_ns));
                     }
                     let now_ns = now_ns();
@@ -197,7 +213,10 @@ impl Receiver {
     fn arrived(&mut self, now_ns: u64) -> Option<u64> {
         let mut ask_at_ns = None;
         while let Some(piece) = self.piece().filter(|piece| piece.end <= self.received) {
-            self.deliveries.push(Delivery { since_ns: piece.since_ns, done_ns: now_ns });
+            self.deliveries.push(Delivery {
+                since_ns: piece.since_ns,
+                done_ns: now_ns,
+            });
             (self.current, self.complete) = (None, piece.end);
             if let Workload::Requests { think, .. } = self.writes.workload() {
                 ask_at_ns = Some(now_ns + think.0.max(1));
@@ -206,14 +225,18 @@ impl Receiver {
         ask_at_ns
     }
 
-    /// The write that is arriving; `None` for bulk data and files, which have no writes to wait for.
+    /// The write that is arriving; `None` for bulk data and files, which have no writes to wait
+    /// for.
     fn piece(&mut self) -> Option<Piece> {
         while self.current.is_none() {
             let due = self.due?;
             let write = self.writes.wake(due);
             self.due = write.next;
             if write.bytes.0 > 0 {
-                self.current = Some(Piece { end: self.complete + write.bytes.0, since_ns: write.since.0 });
+                self.current = Some(Piece {
+                    end: self.complete + write.bytes.0,
+                    since_ns: write.since.0,
+                });
             }
         }
         self.current

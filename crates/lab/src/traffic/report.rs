@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 /// Everything that one end reports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// When the run ended, ns: at the end of its duration, or when the last connection under test finished.
+    /// When the run ended, ns: at the end of its duration, or when the last connection under test
+    /// finished.
     pub ended_ns: u64,
     /// One per connection, in the order of the [`Spec`](super::Spec).
     pub connections: Vec<ConnectionReport>,
@@ -24,8 +25,8 @@ pub struct ConnectionReport {
     pub total_bytes: u64,
     /// Payload that this end read after the warm-up, bytes. Receiver only.
     pub measured_bytes: u64,
-    /// Payload reinjected on another subflow after the warm-up, bytes; `None` if this kernel does not count
-    /// it. Sender only.
+    /// Payload reinjected on another subflow after the warm-up, bytes; `None` if this kernel does
+    /// not count it. Sender only.
     pub reinjected_bytes: Option<u64>,
     /// Payload of a full segment, bytes.
     pub mss_bytes: u32,
@@ -42,8 +43,8 @@ pub struct ConnectionReport {
 /// A message, a write or an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
-    /// Start of the delay, ns. For a write: when it was due, since the sender's application began. For an
-    /// answer: when it was requested, since the run's time 0.
+    /// Start of the delay, ns. For a write: when it was due, since the sender's application began.
+    /// For an answer: when it was requested, since the run's time 0.
     pub since_ns: u64,
     /// When its last byte was read, since the run's time 0, ns.
     pub done_ns: u64,
@@ -56,8 +57,8 @@ pub struct Pause {
     pub from_ns: u64,
     /// When the next bytes were read, or the run ended, since the run's time 0, ns.
     pub to_ns: u64,
-    /// Start of the delay of the data that it delayed, as in [`Delivery`]; `None` for files and bulk data,
-    /// which always wait.
+    /// Start of the delay of the data that it delayed, as in [`Delivery`]; `None` for files and
+    /// bulk data, which always wait.
     pub since_ns: Option<u64>,
 }
 
@@ -66,7 +67,8 @@ pub struct Pause {
 pub struct PathReport {
     /// When a subflow was first seen there, ns; `None` if none was.
     pub opened_ns: Option<u64>,
-    /// Payload received in order on the path, bytes, including data that another path had already delivered.
+    /// Payload received in order on the path, bytes, including data that another path had already
+    /// delivered.
     pub received_bytes: u64,
     /// Payload acknowledged, bytes.
     pub acked_bytes: u64,
@@ -76,8 +78,8 @@ pub struct PathReport {
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Number of samples in which the window is reduced by loss or ECN and was not in the previous sample.
-    /// Several reductions between two samples count once.
+    /// Number of samples in which the window is reduced by loss or ECN and was not in the previous
+    /// sample. Several reductions between two samples count once.
     pub loss_events: u64,
     /// Packets delivered.
     pub delivered_packets: u64,

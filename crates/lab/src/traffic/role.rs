@@ -37,7 +37,9 @@ pub fn clock_ns() -> u64 {
 /// Receives the [`Spec`], prepares, waits for [`Command::Begin`], runs, reports, waits for
 /// [`Command::Close`].
 fn work(parent: &mut Parent, side: Side) -> Result<()> {
-    let Some(spec) = parent.receive::<Spec>()? else { return Ok(()) };
+    let Some(spec) = parent.receive::<Spec>()? else {
+        return Ok(());
+    };
     spec.check()?;
     let mut run = Run::prepare(spec, side)?;
     parent.send(&Event::Ready)?;

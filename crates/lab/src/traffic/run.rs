@@ -54,7 +54,10 @@ impl Run {
     /// If the kernel lacks a feature that the traffic needs, or an address is in use.
     pub(super) fn prepare(spec: Spec, side: Side) -> Result<Self> {
         let connections = spec.connections.len();
-        let multipath = spec.connections.iter().any(|connection| connection.paths.len() > 1);
+        let multipath = spec
+            .connections
+            .iter()
+            .any(|connection| connection.paths.len() > 1);
         let mut sockets = Sockets::new(connections)?;
         let mut joiner = None;
         match side {
@@ -80,7 +83,9 @@ impl Run {
             timers,
             begin_ns: 0,
             joiner,
-            flows: (0..connections).map(|index| Flow::new(&spec, index, side)).collect(),
+            flows: (0..connections)
+                .map(|index| Flow::new(&spec, index, side))
+                .collect(),
             samples: Samples::new(&spec),
             buffer: vec![0; BUFFER_BYTES],
             ended: false,
@@ -104,13 +109,14 @@ impl Run {
     pub(super) fn until_end(&mut self, begin_ns: u64, parent: &mut Parent) -> Result<bool> {
         self.begin_ns = begin_ns;
         self.sockets.watch_parent(parent)?;
-        // Commands that arrived with [`Command::Begin`] are in the channel's buffer, which epoll does not
-        // see.
+        // Commands that arrived with [`Command::Begin`] are in the channel's buffer, which epoll
+        // does not see.
         if !self.answer(parent)? {
             return Ok(false);
         }
         while !self.ended {
-            self.sockets.wait(self.timers.next_ns().map(|at_ns| begin_ns + at_ns))?;
+            self.sockets
+                .wait(self.timers.next_ns().map(|at_ns| begin_ns + at_ns))?;
             while let Some((key, readable)) = self.sockets.take() {
                 match key {
                     _ if self.ended => break,
@@ -187,9 +193,12 @@ impl Run {
             Timer::WarmUp => {
                 self.look_at_all()?;
                 let warm_up_ns = self.spec.warm_up_ns;
-                // On a busy machine a connection may open only after the warm-up: then everything that it
-                // delivers counts.
-                let early = self.flows.iter_mut().filter(|flow| !flow.has_opened_since(warm_up_ns));
+                // On a busy machine a connection may open only after the warm-up: then everything
+                // that it delivers counts.
+                let early = self
+                    .flows
+                    .iter_mut()
+                    .filter(|flow| !flow.has_opened_since(warm_up_ns));
                 early.for_each(|flow| flow.begin_measuring(at_ns));
                 Ok(())
             }
@@ -200,7 +209,10 @@ impl Run {
                 self.samples.take(at_ns, now_ns, &self.spec, &self.flows);
                 // Skips samples that were missed while the machine was suspended or busy.
                 let period_ns = self.spec.sample_every_ns;
-                self.at(at_ns + period_ns * (1 + now_ns.saturating_sub(at_ns) / period_ns), Timer::Sample);
+                self.at(
+                    at_ns + period_ns * (1 + now_ns.saturating_sub(at_ns) / period_ns),
+                    Timer::Sample,
+                );
                 Ok(())
             }
             Timer::End => {
@@ -217,7 +229,8 @@ impl Run {
         if self.spec.is_routed(index) {
             from.set_ip(Prefix::all_like(from.ip()).address());
         }
-        let socket = socket::start_connecting(connection.protocol, from, to, &connection.options())?;
+        let socket =
+            socket::start_connecting(connection.protocol, from, to, &connection.options())?;
         self.sockets.watch(index, &socket, Interest::Write)?;
         self.flows[index].connecting(socket);
         Ok(())
@@ -225,10 +238,15 @@ impl Run {
 
     fn accept(&mut self, listener: usize) -> Result<()> {
         while let Some((socket, peer)) = socket::accept(self.sockets.listener(listener))? {
-            let index =
-                self.spec.connection_of(peer).filter(|index| self.flows[*index].phase == Phase::Waiting);
+            let index = self
+                .spec
+                .connection_of(peer)
+                .filter(|index| self.flows[*index].phase == Phase::Waiting);
             let Some(index) = index else {
-                return Err(Error::Run(format!("unexpected connection from {}", canonical(peer))));
+                return Err(Error::Run(format!(
+                    "unexpected connection from {}",
+                    canonical(peer)
+                )));
             };
             socket::configure(&socket, &self.spec.connections[index].options())?;
             self.sockets.watch(index, &socket, Interest::Read)?;
@@ -258,7 +276,9 @@ impl Run {
 
     fn join(&mut self) {
         let (now_ns, flows) = (self.now_ns(), &self.flows);
-        let Some(joiner) = &mut self.joiner else { return };
+        let Some(joiner) = &mut self.joiner else {
+            return;
+        };
         if let Some(next_ns) = joiner.act(&self.spec, now_ns, |index| flows[index].open_socket()) {
             self.at(next_ns.max(now_ns + join::RETRY_NS), Timer::Join);
         }
@@ -278,7 +298,9 @@ impl Run {
         match flow.phase {
             Phase::Waiting | Phase::Finished => return Ok(()),
             Phase::Connecting => {
-                let socket = flow.socket().expect("a connection that is begun has a socket");
+                let socket = flow
+                    .socket()
+                    .expect("a connection that is begun has a socket");
                 socket::connected(socket, self.spec.ends(index).1)?;
                 return self.opened(index);
             }
@@ -299,16 +321,29 @@ impl Run {
     /// Waits for room in a socket only while there is data to write.
     fn watch(&mut self, index: usize) -> Result<()> {
         let flow = &self.flows[index];
-        let Some(socket) = flow.open_socket() else { return Ok(()) };
-        let interest = if flow.wants_to_write() { Interest::ReadWrite } else { Interest::Read };
+        let Some(socket) = flow.open_socket() else {
+            return Ok(());
+        };
+        let interest = if flow.wants_to_write() {
+            Interest::ReadWrite
+        } else {
+            Interest::Read
+        };
         self.sockets.watch(index, socket, interest)
     }
 
     /// Handles the end of a connection. The run is over when all connections under test have ended.
     fn finished(&mut self, index: usize) -> Result<()> {
-        let socket = self.flows[index].socket().expect("a finished connection has a socket");
+        let socket = self.flows[index]
+            .socket()
+            .expect("a finished connection has a socket");
         self.sockets.forget(index, socket)?;
-        if self.flows.iter().filter(|flow| flow.under_test).all(Flow::is_finished) {
+        if self
+            .flows
+            .iter()
+            .filter(|flow| flow.under_test)
+            .all(Flow::is_finished)
+        {
             self.look_at_all()?;
             self.end();
         }
@@ -322,20 +357,32 @@ impl Run {
 
     fn look_at_all(&mut self) -> Result<()> {
         let now_ns = self.now_ns();
-        let mut open = self.flows.iter_mut().filter(|flow| flow.phase == Phase::Open);
+        let mut open = self
+            .flows
+            .iter_mut()
+            .filter(|flow| flow.phase == Phase::Open);
         open.try_for_each(|flow| flow.look(&self.spec, now_ns))
     }
 
     fn check_subflows(&self) -> Result<()> {
-        let (Side::Client, Some(patience_ns)) = (self.side, self.spec.join_within_ns) else { return Ok(()) };
+        let (Side::Client, Some(patience_ns)) = (self.side, self.spec.join_within_ns) else {
+            return Ok(());
+        };
         let now_ns = self.now_ns();
-        for flow in
-            self.flows.iter().filter(|flow| self.spec.connections[flow.index].protocol == Protocol::Mptcp)
+        for flow in self
+            .flows
+            .iter()
+            .filter(|flow| self.spec.connections[flow.index].protocol == Protocol::Mptcp)
         {
-            let Some(place) = flow.overdue(&self.spec, now_ns, patience_ns) else { continue };
+            let Some(place) = flow.overdue(&self.spec, now_ns, patience_ns) else {
+                continue;
+            };
             let connection = &self.spec.connections[flow.index];
             let path = &self.spec.paths[connection.paths[place]];
-            let why = self.joiner.as_ref().and_then(|joiner| joiner.failure(flow.index, place));
+            let why = self
+                .joiner
+                .as_ref()
+                .and_then(|joiner| joiner.failure(flow.index, place));
             let why = why.map_or_else(String::new, |error| format!(": {error}"));
             return Err(Error::Run(format!(
                 "the subflow of {} over {} did not open within {} s{why}",
@@ -350,7 +397,11 @@ impl Run {
     /// The report, and the sockets that must stay open until the other end has its own.
     pub(super) fn report(self) -> (Report, (Vec<OwnedFd>, Vec<OwnedFd>)) {
         let ended_ns = self.now_ns().min(self.spec.duration_ns);
-        let mut report = Report { ended_ns, samples: self.samples.into_vec(), connections: vec![] };
+        let mut report = Report {
+            ended_ns,
+            samples: self.samples.into_vec(),
+            connections: vec![],
+        };
         let mut sockets = vec![];
         for mut flow in self.flows {
             sockets.extend(flow.take_socket());

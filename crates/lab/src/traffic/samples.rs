@@ -17,7 +17,11 @@ pub(crate) struct Samples {
 
 impl Samples {
     pub(crate) fn new(spec: &Spec) -> Self {
-        Samples { enabled: spec.series, every: 1, kept: vec![] }
+        Samples {
+            enabled: spec.series,
+            every: 1,
+            kept: vec![],
+        }
     }
 
     /// Keeps a look that was due at `at_ns` and taken at `taken_ns`, if it is selected.
@@ -34,8 +38,8 @@ impl Samples {
             cwnd_packets: vec![0; paths],
             srtt_us: vec![0; paths],
         };
-        // Windows and RTTs of several connections cannot be added. The first connection is written last, so
-        // its values stay.
+        // Windows and RTTs of several connections cannot be added. The first connection is written
+        // last, so its values stay.
         for flow in flows.iter().rev().filter(|flow| flow.under_test) {
             for (place, &path) in spec.connections[flow.index].paths.iter().enumerate() {
                 sample.received_bytes[path] += flow.tracker.received_bytes(place);
@@ -48,7 +52,8 @@ impl Samples {
         if self.kept.len() >= MAX_SAMPLES {
             self.every *= 2;
             let (every, period_ns) = (self.every, spec.sample_every_ns);
-            self.kept.retain(|sample| (sample.at_ns / period_ns).is_multiple_of(every));
+            self.kept
+                .retain(|sample| (sample.at_ns / period_ns).is_multiple_of(every));
         }
     }
 

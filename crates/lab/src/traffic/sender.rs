@@ -41,13 +41,20 @@ pub(crate) enum Heard {
 }
 
 impl Sender {
-    /// A sender whose connection is established since `now_ns`. The second value is when the application acts
-    /// next, ns.
+    /// A sender whose connection is established since `now_ns`. The second value is when the
+    /// application acts next, ns.
     pub(crate) fn begin(pattern: Pattern, mut writes: Writes, now_ns: u64) -> (Self, Option<u64>) {
         let first = writes.start(Nanos::ZERO);
         let endless = writes.workload() == Workload::Bulk;
-        let mut sender =
-            Sender { pattern, writes, began_ns: now_ns, due: None, offered: 0, sent: 0, asked_bytes: 0 };
+        let mut sender = Sender {
+            pattern,
+            writes,
+            began_ns: now_ns,
+            due: None,
+            offered: 0,
+            sent: 0,
+            asked_bytes: 0,
+        };
         let next = sender.take(first);
         if endless {
             sender.offered = u64::MAX;

@@ -27,7 +27,11 @@ pub(super) struct Sockets {
 
 impl Sockets {
     pub(super) fn new(connections: usize) -> Result<Self> {
-        Ok(Sockets { reactor: Reactor::new()?, listeners: vec![], connections: vec![None; connections] })
+        Ok(Sockets {
+            reactor: Reactor::new()?,
+            listeners: vec![],
+            connections: vec![None; connections],
+        })
     }
 
     pub(super) fn watch_parent(&mut self, parent: &Parent) -> Result<()> {
@@ -35,7 +39,8 @@ impl Sockets {
         Ok(())
     }
 
-    /// Opens one listener per address and protocol. It stays open, since it also accepts further subflows.
+    /// Opens one listener per address and protocol. It stays open, since it also accepts further
+    /// subflows.
     pub(super) fn listen(&mut self, spec: &Spec) -> Result<()> {
         let mut wanted: Vec<_> = (0..spec.connections.len())
             .map(|index| (spec.ends(index).1, spec.connections[index].protocol, index))
@@ -43,11 +48,15 @@ impl Sockets {
         wanted.sort_by_key(|(at, _, _)| *at);
         wanted.dedup_by_key(|(at, _, _)| *at);
         for (at, protocol, index) in wanted {
-            // The handshake announces the receive buffer before accept() shows which connection it is, so the
-            // first connection's buffer is used.
+            // The handshake announces the receive buffer before accept() shows which connection it
+            // is, so the first connection's buffer is used.
             let options = spec.connections[index].options();
             let listener = socket::listen(protocol, at, &options, u16::MAX >> 3)?;
-            self.reactor.add(&listener, Interest::Read, Key::Listener(self.listeners.len()))?;
+            self.reactor.add(
+                &listener,
+                Interest::Read,
+                Key::Listener(self.listeners.len()),
+            )?;
             self.listeners.push(listener);
         }
         Ok(())
@@ -58,11 +67,17 @@ impl Sockets {
     }
 
     /// Watches the socket of a connection.
-    pub(super) fn watch(&mut self, index: usize, socket: impl AsFd, interest: Interest) -> Result<()> {
+    pub(super) fn watch(
+        &mut self,
+        index: usize,
+        socket: impl AsFd,
+        interest: Interest,
+    ) -> Result<()> {
         match self.connections[index] {
             Some(source) => self.reactor.change(socket, source, interest)?,
             None => {
-                self.connections[index] = Some(self.reactor.add(socket, interest, Key::Connection(index))?);
+                self.connections[index] =
+                    Some(self.reactor.add(socket, interest, Key::Connection(index))?);
             }
         }
         Ok(())

@@ -15,8 +15,9 @@ use joulepath_kernel::mptcp::socket::{Buffers, Options, Protocol};
 pub const MPTCP_PORT: u16 = 5001;
 /// The server's port for plain TCP.
 pub const TCP_PORT: u16 = 5002;
-/// The client's port of the first connection; the others follow. It tells the server which connection this
-/// is, without sending data that the scenario does not have. It is below the kernel's ephemeral ports.
+/// The client's port of the first connection; the others follow. It tells the server which
+/// connection this is, without sending data that the scenario does not have. It is below the
+/// kernel's ephemeral ports.
 const FIRST_CLIENT_PORT: u16 = 10_000;
 /// Limit of connections of a run.
 pub const MAX_CONNECTIONS: usize = 22_000;
@@ -34,8 +35,8 @@ pub struct Spec {
     pub sample_every_ns: u64,
     /// True to record time series.
     pub series: bool,
-    /// The run fails if a subflow is not established this long after it was due, ns. `None`: subflows may be
-    /// missing.
+    /// The run fails if a subflow is not established this long after it was due, ns. `None`:
+    /// subflows may be missing.
     pub join_within_ns: Option<u64>,
     /// Opens the further subflows.
     pub further: Further,
@@ -95,8 +96,8 @@ pub struct ConnectionSpec {
     pub start_ns: u64,
     /// Data-level receive buffer, bytes; `None` keeps the namespace's setting.
     pub receive_buffer_bytes: Option<u64>,
-    /// The receive buffer for which the namespace was set up, bytes, if it is this connection's. Then the
-    /// socket sets no buffer, and the MPTCP socket gets a reserve.
+    /// The receive buffer for which the namespace was set up, bytes, if it is this connection's.
+    /// Then the socket sets no buffer, and the MPTCP socket gets a reserve.
     pub lab_window_bytes: Option<u64>,
     /// Payload of a full segment, bytes, which determines the memory of a receive buffer.
     pub mss_bytes: u64,
@@ -150,13 +151,30 @@ impl From<scenario::Workload> for Workload {
         match workload {
             From::Bulk => Workload::Bulk,
             From::File { size } => Workload::File { bytes: size.0 },
-            From::Messages { mean_gap, size, tolerance } => {
-                Workload::Messages { mean_gap_ns: mean_gap.0, bytes: size.0, tolerance_ns: tolerance.0 }
-            }
-            From::Stream { rate, interval, on, off } => {
-                Workload::Stream { rate_bps: rate.bps(), interval_ns: interval.0, on_ns: on.0, off_ns: off.0 }
-            }
-            From::Requests { size, think } => Workload::Requests { bytes: size.0, think_ns: think.0 },
+            From::Messages {
+                mean_gap,
+                size,
+                tolerance,
+            } => Workload::Messages {
+                mean_gap_ns: mean_gap.0,
+                bytes: size.0,
+                tolerance_ns: tolerance.0,
+            },
+            From::Stream {
+                rate,
+                interval,
+                on,
+                off,
+            } => Workload::Stream {
+                rate_bps: rate.bps(),
+                interval_ns: interval.0,
+                on_ns: on.0,
+                off_ns: off.0,
+            },
+            From::Requests { size, think } => Workload::Requests {
+                bytes: size.0,
+                think_ns: think.0,
+            },
         }
     }
 }
@@ -167,20 +185,30 @@ impl From<Workload> for scenario::Workload {
         match workload {
             Workload::Bulk => To::Bulk,
             Workload::File { bytes } => To::File { size: Bytes(bytes) },
-            Workload::Messages { mean_gap_ns, bytes, tolerance_ns } => To::Messages {
+            Workload::Messages {
+                mean_gap_ns,
+                bytes,
+                tolerance_ns,
+            } => To::Messages {
                 mean_gap: Nanos(mean_gap_ns),
                 size: Bytes(bytes),
                 tolerance: Nanos(tolerance_ns),
             },
-            Workload::Stream { rate_bps, interval_ns, on_ns, off_ns } => To::Stream {
+            Workload::Stream {
+                rate_bps,
+                interval_ns,
+                on_ns,
+                off_ns,
+            } => To::Stream {
                 rate: BitRate::from_bps(rate_bps),
                 interval: Nanos(interval_ns),
                 on: Nanos(on_ns),
                 off: Nanos(off_ns),
             },
-            Workload::Requests { bytes, think_ns } => {
-                To::Requests { size: Bytes(bytes), think: Nanos(think_ns) }
-            }
+            Workload::Requests { bytes, think_ns } => To::Requests {
+                size: Bytes(bytes),
+                think: Nanos(think_ns),
+            },
         }
     }
 }
@@ -193,23 +221,36 @@ impl ConnectionSpec {
 
     /// Direction of the data, in the scenario's terms.
     pub fn direction(&self) -> Direction {
-        if self.download { Direction::Download } else { Direction::Upload }
+        if self.download {
+            Direction::Download
+        } else {
+            Direction::Upload
+        }
     }
 
     pub(crate) fn options(&self) -> Options {
-        let window = |bytes| ReceiveWindow { bytes: Bytes(bytes), mss: Bytes(self.mss_bytes) };
+        let window = |bytes| ReceiveWindow {
+            bytes: Bytes(bytes),
+            mss: Bytes(self.mss_bytes),
+        };
         let buffers = Buffers {
             receive: self.receive_buffer_bytes.map(window),
             send: self.send_buffer_bytes.map(Bytes),
         };
-        let reserve = self.lab_window_bytes.and_then(|bytes| window(bytes).reserve());
-        Options { congestion: Some(self.congestion.clone()), buffers, reserve }
+        let reserve = self
+            .lab_window_bytes
+            .and_then(|bytes| window(bytes).reserve());
+        Options {
+            congestion: Some(self.congestion.clone()),
+            buffers,
+            reserve,
+        }
     }
 }
 
 impl Spec {
-    /// The shortest time between two looks: 10 ms. For many connections it is longer, so that looks of 10 µs
-    /// each take less than a tenth of a core.
+    /// The shortest time between two looks: 10 ms. For many connections it is longer, so that looks
+    /// of 10 µs each take less than a tenth of a core.
     pub fn sample_period_ns(connections: usize) -> u64 {
         (connections as u64 * 100_000).max(10_000_000)
     }
@@ -222,11 +263,14 @@ impl Spec {
             Protocol::Mptcp => MPTCP_PORT,
             Protocol::Tcp => TCP_PORT,
         };
-        ((path.client, FIRST_CLIENT_PORT + index as u16).into(), (path.server, port).into())
+        (
+            (path.client, FIRST_CLIENT_PORT + index as u16).into(),
+            (path.server, port).into(),
+        )
     }
 
-    /// True if the client's routing table chooses the address of the first subflow, as for an ordinary
-    /// program. Without other rules it is that of the first path.
+    /// True if the client's routing table chooses the address of the first subflow, as for an
+    /// ordinary program. Without other rules it is that of the first path.
     pub(crate) fn is_routed(&self, index: usize) -> bool {
         self.further == Further::Endpoints && self.connections[index].paths[0] == 0
     }
@@ -242,11 +286,16 @@ impl Spec {
         self.paths.iter().position(|path| path.client == client)
     }
 
-    /// True if all MPTCP connections want the same subflows at once, which the in-kernel path manager can
-    /// open.
+    /// True if all MPTCP connections want the same subflows at once, which the in-kernel path
+    /// manager can open.
     pub(crate) fn is_uniform(&self) -> bool {
-        let mut multipath = self.connections.iter().filter(|c| c.protocol == Protocol::Mptcp);
-        let Some(first) = multipath.next() else { return true };
+        let mut multipath = self
+            .connections
+            .iter()
+            .filter(|c| c.protocol == Protocol::Mptcp);
+        let Some(first) = multipath.next() else {
+            return true;
+        };
         let plain = |&path: &usize| self.paths[path].start_ns == 0;
         first.paths.iter().all(plain)
             && !self.paths[first.paths[0]].backup
@@ -258,7 +307,10 @@ impl Spec {
     pub(crate) fn check(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Run(format!("invalid traffic: {what}")));
         if self.connections.len() > MAX_CONNECTIONS {
-            return wrong(format!("{} connections, of at most {MAX_CONNECTIONS}", self.connections.len()));
+            return wrong(format!(
+                "{} connections, of at most {MAX_CONNECTIONS}",
+                self.connections.len()
+            ));
         }
         if self.sample_every_ns == 0 || self.warm_up_ns > self.duration_ns {
             return wrong("no time between samples, or a warm-up longer than the run".into());
@@ -269,8 +321,16 @@ impl Spec {
             if paths == 0 || paths > MAX_SUBFLOWS || single {
                 return wrong(format!("{} has {paths} paths", connection.name));
             }
-            if let Some(path) = connection.paths.iter().find(|path| **path >= self.paths.len()) {
-                return wrong(format!("{} uses path {path} of {}", connection.name, self.paths.len()));
+            if let Some(path) = connection
+                .paths
+                .iter()
+                .find(|path| **path >= self.paths.len())
+            {
+                return wrong(format!(
+                    "{} uses path {path} of {}",
+                    connection.name,
+                    self.paths.len()
+                ));
             }
         }
         for (i, path) in self.paths.iter().enumerate() {
@@ -303,7 +363,8 @@ pub enum Command {
 pub enum Event {
     /// The server listens, or the client can connect.
     Ready,
-    /// Answer to [`Command::Look`]: the connections in the order of the [`Spec`]; competitors are empty.
+    /// Answer to [`Command::Look`]: the connections in the order of the [`Spec`]; competitors are
+    /// empty.
     Looked(Vec<super::look::ConnectionLook>),
     /// The run is over. Connections stay open until [`Command::Close`].
     Done(Box<super::report::Report>),
@@ -317,7 +378,9 @@ mod tests {
     fn a_workload_is_unchanged_after_its_conversion() {
         let all = [
             scenario::Workload::Bulk,
-            scenario::Workload::File { size: Bytes(12_345_678_901) },
+            scenario::Workload::File {
+                size: Bytes(12_345_678_901),
+            },
             scenario::Workload::Messages {
                 mean_gap: Nanos(1_234_567_891),
                 size: Bytes(7),
@@ -329,7 +392,10 @@ mod tests {
                 on: Nanos(1),
                 off: Nanos(2),
             },
-            scenario::Workload::Requests { size: Bytes(1), think: Nanos(0) },
+            scenario::Workload::Requests {
+                size: Bytes(1),
+                think: Nanos(0),
+            },
         ];
         for workload in all {
             let text = serde_json::to_string(&Workload::from(workload)).unwrap();

@@ -1,5 +1,5 @@
-//! Counters of a connection's subflows over time. This module keeps the counters of closed subflows, which
-//! the kernel drops.
+//! Counters of a connection's subflows over time. This module keeps the counters of closed
+//! subflows, which the kernel drops.
 
 use joulepath_kernel::mptcp::info::{FullInfo, SubflowInfo};
 use joulepath_kernel::mptcp::{TcpInfo, TcpState};
@@ -42,17 +42,23 @@ struct Gauges {
 }
 
 impl Tracker {
-    /// Reads the socket's statistics at `now_ns`. `path` maps a subflow to its place in the connection's
-    /// paths.
+    /// Reads the socket's statistics at `now_ns`. `path` maps a subflow to its place in the
+    /// connection's paths.
     pub(crate) fn look(
         &mut self,
         now_ns: u64,
         info: &FullInfo,
         path: impl Fn(&SubflowInfo) -> Option<usize>,
     ) {
-        let elapsed_s = self.looked_ns.map_or(0.0, |before| (now_ns - before) as f64 / 1e9);
+        let elapsed_s = self
+            .looked_ns
+            .map_or(0.0, |before| (now_ns - before) as f64 / 1e9);
         self.looked_ns = Some(now_ns);
-        if let Some(counters) = info.connection.as_ref().and_then(|connection| connection.counters) {
+        if let Some(counters) = info
+            .connection
+            .as_ref()
+            .and_then(|connection| connection.counters)
+        {
             let before = match self.reinjected {
                 Some((before, _)) if self.measuring => before,
                 None if self.measuring => 0,
@@ -65,8 +71,14 @@ impl Tracker {
             |s: &&SubflowInfo| !matches!(s.tcp.state, TcpState::SynSent | TcpState::SynReceived);
         for subflow in info.subflows.iter().filter(established) {
             let ends = (subflow.local, subflow.remote);
-            match self.subflows.iter_mut().find(|tracked| tracked.ends == ends) {
-                Some(tracked) => tracked.take(&subflow.tcp, if self.measuring { elapsed_s } else { 0.0 }),
+            match self
+                .subflows
+                .iter_mut()
+                .find(|tracked| tracked.ends == ends)
+            {
+                Some(tracked) => {
+                    tracked.take(&subflow.tcp, if self.measuring { elapsed_s } else { 0.0 })
+                }
                 None => self.subflows.extend(path(subflow).map(|path| Tracked {
                     ends,
                     path,
@@ -96,30 +108,41 @@ impl Tracker {
 
     /// Payload reinjected since the start of the measurement, bytes.
     pub(crate) fn reinjected_bytes(&self) -> Option<u64> {
-        self.reinjected.map(|(before, now)| now.saturating_sub(before))
+        self.reinjected
+            .map(|(before, now)| now.saturating_sub(before))
     }
 
     /// Payload of a full segment, bytes.
     pub(crate) fn mss_bytes(&self) -> u32 {
-        self.subflows.first().map_or(0, |tracked| tracked.now.send_mss_bytes)
+        self.subflows
+            .first()
+            .map_or(0, |tracked| tracked.now.send_mss_bytes)
     }
 
     /// Payload received on a path since the connection began, bytes.
     pub(crate) fn received_bytes(&self, path: usize) -> u64 {
-        self.on(path).map(|tracked| tracked.now.received_bytes).sum()
+        self.on(path)
+            .map(|tracked| tracked.now.received_bytes)
+            .sum()
     }
 
-    /// Payload acknowledged on a path (bytes) and reductions of its window, since the connection began.
+    /// Payload acknowledged on a path (bytes) and reductions of its window, since the connection
+    /// began.
     pub(crate) fn progress(&self, path: usize) -> (u64, u64) {
         let sums = |(bytes, events): (u64, u64), tracked: &Tracked| {
-            (bytes + tracked.now.acked_bytes, events + tracked.loss_events)
+            (
+                bytes + tracked.now.acked_bytes,
+                events + tracked.loss_events,
+            )
         };
         self.on(path).fold((0, 0), sums)
     }
 
     /// The latest window (packets) and smoothed RTT (µs) on a path.
     pub(crate) fn window(&self, path: usize) -> Option<(u32, u32)> {
-        self.on(path).last().map(|tracked| (tracked.now.cwnd_packets, tracked.now.srtt_us))
+        self.on(path)
+            .last()
+            .map(|tracked| (tracked.now.cwnd_packets, tracked.now.srtt_us))
     }
 
     /// All counters since the start of the measurement, by the connection's paths.
@@ -127,8 +150,11 @@ impl Tracker {
         let mut all = vec![PathReport::default(); paths];
         for tracked in &self.subflows {
             let report = &mut all[tracked.path];
-            report.opened_ns =
-                Some(report.opened_ns.map_or(tracked.opened_ns, |at| at.min(tracked.opened_ns)));
+            report.opened_ns = Some(
+                report
+                    .opened_ns
+                    .map_or(tracked.opened_ns, |at| at.min(tracked.opened_ns)),
+            );
             let since = |of: fn(&TcpInfo) -> u64| {
                 of(&tracked.now).saturating_sub(tracked.before.as_deref().map_or(0, of))
             };
@@ -149,7 +175,9 @@ impl Tracker {
     }
 
     fn on(&self, path: usize) -> impl Iterator<Item = &Tracked> {
-        self.subflows.iter().filter(move |tracked| tracked.path == path)
+        self.subflows
+            .iter()
+            .filter(move |tracked| tracked.path == path)
     }
 }
 

@@ -34,7 +34,9 @@ impl Program {
     /// This program, even if its file has been replaced meanwhile. Its `main` must start with
     /// [`run_if_asked`](super::run_if_asked).
     pub fn current() -> Self {
-        Program { path: "/proc/self/exe".into() }
+        Program {
+            path: "/proc/self/exe".into(),
+        }
     }
 
     /// Another program whose `main` starts with [`run_if_asked`](super::run_if_asked).
@@ -56,8 +58,8 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts `program` in a role, inside a network namespace or in the caller's, and sends it its spec.
-    /// Setting `cancel` ends every wait for the worker.
+    /// Starts `program` in a role, inside a network namespace or in the caller's, and sends it its
+    /// spec. Setting `cancel` ends every wait for the worker.
     ///
     /// # Errors
     /// If the process cannot be started.
@@ -68,7 +70,16 @@ impl Worker {
         program: &Program,
         cancel: &Cancel,
     ) -> Result<Self> {
-        Self::spawn_at(role, spec, Place { network, ..Place::default() }, program, cancel)
+        Self::spawn_at(
+            role,
+            spec,
+            Place {
+                network,
+                ..Place::default()
+            },
+            program,
+            cancel,
+        )
     }
 
     /// As [`Self::spawn`], in other namespaces.
@@ -83,13 +94,27 @@ impl Worker {
         cancel: &Cancel,
     ) -> Result<Self> {
         let mut command = Command::new(&program.path);
-        command.args([FLAG, role]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        // A process group of its own: Ctrl-C is for the parent, which still needs the worker's results.
+        command
+            .args([FLAG, role])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        // A process group of its own: Ctrl-C is for the parent, which still needs the worker's
+        // results.
         command.process_group(0);
         let mut child = launch(command, place).doing(format!("starting the {role}"))?;
-        let (stdin, stdout) = (child.stdin.take(), child.stdout.take().expect("stdout is piped"));
+        let (stdin, stdout) = (
+            child.stdin.take(),
+            child.stdout.take().expect("stdout is piped"),
+        );
         let cancel = cancel.clone();
-        let mut worker = Worker { role, child, stdin, inbox: Inbox::new(stdout), cancel, ended: None };
+        let mut worker = Worker {
+            role,
+            child,
+            stdin,
+            inbox: Inbox::new(stdout),
+            cancel,
+            ended: None,
+        };
         worker.send(spec)?;
         Ok(worker)
     }
@@ -104,7 +129,9 @@ impl Worker {
     /// # Errors
     /// If the worker has ended; its last message is the reason.
     pub fn send(&mut self, command: &impl Serialize) -> Result<()> {
-        let Some(stdin) = &mut self.stdin else { return Err(self.gone()) };
+        let Some(stdin) = &mut self.stdin else {
+            return Err(self.gone());
+        };
         match write_line(stdin, command) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(self.last_words()),
             written => Ok(written.doing(format!("sending to the {}", self.role))?),
@@ -126,7 +153,11 @@ impl Worker {
             }
             let turn = deadline.min(Instant::now() + TURN);
             if readable_until(&[self.inbox.fd()], turn).doing("waiting for a worker")? {
-                if !self.inbox.fill().doing(format!("receiving from the {}", self.role))? {
+                if !self
+                    .inbox
+                    .fill()
+                    .doing(format!("receiving from the {}", self.role))?
+                {
                     return Err(self.gone());
                 }
             } else if turn == deadline {
@@ -138,11 +169,16 @@ impl Worker {
     /// Waits for the next event.
     ///
     /// # Errors
-    /// The worker's error, that it died, or that it sent nothing within `patience`; [`Error::Cancelled`].
+    /// The worker's error, that it died, or that it sent nothing within `patience`;
+    /// [`Error::Cancelled`].
     pub fn receive<T: DeserializeOwned>(&mut self, patience: Duration) -> Result<T> {
         let event = self.receive_within(patience)?;
         event.ok_or_else(|| {
-            Error::Run(format!("the {} sent nothing for {} s", self.role, patience.as_secs_f64()))
+            Error::Run(format!(
+                "the {} sent nothing for {} s",
+                self.role,
+                patience.as_secs_f64()
+            ))
         })
     }
 
@@ -164,8 +200,8 @@ impl Worker {
         self.reap(Duration::ZERO).is_none()
     }
 
-    /// Ends it by SIGTERM, and by SIGKILL if necessary. Returns its exit status; does nothing when called
-    /// again.
+    /// Ends it by SIGTERM, and by SIGKILL if necessary. Returns its exit status; does nothing when
+    /// called again.
     pub fn stop(&mut self) -> Option<ExitStatus> {
         self.stdin = None;
         if self.reap(Duration::ZERO).is_none() {

@@ -55,7 +55,9 @@ impl ProcessNamespace {
     /// The namespace of a child that has not been reaped.
     pub(crate) fn of(pid: u32) -> io::Result<Self> {
         let file = File::open(format!("/proc/{pid}/ns/pid"))?;
-        Ok(ProcessNamespace { handle: file.into() })
+        Ok(ProcessNamespace {
+            handle: file.into(),
+        })
     }
 }
 
@@ -78,15 +80,16 @@ pub(crate) fn launch(mut command: Command, place: Place<'_>) -> io::Result<Child
         }
         if dies_with_us {
             set_parent_process_death_signal(Some(Signal::KILL))?;
-            // The parent may have died before the line above, so that nobody would send that signal.
+            // The parent may have died before the line above, so that nobody would send that
+            // signal.
             if getppid() != parent {
                 return Err(io::Error::from_raw_os_error(libc::ESRCH));
             }
         }
         Ok(())
     };
-    // SAFETY: between fork and exec the closure makes only system calls; it neither allocates nor takes
-    // locks.
+    // SAFETY: between fork and exec the closure makes only system calls; it neither allocates nor
+    // takes locks.
     unsafe { command.pre_exec(prepare) };
     match place.processes {
         Processes::Own => on_lasting_thread(move || command.spawn()),
@@ -96,7 +99,10 @@ pub(crate) fn launch(mut command: Command, place: Place<'_>) -> io::Result<Child
             command.spawn()
         }),
         Processes::In(namespace) => on_passing_thread(|| {
-            move_into_link_name_space(namespace.handle.as_fd(), Some(LinkNameSpaceType::ProcessID))?;
+            move_into_link_name_space(
+                namespace.handle.as_fd(),
+                Some(LinkNameSpaceType::ProcessID),
+            )?;
             command.spawn()
         }),
     }
@@ -104,11 +110,16 @@ pub(crate) fn launch(mut command: Command, place: Place<'_>) -> io::Result<Child
 
 /// A thread cannot leave its children's process namespace again, so it ends with its work.
 fn on_passing_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    thread::scope(|scope| scope.spawn(work).join().unwrap_or_else(|panic| resume_unwind(panic)))
+    thread::scope(|scope| {
+        scope
+            .spawn(work)
+            .join()
+            .unwrap_or_else(|panic| resume_unwind(panic))
+    })
 }
 
-/// The death signal is sent when the *thread* that created the child ends, so one thread creates all children
-/// and never ends.
+/// The death signal is sent when the *thread* that created the child ends, so one thread creates
+/// all children and never ends.
 fn on_lasting_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     type Job = Box<dyn FnOnce() + Send>;
     static JOBS: OnceLock<Mutex<mpsc::Sender<Job>>> = OnceLock::new();
@@ -119,7 +130,10 @@ fn on_lasting_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stati
     });
     let (reply, answer) = mpsc::channel();
     let job = Box::new(move || drop(reply.send(work())));
-    let sent = jobs.lock().unwrap_or_else(std::sync::PoisonError::into_inner).send(job);
+    let sent = jobs
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+        .send(job);
     sent.expect("the thread never ends");
     answer.recv().expect("the thread answers")
 }

@@ -1,11 +1,13 @@
-//! Processes that run this program again: the emulator, the two ends of the traffic, the init of a lab.
+//! Processes that run this program again: the emulator, the two ends of the traffic, the init of a
+//! lab.
 //!
 //! ```text
 //!   parent ── stdin: spec, then commands ──►  worker
 //!          ◄── stdout: events, one per line ──
 //! ```
 //!
-//! Messages in both directions are lines of JSON. A worker ends when its parent ends for any reason.
+//! Messages in both directions are lines of JSON. A worker ends when its parent ends for any
+//! reason.
 //!
 //! | module | what |
 //! |---|---|

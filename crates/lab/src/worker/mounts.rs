@@ -1,5 +1,5 @@
-//! Gives a program in a lab its own mount namespace, in which /sys and /proc show the lab's devices and
-//! processes.
+//! Gives a program in a lab its own mount namespace, in which /sys and /proc show the lab's devices
+//! and processes.
 
 use std::ffi::{CStr, CString};
 use std::fs;
@@ -9,8 +9,8 @@ use std::thread;
 
 use rustix::fs::CWD;
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_change, move_mount,
-    open_tree,
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_change,
+    move_mount, open_tree,
 };
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
@@ -32,13 +32,19 @@ impl Mounts {
     pub(super) fn prepare() -> io::Result<Self> {
         let table = fs::read_to_string("/proc/self/mountinfo")?;
         let copy = |target: CString| Some((copy_of(&target)?, target));
-        Ok(Mounts { below_sys: topmost_below_sys(&table).into_iter().filter_map(copy).collect() })
+        Ok(Mounts {
+            below_sys: topmost_below_sys(&table)
+                .into_iter()
+                .filter_map(copy)
+                .collect(),
+        })
     }
 
-    /// Moves the calling process to a new mount namespace, with new /sys and /proc if permitted. Returns true
-    /// if /sys is new. Makes only system calls.
+    /// Moves the calling process to a new mount namespace, with new /sys and /proc if permitted.
+    /// Returns true if /sys is new. Makes only system calls.
     pub(super) fn enter(&self) -> bool {
-        // SAFETY: file descriptors stay shared; only this thread stops sharing file system attributes.
+        // SAFETY: file descriptors stay shared; only this thread stops sharing file system
+        // attributes.
         let own = unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.is_ok();
         let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
         // Otherwise the new mounts would appear in the other mount namespaces.
@@ -50,7 +56,13 @@ impl Mounts {
         if sys {
             for (copy, target) in &self.below_sys {
                 // A mount that fails matters little: the lab is for networks.
-                let _ = move_mount(copy, c"", CWD, target, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH);
+                let _ = move_mount(
+                    copy,
+                    c"",
+                    CWD,
+                    target,
+                    MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
+                );
             }
         }
         // If this fails, /proc still shows the caller's processes.
@@ -61,32 +73,42 @@ impl Mounts {
 
 /// True if programs in this network namespace can have a /sys that shows its devices.
 pub(crate) fn permitted(network: &Namespace) -> bool {
-    let attempt = || Mounts::prepare().is_ok_and(|mounts| network.enter().is_ok() && mounts.enter());
+    let attempt =
+        || Mounts::prepare().is_ok_and(|mounts| network.enter().is_ok() && mounts.enter());
     // The thread's namespaces end with it.
     thread::scope(|scope| scope.spawn(attempt).join().unwrap_or(false))
 }
 
 /// A detached copy of a mount with everything mounted below it.
 fn copy_of(target: &CStr) -> Option<OwnedFd> {
-    let flags =
-        OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE;
     open_tree(CWD, target, flags).ok()
 }
 
 /// Mount points below /sys that are not below another one, from `/proc/self/mountinfo`
 /// (proc_pid_mountinfo(5)).
 fn topmost_below_sys(table: &str) -> Vec<CString> {
-    let mut points: Vec<&str> = table.lines().filter_map(|line| line.split(' ').nth(4)).collect();
+    let mut points: Vec<&str> = table
+        .lines()
+        .filter_map(|line| line.split(' ').nth(4))
+        .collect();
     points.retain(|point| is_below(point, SYS));
     points.sort_unstable();
     points.dedup();
     let all = points.clone();
     points.retain(|point| !all.iter().any(|other| is_below(point, other)));
-    points.into_iter().filter_map(|point| CString::new(point).ok()).collect()
+    points
+        .into_iter()
+        .filter_map(|point| CString::new(point).ok())
+        .collect()
 }
 
 fn is_below(point: &str, other: &str) -> bool {
-    point.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'))
+    point
+        .strip_prefix(other)
+        .is_some_and(|rest| rest.starts_with('/'))
 }
 
 #[cfg(test)]
@@ -103,6 +125,9 @@ mod tests {
             26 22 0:24 / /sys/fs/bpf rw - bpf bpf rw\n\
             27 1 0:25 / /system rw - tmpfs tmpfs rw\n";
         let names: Vec<CString> = topmost_below_sys(table);
-        assert_eq!(names, [c"/sys/fs/bpf".to_owned(), c"/sys/fs/cgroup".to_owned()]);
+        assert_eq!(
+            names,
+            [c"/sys/fs/bpf".to_owned(), c"/sys/fs/cgroup".to_owned()]
+        );
     }
 }

@@ -23,12 +23,16 @@ pub fn run_if_asked(roles: &[(&str, Role)]) -> Option<ExitCode> {
     }
     let name = arguments.next().unwrap_or_default();
     let role = roles.iter().find(|(known, _)| name == *known);
-    let mut parent = Parent { inbox: Inbox::new(io::stdin()) };
+    let mut parent = Parent {
+        inbox: Inbox::new(io::stdin()),
+    };
     let done = match role {
         Some((_, role)) => role(&mut parent),
         None => Err(Error::Run(format!("unknown worker {name:?}"))),
     };
-    let Err(error) = done else { return Some(ExitCode::SUCCESS) };
+    let Err(error) = done else {
+        return Some(ExitCode::SUCCESS);
+    };
     // If the parent is gone, nobody reads the error.
     let _ = parent.put(&Message::<()>::Failed(error.into()));
     Some(ExitCode::FAILURE)
@@ -56,19 +60,22 @@ impl Parent {
         }
     }
 
-    /// Takes a message that has already arrived. Call it after each [`Self::fill`] until it returns `None`.
+    /// Takes a message that has already arrived. Call it after each [`Self::fill`] until it returns
+    /// `None`.
     ///
     /// # Errors
     /// If the message has another type.
     pub fn received<T: DeserializeOwned>(&mut self) -> Result<Option<T>> {
-        let Some(line) = self.inbox.line() else { return Ok(None) };
+        let Some(line) = self.inbox.line() else {
+            return Ok(None);
+        };
         serde_json::from_slice(&line)
             .map(Some)
             .map_err(|error| Error::Run(format!("invalid message of the parent: {error}")))
     }
 
-    /// Reads once from the parent, and waits if nothing has arrived. False when the parent has closed the
-    /// channel.
+    /// Reads once from the parent, and waits if nothing has arrived. False when the parent has
+    /// closed the channel.
     ///
     /// # Errors
     /// If stdin cannot be read.

@@ -27,21 +27,39 @@ pub(super) enum Message<T> {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Failure {
-    Permission { doing: String, denial: Denial, remedy: String },
-    Unsupported { what: String, why: String, remedy: String },
-    Other { message: String },
+    Permission {
+        doing: String,
+        denial: Denial,
+        remedy: String,
+    },
+    Unsupported {
+        what: String,
+        why: String,
+        remedy: String,
+    },
+    Other {
+        message: String,
+    },
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
-            Error::Kernel(KernelError::Permission { doing, denial, remedy }) => {
-                Failure::Permission { doing, denial, remedy }
-            }
+            Error::Kernel(KernelError::Permission {
+                doing,
+                denial,
+                remedy,
+            }) => Failure::Permission {
+                doing,
+                denial,
+                remedy,
+            },
             Error::Kernel(KernelError::Unsupported { what, why, remedy }) => {
                 Failure::Unsupported { what, why, remedy }
             }
-            other => Failure::Other { message: other.to_string() },
+            other => Failure::Other {
+                message: other.to_string(),
+            },
         }
     }
 }
@@ -49,9 +67,16 @@ impl From<Error> for Failure {
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Permission { doing, denial, remedy } => {
-                KernelError::Permission { doing, denial, remedy }.into()
+            Failure::Permission {
+                doing,
+                denial,
+                remedy,
+            } => KernelError::Permission {
+                doing,
+                denial,
+                remedy,
             }
+            .into(),
             Failure::Unsupported { what, why, remedy } => {
                 KernelError::Unsupported { what, why, remedy }.into()
             }
@@ -71,7 +96,11 @@ pub(super) struct Inbox<R> {
 
 impl<R: AsFd> Inbox<R> {
     pub(super) fn new(source: R) -> Self {
-        Inbox { source, bytes: vec![], searched: 0 }
+        Inbox {
+            source,
+            bytes: vec![],
+            searched: 0,
+        }
     }
 
     /// To wait until it becomes readable.
@@ -86,7 +115,10 @@ impl<R: AsFd> Inbox<R> {
 
     /// The next complete line.
     pub(super) fn line(&mut self) -> Option<Vec<u8>> {
-        let Some(found) = self.bytes[self.searched..].iter().position(|&byte| byte == b'\n') else {
+        let Some(found) = self.bytes[self.searched..]
+            .iter()
+            .position(|&byte| byte == b'\n')
+        else {
             self.searched = self.bytes.len();
             return None;
         };
@@ -95,7 +127,8 @@ impl<R: AsFd> Inbox<R> {
         Some(std::mem::replace(&mut self.bytes, rest))
     }
 
-    /// Reads once; false at end of file. Bypasses the buffer of [`io::Stdin`], which `poll` does not see.
+    /// Reads once; false at end of file. Bypasses the buffer of [`io::Stdin`], which `poll` does
+    /// not see.
     pub(super) fn fill(&mut self) -> io::Result<bool> {
         let mut chunk = [0; 1 << 16];
         let n = retry(|| rustix::io::read(self.source.as_fd(), &mut chunk[..]))?;
@@ -114,8 +147,10 @@ pub(super) fn write_line(out: &mut impl Write, message: &impl Serialize) -> io::
 
 /// Waits until one of `files` is readable or at its end; false after the deadline.
 pub(super) fn readable_until(files: &[BorrowedFd<'_>], deadline: Instant) -> io::Result<bool> {
-    let mut watched: Vec<PollFd<'_>> =
-        files.iter().map(|file| PollFd::from_borrowed_fd(*file, PollFlags::IN)).collect();
+    let mut watched: Vec<PollFd<'_>> = files
+        .iter()
+        .map(|file| PollFd::from_borrowed_fd(*file, PollFlags::IN))
+        .collect();
     retry(|| {
         let left = Timespec::try_from(deadline.saturating_duration_since(Instant::now())).ok();
         Ok(poll(&mut watched, left.as_ref())? > 0)

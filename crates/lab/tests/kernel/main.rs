@@ -1,4 +1,5 @@
-//! Tests in the running kernel: labs, their traffic, traffic over cables, runs of the kernel engine.
+//! Tests in the running kernel: labs, their traffic, traffic over cables, runs of the kernel
+//! engine.
 
 #[macro_use]
 extern crate joulepath_testbed;

@@ -1,4 +1,5 @@
-//! A shared channel compared with Bianchi's fixed point and closed forms, and its properties under any load.
+//! A shared channel compared with Bianchi's fixed point and closed forms, and its properties under
+//! any load.
 
 use std::collections::VecDeque;
 
@@ -31,12 +32,14 @@ fn ofdm() -> (ChannelSpec, u32) {
     (spec("802.11g", 54_000_000), 1500)
 }
 
-/// Payload per second, and share of collided transmissions, of `stations` that always have a frame, over this
-/// many deliveries.
+/// Payload per second, and share of collided transmissions, of `stations` that always have a frame,
+/// over this many deliveries.
 fn saturated(spec: &ChannelSpec, size: u32, stations: usize, deliveries: u32) -> (f64, f64) {
     let mut channel = Channel::new(spec, stations, 1, 0);
     for station in 0..stations {
-        assert!(channel.offer(Nanos::ZERO, station, size) && channel.offer(Nanos::ZERO, station, size));
+        assert!(
+            channel.offer(Nanos::ZERO, station, size) && channel.offer(Nanos::ZERO, station, size)
+        );
     }
     let (mut now, mut arrived) = (Nanos::ZERO, 0);
     while arrived < deliveries {
@@ -48,11 +51,14 @@ fn saturated(spec: &ChannelSpec, size: u32, stations: usize, deliveries: u32) ->
     }
     let counters = channel.counters();
     let bps = f64::from(deliveries) * f64::from(size) * 8.0 / now.as_secs_f64();
-    (bps, counters.collided as f64 / counters.transmissions as f64)
+    (
+        bps,
+        counters.collided as f64 / counters.transmissions as f64,
+    )
 }
 
-/// Saturation throughput, bit/s, and collision probability (Bianchi, IEEE JSAC 18(3), 2000, eqs 7, 9, 13,
-/// 14), by bisection: eq. 9 increases in τ, the inverse of eq. 7 decreases.
+/// Saturation throughput, bit/s, and collision probability (Bianchi, IEEE JSAC 18(3), 2000, eqs 7,
+/// 9, 13, 14), by bisection: eq. 9 increases in τ, the inverse of eq. 7 decreases.
 fn bianchi(spec: &ChannelSpec, size: u32, stations: u32) -> (f64, f64) {
     let timing = &spec.timing;
     let window = f64::from(timing.cw_min + 1);
@@ -80,13 +86,15 @@ fn bianchi(spec: &ChannelSpec, size: u32, stations: u32) -> (f64, f64) {
     (some * success * f64::from(size) * 8.0 / mean_slot, p)
 }
 
-/// Bianchi's counters run during a busy slot; those of the standard do not. This makes a few percent with few
-/// stations.
+/// Bianchi's counters run during a busy slot; those of the standard do not. This makes a few
+/// percent with few stations.
 #[test]
 fn saturation_throughput_matches_bianchi() {
-    for (name, (spec, size)) in
-        [("Bianchi's FHSS", fhss()), ("802.11b, 11 Mbit/s", dsss()), ("802.11g, 54 Mbit/s", ofdm())]
-    {
+    for (name, (spec, size)) in [
+        ("Bianchi's FHSS", fhss()),
+        ("802.11b, 11 Mbit/s", dsss()),
+        ("802.11g, 54 Mbit/s", ofdm()),
+    ] {
         for stations in [2, 5, 10, 20, 50] {
             let (bps, collided) = saturated(&spec, size, stations as usize, 100_000);
             let (expected_bps, expected) = bianchi(&spec, size, stations);
@@ -98,29 +106,42 @@ fn saturation_throughput_matches_bianchi() {
                 expected_bps / spec.rate.bps() as f64,
                 deviation * 100.0,
             );
-            assert!(deviation.abs() < 0.03, "{name}, {stations}: {bps} against {expected_bps}");
-            assert!((collided - expected).abs() < 0.03, "{name}, {stations}: {collided} against {expected}");
+            assert!(
+                deviation.abs() < 0.03,
+                "{name}, {stations}: {bps} against {expected_bps}"
+            );
+            assert!(
+                (collided - expected).abs() < 0.03,
+                "{name}, {stations}: {collided} against {expected}"
+            );
         }
     }
 }
 
-/// A single station never collides. A frame takes DIFS, CWmin/2 slots on average, the frame, SIFS and the
-/// ACK.
+/// A single station never collides. A frame takes DIFS, CWmin/2 slots on average, the frame, SIFS
+/// and the ACK.
 #[test]
 fn one_station_takes_the_sum_of_the_intervals() {
     for (spec, size) in [fhss(), dsss(), ofdm()] {
         let timing = &spec.timing;
         let backoff_s = f64::from(timing.cw_min) / 2.0 * timing.slot.as_secs_f64();
-        let rest = timing.difs.0 + spec.airtime(size).0 + timing.sifs.0 + timing.ack.0 + timing.propagation.0;
+        let rest = timing.difs.0
+            + spec.airtime(size).0
+            + timing.sifs.0
+            + timing.ack.0
+            + timing.propagation.0;
         let expected = f64::from(size) * 8.0 / (rest as f64 / 1e9 + backoff_s);
         let (bps, collided) = saturated(&spec, size, 1, 100_000);
-        assert!((bps / expected - 1.0).abs() < 0.002, "{bps} against {expected}");
+        assert!(
+            (bps / expected - 1.0).abs() < 0.002,
+            "{bps} against {expected}"
+        );
         assert_eq!(collided, 0.0);
     }
 }
 
-/// 1500 B at 11 Mbit/s: 192 µs + 1536 × 8/11 µs + 1 µs = 1310.091 µs. The channel was idle, so there is no
-/// backoff.
+/// 1500 B at 11 Mbit/s: 192 µs + 1536 × 8/11 µs + 1 µs = 1310.091 µs. The channel was idle, so
+/// there is no backoff.
 #[test]
 fn a_frame_that_finds_the_channel_idle_is_sent_at_once() {
     let (spec, size) = dsss();
@@ -128,11 +149,14 @@ fn a_frame_that_finds_the_channel_idle_is_sent_at_once() {
     assert!(channel.offer(Nanos::from_millis(7), 1, size));
     assert_eq!(channel.next_end(), Some(Nanos(7_000_000 + 1_310_091)));
     assert_eq!(channel.end().map(|arrival| arrival.station), Some(1));
-    assert_eq!((channel.next_end(), channel.counters().access_ns), (None, 0));
+    assert_eq!(
+        (channel.next_end(), channel.counters().access_ns),
+        (None, 0)
+    );
 }
 
-/// The other station's frame arrives during the first transmission: it waits for the ACK, DIFS and 0 to 31
-/// slots.
+/// The other station's frame arrives during the first transmission: it waits for the ACK, DIFS and
+/// 0 to 31 slots.
 #[test]
 fn a_frame_that_finds_the_channel_busy_backs_off() {
     let (spec, size) = dsss();
@@ -148,7 +172,10 @@ fn a_frame_that_finds_the_channel_busy_backs_off() {
         slots.push(late_ns / 20_000);
     }
     let mean = slots.iter().sum::<u64>() as f64 / 200.0;
-    assert!(slots.iter().all(|&slot| slot <= 31) && (13.0..18.0).contains(&mean), "{mean}");
+    assert!(
+        slots.iter().all(|&slot| slot <= 31) && (13.0..18.0).contains(&mean),
+        "{mean}"
+    );
 }
 
 /// Losses are independent: of 20 000 frames with three tries at 50 %, an eighth is given up.
@@ -177,12 +204,19 @@ fn a_full_station_refuses_frames() {
     let mut channel = Channel::new(&spec, 2, 1, 0);
     assert!((0..4).all(|_| channel.offer(Nanos::ZERO, 0, size)));
     assert!(!channel.offer(Nanos::ZERO, 0, size) && channel.offer(Nanos::ZERO, 1, size));
-    assert_eq!((channel.queued(0), channel.queued(1), channel.counters().queue_drops), (4, 1, 1));
+    assert_eq!(
+        (
+            channel.queued(0),
+            channel.queued(1),
+            channel.counters().queue_drops
+        ),
+        (4, 1, 1)
+    );
 }
 
 proptest! {
-    /// For any arrivals, frames are conserved, each station sends in order, and a delivery and its ACK have
-    /// the channel to themselves.
+    /// For any arrivals, frames are conserved, each station sends in order, and a delivery and its
+    /// ACK have the channel to themselves.
     #[test]
     fn frames_are_conserved_and_never_overlap_under_any_load(
         offers in prop::collection::vec((0u64..6_000_000, 0usize..5, 1u32..1600), 1..300),

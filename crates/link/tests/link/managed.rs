@@ -49,7 +49,12 @@ struct Bench {
 
 impl Bench {
     fn new(spec: &LinkSpec, seed: u64) -> Self {
-        Bench { link: Link::new(spec, seed, 0), of: vec![], now: Nanos::ZERO, exits: vec![] }
+        Bench {
+            link: Link::new(spec, seed, 0),
+            of: vec![],
+            now: Nanos::ZERO,
+            exits: vec![],
+        }
     }
 
     /// Takes all packets whose fate is known by `now`, each at the time at which it is due.
@@ -77,7 +82,10 @@ impl Bench {
     }
 
     fn drops(&self) -> Vec<Nanos> {
-        let dropped = self.exits.iter().filter(|exit| exit.3 == Outcome::QueueDrop);
+        let dropped = self
+            .exits
+            .iter()
+            .filter(|exit| exit.3 == Outcome::QueueDrop);
         dropped.map(|exit| exit.2).collect()
     }
 
@@ -91,10 +99,10 @@ impl Bench {
     }
 }
 
-/// Two packets per millisecond are offered and one is sent, so the queue keeps growing. The sojourn time
-/// reaches the target at t ≈ 5 ms, the first drop follows one interval later, and drop n follows interval/√(n
-/// − 1) after the previous drop (RFC 8289, section 3.2). Packets leave once per millisecond, so each drop is
-/// at most 1 ms late.
+/// Two packets per millisecond are offered and one is sent, so the queue keeps growing. The sojourn
+/// time reaches the target at t ≈ 5 ms, the first drop follows one interval later, and drop n
+/// follows interval/√(n − 1) after the previous drop (RFC 8289, section 3.2). Packets leave once
+/// per millisecond, so each drop is at most 1 ms late.
 #[test]
 fn codel_drops_by_the_control_law() {
     let mut bench = Bench::new(&managed(AqmSpec::Codel(CODEL), 5000), 1);
@@ -110,7 +118,10 @@ fn codel_drops_by_the_control_law() {
     for (n, at) in drops.iter().enumerate().skip(1) {
         due_ms += 100.0 / (n as f64).sqrt();
         let late_ms = at.0 as f64 / 1e6 - due_ms;
-        assert!((-1e-3..=1.001).contains(&late_ms), "drop {n} at {at}, {late_ms} ms late");
+        assert!(
+            (-1e-3..=1.001).contains(&late_ms),
+            "drop {n} at {at}, {late_ms} ms late"
+        );
     }
     assert!(drops.len() > 80, "{}", drops.len());
 }
@@ -127,16 +138,24 @@ fn codel_marks_what_it_would_drop() {
             unable.offer(ms(t), 0, PACKET, false);
         }
     }
-    let marks = bench.exits.iter().filter(|exit| matches!(exit.3, Outcome::Delivered { marked: true, .. }));
+    let marks = bench
+        .exits
+        .iter()
+        .filter(|exit| matches!(exit.3, Outcome::Delivered { marked: true, .. }));
     let marks = marks.count();
     assert_eq!(bench.drops().len(), 0);
-    // The first mark is at 110 ms; then Σ 100 ms/√n ≈ 100 ms (2 √N − 1.46) = 890 ms gives N = 27 more.
+    // The first mark is at 110 ms; then Σ 100 ms/√n ≈ 100 ms (2 √N − 1.46) = 890 ms gives N = 27
+    // more.
     assert!((26..=29).contains(&marks), "{marks}");
-    assert!(unable.drops().len().abs_diff(marks) <= 2, "{} drops, {marks} marks", unable.drops().len());
+    assert!(
+        unable.drops().len().abs_diff(marks) <= 2,
+        "{} drops, {marks} marks",
+        unable.drops().len()
+    );
 }
 
-/// A queue that empties within each interval is no standing queue: bursts of 50 packets every 100 ms, which
-/// wait up to 49 ms.
+/// A queue that empties within each interval is no standing queue: bursts of 50 packets every 100
+/// ms, which wait up to 49 ms.
 #[test]
 fn codel_lets_bursts_pass() {
     let mut bench = Bench::new(&managed(AqmSpec::Codel(CODEL), 1000), 1);
@@ -151,21 +170,27 @@ fn codel_lets_bursts_pass() {
 
 #[test]
 fn codel_marks_above_its_ce_threshold_and_drops_above_its_limit() {
-    let spec = CodelSpec { ce_threshold: Some(ms(3)), ..CODEL };
+    let spec = CodelSpec {
+        ce_threshold: Some(ms(3)),
+        ..CODEL
+    };
     let mut bench = Bench::new(&managed(AqmSpec::Codel(spec), 10), 1);
     for _ in 0..20 {
         bench.offer(ms(0), 0, PACKET, true);
     }
     bench.run_to(ms(100));
-    // One is in transmission, ten wait; the others find the queue full. Packets that wait 4 to 10 ms are
-    // marked.
+    // One is in transmission, ten wait; the others find the queue full. Packets that wait 4 to 10
+    // ms are marked.
     assert_eq!(bench.drops(), [ms(0); 9]);
-    let marked = bench.exits.iter().filter(|exit| matches!(exit.3, Outcome::Delivered { marked: true, .. }));
+    let marked = bench
+        .exits
+        .iter()
+        .filter(|exit| matches!(exit.3, Outcome::Delivered { marked: true, .. }));
     assert_eq!(marked.count(), 7);
 }
 
-/// One flow has a backlog, one sends a packet every 20 ms. The sparse flow is always served next, so it waits
-/// at most for the packet in transmission (RFC 8290, section 3).
+/// One flow has a backlog, one sends a packet every 20 ms. The sparse flow is always served next,
+/// so it waits at most for the packet in transmission (RFC 8290, section 3).
 #[test]
 fn fq_codel_serves_a_sparse_flow_at_once() {
     let mut bench = Bench::new(&managed(AqmSpec::FqCodel(FQ), 10_240), 1);
@@ -181,11 +206,22 @@ fn fq_codel_serves_a_sparse_flow_at_once() {
     let sparse = bench.delivered(2);
     assert!(sparse.len() >= 249, "{}", sparse.len());
     // At most 1 ms for the packet in transmission, then 0.134 ms for its own 200 B.
-    let worst = sparse.iter().map(|(offered, at)| at.0 - offered.0).max().unwrap();
+    let worst = sparse
+        .iter()
+        .map(|(offered, at)| at.0 - offered.0)
+        .max()
+        .unwrap();
     assert!(worst <= 1_134_000, "{worst} ns");
     let bulk = bench.delivered(1);
-    let longest = bulk.iter().map(|(offered, at)| at.0 - offered.0).max().unwrap();
-    assert!(longest > 50_000_000, "the bulk flow has a queue of its own: {longest} ns");
+    let longest = bulk
+        .iter()
+        .map(|(offered, at)| at.0 - offered.0)
+        .max()
+        .unwrap();
+    assert!(
+        longest > 50_000_000,
+        "the bulk flow has a queue of its own: {longest} ns"
+    );
 }
 
 /// Three flows that offer 3, 2 and 1 packets per millisecond to a link for one get a third each.
@@ -203,7 +239,10 @@ fn fq_codel_shares_equally_whatever_is_offered() {
     let all: usize = counts.iter().sum();
     assert!((5990..=6000).contains(&all), "{counts:?}");
     // The quantum of 1514 B is 14 B more than a packet, so turns differ by one packet at most.
-    assert!(counts.iter().all(|count| count.abs_diff(all / 3) <= 2), "{counts:?}");
+    assert!(
+        counts.iter().all(|count| count.abs_diff(all / 3) <= 2),
+        "{counts:?}"
+    );
 }
 
 /// On overflow FQ-CoDel drops half of the longest queue, at most one batch.
@@ -216,23 +255,35 @@ fn fq_codel_drops_from_the_longest_queue() {
     for _ in 0..4 {
         bench.offer(ms(0), 2, PACKET, false);
     }
-    // 98 + 4 packets, one in transmission: 101 wait. Half of the 97 packets of flow 1, rounded up, are
-    // dropped.
-    let dropped: Vec<u64> =
-        bench.exits.iter().filter(|exit| exit.3 == Outcome::QueueDrop).map(|exit| exit.0).collect();
+    // 98 + 4 packets, one in transmission: 101 wait. Half of the 97 packets of flow 1, rounded up,
+    // are dropped.
+    let dropped: Vec<u64> = bench
+        .exits
+        .iter()
+        .filter(|exit| exit.3 == Outcome::QueueDrop)
+        .map(|exit| exit.0)
+        .collect();
     assert_eq!(dropped, vec![1; 49]);
     assert_eq!(bench.link.queue_packets(ms(0)), 52);
-    let bytes = FqCodelSpec { memory_limit: Bytes(15_000), drop_batch: 3, ..FQ };
+    let bytes = FqCodelSpec {
+        memory_limit: Bytes(15_000),
+        drop_batch: 3,
+        ..FQ
+    };
     let mut bench = Bench::new(&managed(AqmSpec::FqCodel(bytes), 100), 1);
     for _ in 0..12 {
         bench.offer(ms(0), 1, PACKET, false);
     }
-    // One is in transmission. Ten packets of 1500 B are allowed; the eleventh costs a batch of three.
-    assert_eq!((bench.drops().len(), bench.link.queue_packets(ms(0))), (3, 8));
+    // One is in transmission. Ten packets of 1500 B are allowed; the eleventh costs a batch of
+    // three.
+    assert_eq!(
+        (bench.drops().len(), bench.link.queue_packets(ms(0))),
+        (3, 8)
+    );
 }
 
-/// A CBR load of 1.25 times the rate. In equilibrium PIE drops a fifth, and the delay is the target (RFC
-/// 8033, section 4: the integral part leaves no steady error).
+/// A CBR load of 1.25 times the rate. In equilibrium PIE drops a fifth, and the delay is the target
+/// (RFC 8033, section 4: the integral part leaves no steady error).
 #[test]
 fn pie_holds_its_target_under_a_steady_load() {
     let mut bench = Bench::new(&managed(AqmSpec::Pie(PIE), 1000), 3);
@@ -275,16 +326,22 @@ fn pie_passes_a_burst_and_never_drops_below_the_rate() {
 #[test]
 fn pie_marks_up_to_a_tenth() {
     let run = |step_ns: u64| {
-        let mut bench = Bench::new(&managed(AqmSpec::Pie(PieSpec { ecn: true, ..PIE }), 5000), 3);
+        let mut bench = Bench::new(
+            &managed(AqmSpec::Pie(PieSpec { ecn: true, ..PIE }), 5000),
+            3,
+        );
         for n in 0..40_000_000_000 / step_ns {
             bench.offer(Nanos(n * step_ns), 0, PACKET, true);
         }
-        let marks =
-            bench.exits.iter().filter(|exit| matches!(exit.3, Outcome::Delivered { marked: true, .. }));
+        let marks = bench
+            .exits
+            .iter()
+            .filter(|exit| matches!(exit.3, Outcome::Delivered { marked: true, .. }));
         (marks.count(), bench.drops().len())
     };
-    // Marks do not reduce this load, so the probability rises above 10 %. Drops of more than 10 % then empty
-    // the queue faster than the excess of 3 % fills it, and the probability falls again, forever.
+    // Marks do not reduce this load, so the probability rises above 10 %. Drops of more than 10 %
+    // then empty the queue faster than the excess of 3 % fills it, and the probability falls again,
+    // forever.
     let (marks, drops) = run(970_000);
     assert!(marks > 800 && drops > 1000, "{marks} marks, {drops} drops");
     // The drops are the excess: 3 % of 41,237 packets.
@@ -293,29 +350,57 @@ fn pie_marks_up_to_a_tenth() {
     assert_eq!(run(1_010_000), (0, 0));
 }
 
-/// Every packet leaves exactly once: delivered, dropped or lost; with small packets, pauses and holds.
+/// Every packet leaves exactly once: delivered, dropped or lost; with small packets, pauses and
+/// holds.
 #[test]
 fn every_packet_of_a_managed_link_comes_out_once() {
-    let steps = [(ms(0), 12_000_000), (ms(300), 0), (ms(500), 3_000_000), (ms(900), 50_000_000)];
-    let steps: Vec<_> = steps.into_iter().map(|(at, rate)| (at, BitRate::from_bps(rate))).collect();
-    for aqm in [AqmSpec::Codel(CODEL), AqmSpec::FqCodel(FQ), AqmSpec::Pie(PIE)] {
-        let spec = LinkSpec { rate: RateSpec::Steps(steps.clone()), delay: ms(7), ..managed(aqm, 120) };
+    let steps = [
+        (ms(0), 12_000_000),
+        (ms(300), 0),
+        (ms(500), 3_000_000),
+        (ms(900), 50_000_000),
+    ];
+    let steps: Vec<_> = steps
+        .into_iter()
+        .map(|(at, rate)| (at, BitRate::from_bps(rate)))
+        .collect();
+    for aqm in [
+        AqmSpec::Codel(CODEL),
+        AqmSpec::FqCodel(FQ),
+        AqmSpec::Pie(PIE),
+    ] {
+        let spec = LinkSpec {
+            rate: RateSpec::Steps(steps.clone()),
+            delay: ms(7),
+            ..managed(aqm, 120)
+        };
         let mut bench = Bench::new(&spec, 9);
         let mut state = 1u64;
         let mut now = Nanos::ZERO;
         for n in 0..4000u64 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             now += Nanos((state >> 33) % 900_000);
             if n % 500 == 499 {
                 bench.run_to(now);
                 bench.link.hold_until(now + ms(20));
             }
-            bench.offer(now, state >> 60, 40 + (state >> 40) as u32 % 1460, n % 2 == 0);
+            bench.offer(
+                now,
+                state >> 60,
+                40 + (state >> 40) as u32 % 1460,
+                n % 2 == 0,
+            );
         }
         bench.run_to(ms(100_000));
         assert_eq!(bench.exits.len(), 4000, "{aqm:?}");
         assert_eq!(
-            (bench.link.queue_packets(now), bench.link.queue_bytes(now), bench.link.due()),
+            (
+                bench.link.queue_packets(now),
+                bench.link.queue_bytes(now),
+                bench.link.due()
+            ),
             (0, 0, None)
         );
         assert!(!bench.drops().is_empty(), "{aqm:?}");
@@ -329,10 +414,21 @@ fn every_packet_of_a_managed_link_comes_out_once() {
 fn a_managed_queue_uses_the_same_opportunities_as_droptail() {
     use joulepath_model::network::DeliveryTrace;
     let opportunities_ms = vec![3, 5, 5, 9, 20];
-    let trace = std::sync::Arc::new(DeliveryTrace { source: "t".into(), opportunities_ms });
-    let plain = LinkSpec { queue: QueueLimit::Packets(1000), ..with_rate(RateSpec::Trace(trace)) };
-    let spec =
-        LinkSpec { aqm: Some(AqmSpec::Codel(CodelSpec { target: ms(4000), ..CODEL })), ..plain.clone() };
+    let trace = std::sync::Arc::new(DeliveryTrace {
+        source: "t".into(),
+        opportunities_ms,
+    });
+    let plain = LinkSpec {
+        queue: QueueLimit::Packets(1000),
+        ..with_rate(RateSpec::Trace(trace))
+    };
+    let spec = LinkSpec {
+        aqm: Some(AqmSpec::Codel(CodelSpec {
+            target: ms(4000),
+            ..CODEL
+        })),
+        ..plain.clone()
+    };
     let (mut bench, mut tail) = (Bench::new(&spec, 1), Link::new(&plain, 1, 0));
     let mut expected = vec![];
     for n in 0..300_u64 {

@@ -1,4 +1,5 @@
-//! Loss, rate and jitter compared with their closed forms. Seeds are fixed; bounds are five standard errors.
+//! Loss, rate and jitter compared with their closed forms. Seeds are fixed; bounds are five
+//! standard errors.
 
 use crate::common::{delivered_at, ms, with_rate};
 use joulepath_link::{Link, Outcome};
@@ -13,8 +14,17 @@ fn p(probability: f64) -> Probability {
 
 /// Loss (true) or delivery of many packets on an unlimited link.
 fn losses(loss: LossSpec) -> Vec<bool> {
-    let mut link = Link::new(&LinkSpec { loss, ..with_rate(RateSpec::Unlimited) }, 5, 0);
-    (0..PACKETS).map(|_| link.offer(Nanos::ZERO, 1500, false) == Outcome::WireLoss).collect()
+    let mut link = Link::new(
+        &LinkSpec {
+            loss,
+            ..with_rate(RateSpec::Unlimited)
+        },
+        5,
+        0,
+    );
+    (0..PACKETS)
+        .map(|_| link.offer(Nanos::ZERO, 1500, false) == Outcome::WireLoss)
+        .collect()
 }
 
 fn share(losses: &[bool]) -> f64 {
@@ -28,13 +38,20 @@ fn pairs(losses: &[bool]) -> f64 {
 
 /// Lengths of the runs of `value`.
 fn runs(losses: &[bool], value: bool) -> Vec<usize> {
-    losses.chunk_by(|a, b| a == b).filter(|run| run[0] == value).map(<[bool]>::len).collect()
+    losses
+        .chunk_by(|a, b| a == b)
+        .filter(|run| run[0] == value)
+        .map(<[bool]>::len)
+        .collect()
 }
 
 #[track_caller]
 fn assert_share(measured: f64, expected: f64, independent_trials: f64) {
     let standard_error = (expected * (1.0 - expected) / independent_trials).sqrt();
-    assert!((measured - expected).abs() <= 5.0 * standard_error, "{measured}, expected {expected}");
+    assert!(
+        (measured - expected).abs() <= 5.0 * standard_error,
+        "{measured}, expected {expected}"
+    );
 }
 
 #[test]
@@ -61,7 +78,8 @@ fn gilbert_loss_comes_in_bursts_of_the_right_length() {
         loss_bad: p(1.0),
     };
     let losses = losses(spec);
-    // Long-run share 0.02/0.27. One independent trial per 1/(0.02 + 0.25) packets, halved by the correlation.
+    // Long-run share 0.02/0.27. One independent trial per 1/(0.02 + 0.25) packets, halved by the
+    // correlation.
     assert_share(share(&losses), spec.mean(), PACKETS as f64 * 0.27 / 2.0);
     assert!((spec.mean() - 0.02 / 0.27).abs() < 1e-12);
     // Bursts are geometric: mean 1/leave, standard deviation √(1 − leave)/leave.
@@ -69,7 +87,11 @@ fn gilbert_loss_comes_in_bursts_of_the_right_length() {
         let runs = runs(&losses, value);
         let mean = runs.iter().sum::<usize>() as f64 / runs.len() as f64;
         let standard_error = (1.0f64 - leave).sqrt() / leave / (runs.len() as f64).sqrt();
-        assert!((mean - 1.0 / leave).abs() < 5.0 * standard_error, "{mean}, expected {}", 1.0 / leave);
+        assert!(
+            (mean - 1.0 / leave).abs() < 5.0 * standard_error,
+            "{mean}, expected {}",
+            1.0 / leave
+        );
         let ones = runs.iter().filter(|length| **length == 1).count() as f64 / runs.len() as f64;
         assert_share(ones, leave, runs.len() as f64);
     }
@@ -88,12 +110,20 @@ fn gilbert_elliott_loss_has_its_mean_and_the_right_pairs() {
     // The chain is in the bad state for a sixth of the packets: (5·0.002 + 0.4)/6.
     let expected = (5.0 * good + bad) / 6.0;
     assert!((spec.mean() - expected).abs() < 1e-12);
-    assert_share(share(&losses), expected, PACKETS as f64 * (enter + leave) / 2.0);
+    assert_share(
+        share(&losses),
+        expected,
+        PACKETS as f64 * (enter + leave) / 2.0,
+    );
     // Both lost: in each state, a loss, then a loss in the same or the other state.
     let from_good = good * ((1.0 - enter) * good + enter * bad);
     let from_bad = bad * ((1.0 - leave) * bad + leave * good);
     let expected = (5.0 * from_good + from_bad) / 6.0;
-    assert_share(pairs(&losses), expected, PACKETS as f64 * (enter + leave) / 2.0);
+    assert_share(
+        pairs(&losses),
+        expected,
+        PACKETS as f64 * (enter + leave) / 2.0,
+    );
 }
 
 #[test]
@@ -104,18 +134,29 @@ fn gilbert_elliott_is_exact_at_its_edges() {
         loss_good: p(0.0),
         loss_bad: p(1.0),
     };
-    assert!(losses(chain(0.0, 0.0)).iter().all(|lost| !lost), "never enters");
-    assert!(losses(chain(1.0, 0.0)).iter().all(|lost| *lost), "never leaves");
+    assert!(
+        losses(chain(0.0, 0.0)).iter().all(|lost| !lost),
+        "never enters"
+    );
+    assert!(
+        losses(chain(1.0, 0.0)).iter().all(|lost| *lost),
+        "never leaves"
+    );
     let alternating = losses(chain(1.0, 1.0));
     assert!(alternating.windows(2).all(|pair| pair[0] != pair[1]));
 }
 
 #[test]
 fn links_of_one_seed_lose_independently_and_each_link_reproducibly() {
-    let spec = LinkSpec { loss: LossSpec::Bernoulli(p(0.5)), ..with_rate(RateSpec::Unlimited) };
+    let spec = LinkSpec {
+        loss: LossSpec::Bernoulli(p(0.5)),
+        ..with_rate(RateSpec::Unlimited)
+    };
     let fates = |seed, index| {
         let mut link = Link::new(&spec, seed, index);
-        (0..64).map(|_| link.offer(Nanos::ZERO, 1500, false) == Outcome::WireLoss).collect::<Vec<_>>()
+        (0..64)
+            .map(|_| link.offer(Nanos::ZERO, 1500, false) == Outcome::WireLoss)
+            .collect::<Vec<_>>()
     };
     assert_eq!(fates(1, 0), fates(1, 0));
     assert_ne!(fates(1, 0), fates(1, 1));
@@ -134,8 +175,8 @@ fn log_normal(mean_bps: u64) -> RateSpec {
 #[test]
 fn a_saturated_log_normal_link_carries_its_mean_rate() {
     let mut link = Link::new(&with_rate(log_normal(12_000_000)), 9, 0);
-    // 20 000 s are 400 000 values, of which (1 − rho)/(1 + rho) = 0.245 are effectively independent (rho =
-    // exp(−1/2)): standard error 0.3/√98 000 = 0.001 of the mean.
+    // 20 000 s are 400 000 values, of which (1 − rho)/(1 + rho) = 0.245 are effectively independent
+    // (rho = exp(−1/2)): standard error 0.3/√98 000 = 0.001 of the mean.
     const SECONDS: u64 = 20_000;
     let mut carried_bits = 0.0;
     for i in 0..SECONDS * 500 {
@@ -155,39 +196,63 @@ fn the_rate_over_time_does_not_depend_on_what_was_sent() {
         busy.offer(ms(i), 1500, false);
     }
     for i in 2_000..2_100 {
-        assert_eq!(busy.offer(ms(10 * i), 1500, false), idle.offer(ms(10 * i), 1500, false));
+        assert_eq!(
+            busy.offer(ms(10 * i), 1500, false),
+            idle.offer(ms(10 * i), 1500, false)
+        );
     }
 }
 
 /// Deviations from the delay, ms, of packets offered once per second.
 fn jitters(jitter: JitterSpec, delay: Nanos) -> Vec<f64> {
-    let spec = LinkSpec { jitter: Some(jitter), delay, ..with_rate(RateSpec::Unlimited) };
+    let spec = LinkSpec {
+        jitter: Some(jitter),
+        delay,
+        ..with_rate(RateSpec::Unlimited)
+    };
     let mut link = Link::new(&spec, 4, 0);
     let offered = (1..1u64 << 18).map(Nanos::from_secs);
     offered
-        .map(|now| (delivered_at(link.offer(now, 1500, false)).0 as f64 - (now + delay).0 as f64) / 1e6)
+        .map(|now| {
+            (delivered_at(link.offer(now, 1500, false)).0 as f64 - (now + delay).0 as f64) / 1e6
+        })
         .collect()
 }
 
 #[test]
 fn jitter_has_the_given_mean_deviation_and_correlation() {
     for (correlation, rho) in [(Nanos::ZERO, 0.0), (Nanos::from_secs(2), (-0.5f64).exp())] {
-        let values = jitters(JitterSpec { deviation: ms(3), correlation }, ms(100));
+        let values = jitters(
+            JitterSpec {
+                deviation: ms(3),
+                correlation,
+            },
+            ms(100),
+        );
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         let variance = values.iter().map(|x| x * x).sum::<f64>() / n;
         let lag_one = values.windows(2).map(|w| w[0] * w[1]).sum::<f64>() / n / variance;
-        // Standard errors at rho = exp(−1/2): 3·√(4.08/2¹⁸) = 0.012 for the mean, √(2·2.16/2¹⁸) = 0.004 for
-        // the variance.
+        // Standard errors at rho = exp(−1/2): 3·√(4.08/2¹⁸) = 0.012 for the mean, √(2·2.16/2¹⁸) =
+        // 0.004 for the variance.
         assert!(mean.abs() < 0.06, "mean {mean}");
         assert!((variance / 9.0 - 1.0).abs() < 0.02, "variance {variance}");
-        assert!((lag_one - rho).abs() < 0.01, "correlation {lag_one}, expected {rho}");
+        assert!(
+            (lag_one - rho).abs() < 0.01,
+            "correlation {lag_one}, expected {rho}"
+        );
     }
 }
 
 #[test]
 fn the_delay_is_never_negative() {
-    let values = jitters(JitterSpec { deviation: ms(3), correlation: Nanos::ZERO }, Nanos::ZERO);
+    let values = jitters(
+        JitterSpec {
+            deviation: ms(3),
+            correlation: Nanos::ZERO,
+        },
+        Nanos::ZERO,
+    );
     // Without a delay, the negative half of the distribution is cut off.
     assert!(values.iter().all(|x| *x >= 0.0));
     let cut = values.iter().filter(|x| **x == 0.0).count() as f64 / values.len() as f64;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::common::{ms, with_rate};
 use joulepath_link::{Link, Outcome};
-use joulepath_model::network::{DeliveryTrace, JitterSpec, LinkSpec, LossSpec, Outage, QueueLimit, RateSpec};
+use joulepath_model::network::{
+    DeliveryTrace, JitterSpec, LinkSpec, LossSpec, Outage, QueueLimit, RateSpec,
+};
 use joulepath_model::units::{BitRate, Bytes, Nanos, Probability};
 use proptest::prelude::*;
 
@@ -22,12 +24,13 @@ struct Offer {
 fn offers() -> impl Strategy<Value = Vec<Offer>> {
     let gap = prop_oneof![3 => Just(0u64), 3 => 0..100_000u64, 3 => 0..3_000_000u64, 1 => 0..200_000_000u64];
     let hold = prop_oneof![9 => Just(None), 1 => (0..5_000_000u64).prop_map(|ns| Some(Nanos(ns)))];
-    let offer = (gap, 1u32..3_100, any::<bool>(), hold).prop_map(|(gap, size, capable, hold)| Offer {
-        gap: Nanos(gap),
-        size,
-        capable,
-        hold,
-    });
+    let offer =
+        (gap, 1u32..3_100, any::<bool>(), hold).prop_map(|(gap, size, capable, hold)| Offer {
+            gap: Nanos(gap),
+            size,
+            capable,
+            hold,
+        });
     prop::collection::vec(offer, 1..400)
 }
 
@@ -36,7 +39,10 @@ fn rate() -> impl Strategy<Value = BitRate> {
 }
 
 fn steps() -> impl Strategy<Value = RateSpec> {
-    let step = (0..20_000_000u64, prop_oneof![4 => rate(), 1 => Just(BitRate::from_bps(0))]);
+    let step = (
+        0..20_000_000u64,
+        prop_oneof![4 => rate(), 1 => Just(BitRate::from_bps(0))],
+    );
     (rate(), prop::collection::vec(step, 0..20), rate()).prop_map(|(first, steps, last)| {
         let mut at = Nanos::ZERO;
         let mut all = vec![(at, first)];
@@ -50,25 +56,34 @@ fn steps() -> impl Strategy<Value = RateSpec> {
 }
 
 fn delivery_trace() -> impl Strategy<Value = Vec<u64>> {
-    (prop::collection::vec(prop_oneof![2 => Just(0u64), 3 => 0..20u64], 0..60), 1u64..20).prop_map(
-        |(gaps, last)| {
+    (
+        prop::collection::vec(prop_oneof![2 => Just(0u64), 3 => 0..20u64], 0..60),
+        1u64..20,
+    )
+        .prop_map(|(gaps, last)| {
             let mut at = 0;
             let mut all: Vec<u64> = gaps.iter().map(|gap| (at += gap, at).1).collect();
             all.push(at + last);
             all
-        },
-    )
+        })
 }
 
 fn trace_rate(opportunities_ms: Vec<u64>) -> RateSpec {
-    RateSpec::Trace(Arc::new(DeliveryTrace { source: "generated".into(), opportunities_ms }))
+    RateSpec::Trace(Arc::new(DeliveryTrace {
+        source: "generated".into(),
+        opportunities_ms,
+    }))
 }
 
 fn any_rate() -> impl Strategy<Value = RateSpec> {
-    let log_normal =
-        (rate(), 0.0..1.0f64, 0..50u64, 1..20u64).prop_map(|(mean, deviation, correlation, interval)| {
-            RateSpec::LogNormal { mean, deviation, correlation: ms(correlation), interval: ms(interval) }
-        });
+    let log_normal = (rate(), 0.0..1.0f64, 0..50u64, 1..20u64).prop_map(
+        |(mean, deviation, correlation, interval)| RateSpec::LogNormal {
+            mean,
+            deviation,
+            correlation: ms(correlation),
+            interval: ms(interval),
+        },
+    );
     prop_oneof![
         1 => Just(RateSpec::Unlimited),
         3 => rate().prop_map(RateSpec::Constant),
@@ -91,14 +106,21 @@ fn loss() -> impl Strategy<Value = LossSpec> {
         Just(LossSpec::None),
         p().prop_map(LossSpec::Bernoulli),
         (p(), p(), p(), p()).prop_map(|(enter_bad, leave_bad, loss_good, loss_bad)| {
-            LossSpec::GilbertElliott { enter_bad, leave_bad, loss_good, loss_bad }
+            LossSpec::GilbertElliott {
+                enter_bad,
+                leave_bad,
+                loss_good,
+                loss_bad,
+            }
         }),
     ]
 }
 
 fn outages() -> impl Strategy<Value = Vec<Outage>> {
-    let outage =
-        (0..500u64, 1..50u64).prop_map(|(from, length)| Outage { from: ms(from), until: ms(from + length) });
+    let outage = (0..500u64, 1..50u64).prop_map(|(from, length)| Outage {
+        from: ms(from),
+        until: ms(from + length),
+    });
     prop::collection::vec(outage, 0..4)
 }
 
@@ -111,17 +133,26 @@ fn jitter() -> impl Strategy<Value = Option<JitterSpec>> {
 }
 
 fn any_link() -> impl Strategy<Value = LinkSpec> {
-    (any_rate(), 0..50u64, jitter(), queue(), prop::option::of(queue()), loss(), outages()).prop_map(
-        |(rate, delay, jitter, queue, ecn_threshold, loss, outages)| LinkSpec {
-            delay: ms(delay),
-            jitter,
-            queue,
-            ecn_threshold,
-            loss,
-            outages,
-            ..with_rate(rate)
-        },
+    (
+        any_rate(),
+        0..50u64,
+        jitter(),
+        queue(),
+        prop::option::of(queue()),
+        loss(),
+        outages(),
     )
+        .prop_map(
+            |(rate, delay, jitter, queue, ecn_threshold, loss, outages)| LinkSpec {
+                delay: ms(delay),
+                jitter,
+                queue,
+                ecn_threshold,
+                loss,
+                outages,
+                ..with_rate(rate)
+            },
+        )
 }
 
 /// Makes the offers to a link in order and passes each with its time and outcome to `each`.
@@ -184,8 +215,8 @@ proptest! {
 
     #[test]
     fn a_link_is_never_faster_than_its_rate(rate in rate(), queue in queue(), offers in offers()) {
-        // For any interval between two arrivals, with 1 ns of rounding: bits of the arrivals after the first
-        // ≤ rate × time.
+        // For any interval between two arrivals, with 1 ns of rounding: bits of the arrivals after
+        // the first ≤ rate × time.
         let mut link = Link::new(&LinkSpec { queue, ..with_rate(RateSpec::Constant(rate)) }, 0, 0);
         let (mut bits, mut worst) = (0u128, i128::MIN);
         run(&mut link, &offers, |_, _, offer, outcome| {
@@ -201,8 +232,8 @@ proptest! {
 
     #[test]
     fn a_transmitter_never_rests_while_packets_wait(rate in rate(), queue in queue(), offers in offers()) {
-        // Lindley: a packet leaves one transmission time after its arrival or after the departure of the
-        // previous packet, whichever is later.
+        // Lindley: a packet leaves one transmission time after its arrival or after the departure
+        // of the previous packet, whichever is later.
         let mut link = Link::new(&LinkSpec { queue, ..with_rate(RateSpec::Constant(rate)) }, 0, 0);
         let offers: Vec<_> = offers.into_iter().map(|offer| Offer { hold: None, ..offer }).collect();
         let mut last = Nanos::ZERO;
@@ -249,8 +280,8 @@ proptest! {
     }
 }
 
-/// A trace-driven link as an event simulation: events that are due happen first, then the packet joins the
-/// queue.
+/// A trace-driven link as an event simulation: events that are due happen first, then the packet
+/// joins the queue.
 struct BytePump {
     opportunities_ms: Vec<u64>,
     limit: usize,
@@ -265,7 +296,14 @@ struct BytePump {
 impl BytePump {
     fn new(opportunities_ms: Vec<u64>, limit: usize) -> Self {
         let (waiting, departures) = (VecDeque::new(), Vec::new());
-        BytePump { opportunities_ms, limit, next: (0, 0), waiting, rest: 0, departures }
+        BytePump {
+            opportunities_ms,
+            limit,
+            next: (0, 0),
+            waiting,
+            rest: 0,
+            departures,
+        }
     }
 
     fn offer(&mut self, now: Nanos, size: u32) -> bool {
@@ -296,7 +334,9 @@ impl BytePump {
         let mut left = DeliveryTrace::OPPORTUNITY_BYTES;
         while left > 0 {
             if self.rest == 0 {
-                let Some(size) = self.waiting.pop_front() else { break };
+                let Some(size) = self.waiting.pop_front() else {
+                    break;
+                };
                 self.rest = size;
             }
             let sent = left.min(self.rest);
@@ -306,6 +346,10 @@ impl BytePump {
             }
         }
         let last = self.next.1 + 1 == self.opportunities_ms.len();
-        self.next = if last { (self.next.0 + 1, 0) } else { (self.next.0, self.next.1 + 1) };
+        self.next = if last {
+            (self.next.0 + 1, 0)
+        } else {
+            (self.next.0, self.next.1 + 1)
+        };
     }
 }

@@ -12,26 +12,36 @@ use joulepath_model::units::Nanos;
 use proptest::prelude::*;
 
 fn link_over(opportunities_ms: &[u64]) -> Link {
-    let trace = DeliveryTrace { source: "test".into(), opportunities_ms: opportunities_ms.into() };
+    let trace = DeliveryTrace {
+        source: "test".into(),
+        opportunities_ms: opportunities_ms.into(),
+    };
     Link::new(&with_rate(RateSpec::Trace(Arc::new(trace))), 0, 0)
 }
 
 /// Offers packets of these sizes at time 0. Returns their arrivals, ms.
 fn arrivals(link: &mut Link, sizes: &[u32]) -> Vec<u64> {
-    sizes.iter().map(|size| delivered_at(link.offer(Nanos::ZERO, *size, false)).0 / 1_000_000).collect()
+    sizes
+        .iter()
+        .map(|size| delivered_at(link.offer(Nanos::ZERO, *size, false)).0 / 1_000_000)
+        .collect()
 }
 
 #[test]
 fn small_packets_share_an_opportunity() {
-    // 700 + 700 = 1400 at 5 ms. 100 bytes of the third packet pass at 5 ms, 600 at 8 ms, where 900 remain for
-    // 700 + 200.
+    // 700 + 700 = 1400 at 5 ms. 100 bytes of the third packet pass at 5 ms, 600 at 8 ms, where 900
+    // remain for 700 + 200.
     let mut link = link_over(&[5, 8, 9, 100]);
-    assert_eq!(arrivals(&mut link, &[700, 700, 700, 700, 200, 1]), [5, 5, 8, 8, 8, 9]);
+    assert_eq!(
+        arrivals(&mut link, &[700, 700, 700, 700, 200, 1]),
+        [5, 5, 8, 8, 8, 9]
+    );
 }
 
 #[test]
 fn a_packet_larger_than_an_opportunity_continues_in_the_next() {
-    // 1540 bytes: 1500 at 5 ms, 40 at 8 ms, where 1460 remain. 4500 bytes: three whole opportunities.
+    // 1540 bytes: 1500 at 5 ms, 40 at 8 ms, where 1460 remain. 4500 bytes: three whole
+    // opportunities.
     let mut link = link_over(&[5, 8, 9, 9, 10, 100]);
     assert_eq!(arrivals(&mut link, &[1540, 1460, 4500]), [8, 8, 10]);
 }
@@ -39,7 +49,10 @@ fn a_packet_larger_than_an_opportunity_continues_in_the_next() {
 #[test]
 fn an_opportunity_without_a_waiting_packet_is_wasted() {
     let mut link = link_over(&[1, 2, 3, 10, 100]);
-    assert_eq!(delivered_at(link.offer(Nanos(2_500_000), 1500, false)), ms(3));
+    assert_eq!(
+        delivered_at(link.offer(Nanos(2_500_000), 1500, false)),
+        ms(3)
+    );
     // The rest of an opportunity is wasted, too.
     assert_eq!(delivered_at(link.offer(ms(5), 700, false)), ms(10));
     assert_eq!(delivered_at(link.offer(ms(11), 700, false)), ms(100));
@@ -54,16 +67,28 @@ fn a_packet_that_arrives_at_the_instant_of_an_opportunity_has_missed_it() {
 
 #[test]
 fn the_trace_repeats_after_its_last_line() {
-    // Period 10 ms. The end of one pass and the start of the next are two opportunities at the same time.
+    // Period 10 ms. The end of one pass and the start of the next are two opportunities at the same
+    // time.
     let mut link = link_over(&[0, 4, 10]);
     assert_eq!(arrivals(&mut link, &[1500; 6]), [4, 10, 10, 14, 20, 20]);
-    for (now, at) in
-        [(23, 24), (24, 30), (1_000_003, 1_000_004), (1_000_004, 1_000_010), (1_000_009, 1_000_010)]
-    {
-        assert_eq!(delivered_at(link.offer(ms(now), 1500, false)), ms(at), "offered at {now} ms");
+    for (now, at) in [
+        (23, 24),
+        (24, 30),
+        (1_000_003, 1_000_004),
+        (1_000_004, 1_000_010),
+        (1_000_009, 1_000_010),
+    ] {
+        assert_eq!(
+            delivered_at(link.offer(ms(now), 1500, false)),
+            ms(at),
+            "offered at {now} ms"
+        );
     }
     // Two opportunities at 1 000 010; then the next pass.
-    assert_eq!(delivered_at(link.offer(ms(1_000_009), 1500, false)), ms(1_000_014));
+    assert_eq!(
+        delivered_at(link.offer(ms(1_000_009), 1500, false)),
+        ms(1_000_014)
+    );
 }
 
 #[test]
@@ -76,8 +101,14 @@ fn both_opportunities_between_two_passes_are_used_after_a_pause() {
 
 #[test]
 fn the_queue_of_a_trace_link_counts_packets_that_have_not_started() {
-    let trace = DeliveryTrace { source: "test".into(), opportunities_ms: vec![5, 8, 20] };
-    let spec = LinkSpec { queue: QueueLimit::Packets(2), ..with_rate(RateSpec::Trace(Arc::new(trace))) };
+    let trace = DeliveryTrace {
+        source: "test".into(),
+        opportunities_ms: vec![5, 8, 20],
+    };
+    let spec = LinkSpec {
+        queue: QueueLimit::Packets(2),
+        ..with_rate(RateSpec::Trace(Arc::new(trace)))
+    };
     let mut link = Link::new(&spec, 0, 0);
     assert_eq!(delivered_at(link.offer(ms(0), 1600, false)), ms(8));
     assert_eq!(delivered_at(link.offer(ms(0), 1500, false)), ms(20));
@@ -116,10 +147,18 @@ fn carried_bytes(trace: &Arc<DeliveryTrace>, duration: Nanos) -> u64 {
 /// Bytes of the opportunities in (0, duration].
 fn offered_bytes(trace: &DeliveryTrace, duration: Nanos) -> u64 {
     let period_ms = trace.opportunities_ms[trace.opportunities_ms.len() - 1];
-    let passes = (0..).map(|pass| pass * period_ms).take_while(|start_ms| ms(*start_ms) <= duration);
-    let all =
-        passes.flat_map(|start_ms| trace.opportunities_ms.iter().map(move |at_ms| ms(start_ms + at_ms)));
-    1500 * all.filter(|at| *at > Nanos::ZERO && *at <= duration).count() as u64
+    let passes = (0..)
+        .map(|pass| pass * period_ms)
+        .take_while(|start_ms| ms(*start_ms) <= duration);
+    let all = passes.flat_map(|start_ms| {
+        trace
+            .opportunities_ms
+            .iter()
+            .map(move |at_ms| ms(start_ms + at_ms))
+    });
+    1500 * all
+        .filter(|at| *at > Nanos::ZERO && *at <= duration)
+        .count() as u64
 }
 
 fn assert_bulk_uses(trace: DeliveryTrace) {
@@ -128,22 +167,43 @@ fn assert_bulk_uses(trace: DeliveryTrace) {
     let offered = offered_bytes(&trace, duration);
     let carried = carried_bytes(&Arc::new(trace.clone()), duration);
     let ratio = carried as f64 / offered as f64;
-    assert!((0.99..=1.0).contains(&ratio), "{}: {carried} of {offered} bytes", trace.source);
+    assert!(
+        (0.99..=1.0).contains(&ratio),
+        "{}: {carried} of {offered} bytes",
+        trace.source
+    );
 }
 
 #[test]
 fn a_bulk_transfer_uses_the_opportunities_of_a_synthetic_trace() {
     // A bursty link of 30 s: 0 to 6 opportunities per ms, with pauses of 300 ms.
-    let rate_at = |at_ms: u64| if at_ms % 2_000 < 300 { 0 } else { (at_ms * 7919 / 13) % 7 };
-    let opportunities_ms = (0..30_000).flat_map(|at_ms| (0..rate_at(at_ms)).map(move |_| at_ms)).collect();
-    assert_bulk_uses(DeliveryTrace { source: "synthetic".into(), opportunities_ms });
+    let rate_at = |at_ms: u64| {
+        if at_ms % 2_000 < 300 {
+            0
+        } else {
+            (at_ms * 7919 / 13) % 7
+        }
+    };
+    let opportunities_ms = (0..30_000)
+        .flat_map(|at_ms| (0..rate_at(at_ms)).map(move |_| at_ms))
+        .collect();
+    assert_bulk_uses(DeliveryTrace {
+        source: "synthetic".into(),
+        opportunities_ms,
+    });
 }
 
 /// The files in `directory` whose names end in one of `endings`, sorted.
 fn files(directory: &Path, endings: &[&str]) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
-    let wanted =
-        |path: &PathBuf| path.to_str().is_some_and(|name| endings.iter().any(|end| name.ends_with(end)));
+    let entries = std::fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    let wanted = |path: &PathBuf| {
+        path.to_str()
+            .is_some_and(|name| endings.iter().any(|end| name.ends_with(end)))
+    };
     let mut files: Vec<_> = entries.filter(wanted).collect();
     files.sort();
     files
@@ -154,7 +214,8 @@ fn a_bulk_transfer_uses_the_opportunities_of_recorded_traces() {
     let beside_the_workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces");
     let directory = std::env::var("JOULEPATH_TRACES").unwrap_or(beside_the_workspace.into());
     let recorded = files(Path::new(&directory), &[".down", ".up"]);
-    // Written straight to stderr, because the test runner hides the output of `println!` if a test passes.
+    // Written straight to stderr, because the test runner hides the output of `println!` if a test
+    // passes.
     let mut stderr = std::io::stderr();
     if recorded.is_empty() {
         let _ = writeln!(
@@ -172,45 +233,73 @@ fn a_bulk_transfer_uses_the_opportunities_of_recorded_traces() {
 fn corpus() -> Vec<(String, Vec<u8>)> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
     let read = |path: PathBuf| {
-        let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .expect("a file")
+            .to_string_lossy()
+            .into_owned();
         (name, std::fs::read(&path).expect("a readable file"))
     };
-    files(&directory, &[".trace"]).into_iter().map(read).collect()
+    files(&directory, &[".trace"])
+        .into_iter()
+        .map(read)
+        .collect()
 }
 
 #[test]
 fn corpus_files_are_accepted_or_refused_as_named() {
     let corpus = corpus();
-    assert!(corpus.len() >= 10, "the corpus has only {} files", corpus.len());
+    assert!(
+        corpus.len() >= 10,
+        "the corpus has only {} files",
+        corpus.len()
+    );
     for (name, text) in corpus {
         let result = parse(&text, &name);
-        assert_eq!(result.is_ok(), name.starts_with("valid-"), "{name}: {result:?}");
+        assert_eq!(
+            result.is_ok(),
+            name.starts_with("valid-"),
+            "{name}: {result:?}"
+        );
     }
 }
 
 fn written(trace: &DeliveryTrace) -> String {
-    trace.opportunities_ms.iter().map(|at_ms| format!("{at_ms}\n")).collect()
+    trace
+        .opportunities_ms
+        .iter()
+        .map(|at_ms| format!("{at_ms}\n"))
+        .collect()
 }
 
 /// An accepted trace makes a link that works, and stays the same when written and read again.
 fn assert_sane(text: &[u8]) {
-    let Ok(trace) = parse(text, "fuzz") else { return };
+    let Ok(trace) = parse(text, "fuzz") else {
+        return;
+    };
     assert_eq!(parse(written(&trace), "fuzz").as_ref(), Ok(&trace));
-    assert!(link_over(&trace.opportunities_ms).offer(ms(12_345), 1500, false) != Outcome::QueueDrop);
+    assert!(
+        link_over(&trace.opportunities_ms).offer(ms(12_345), 1500, false) != Outcome::QueueDrop
+    );
 }
 
 /// A text of the corpus with one part replaced.
 fn mutated() -> impl Strategy<Value = Vec<u8>> {
     let texts: Vec<Vec<u8>> = corpus().into_iter().map(|(_, text)| text).collect();
-    let patch =
-        prop_oneof![prop::collection::vec(any::<u8>(), 0..8), "[0-9\r\n]{0,24}".prop_map(String::into_bytes)];
-    (prop::sample::select(texts), any::<(prop::sample::Index, prop::sample::Index)>(), patch).prop_map(
-        |(mut text, (a, b), patch)| {
+    let patch = prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..8),
+        "[0-9\r\n]{0,24}".prop_map(String::into_bytes)
+    ];
+    (
+        prop::sample::select(texts),
+        any::<(prop::sample::Index, prop::sample::Index)>(),
+        patch,
+    )
+        .prop_map(|(mut text, (a, b), patch)| {
             let (a, b) = (a.index(text.len() + 1), b.index(text.len() + 1));
             text.splice(a.min(b)..a.max(b), patch);
             text
-        },
-    )
+        })
 }
 
 proptest! {

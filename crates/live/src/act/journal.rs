@@ -17,8 +17,8 @@ use crate::versioned;
 
 /// Folder of locks and journals, inside the folder of all states.
 pub(crate) const FOLDER: &str = "live";
-/// Schema of the record: 2 added the controller, 3 the path manager, 4 the connections that need an endpoint,
-/// 5 endpoints of other programs.
+/// Schema of the record: 2 added the controller, 3 the path manager, 4 the connections that need an
+/// endpoint, 5 endpoints of other programs.
 const SCHEMA: u64 = 5;
 /// Remedy for a record that cannot be read.
 const REMEDY: &str = "run `joulepath live --undo` of the version that wrote it; or delete the file if \
@@ -41,7 +41,8 @@ pub(super) struct Own {
     replaces: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     laminar: bool,
-    /// If another program's endpoint was taken over: as the kernel lists it, except for id and priority.
+    /// If another program's endpoint was taken over: as the kernel lists it, except for id and
+    /// priority.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     shape: Option<Endpoint>,
 }
@@ -143,22 +144,31 @@ impl Store for OnDisk {
 }
 
 impl Own {
-    /// As it will be after `add`. `found` is the endpoint of another program that was taken over with this
-    /// address.
-    pub(super) fn new(wanted: &Wanted, id: AddressId, replaces: bool, found: Option<&Endpoint>) -> Self {
+    /// As it will be after `add`. `found` is the endpoint of another program that was taken over
+    /// with this address.
+    pub(super) fn new(
+        wanted: &Wanted,
+        id: AddressId,
+        replaces: bool,
+        found: Option<&Endpoint>,
+    ) -> Self {
         let shape = found.map(|found| shape(found, wanted));
         Own {
             id,
             address: wanted.address,
             interface: wanted.interface,
             signal: wanted.signal,
-            fullmesh: shape.as_ref().map_or(wanted.fullmesh, |shape| shape.fullmesh),
+            fullmesh: shape
+                .as_ref()
+                .map_or(wanted.fullmesh, |shape| shape.fullmesh),
             backup: wanted.backup,
             may_be_backup: None,
             may_be_absent: true,
             replaces,
             laminar: wanted.laminar
-                || shape.as_ref().is_some_and(|shape| shape.other_flags & Endpoint::LAMINAR != 0),
+                || shape
+                    .as_ref()
+                    .is_some_and(|shape| shape.other_flags & Endpoint::LAMINAR != 0),
             shape,
         }
     }
@@ -180,16 +190,23 @@ impl Own {
         })
     }
 
-    /// The request to the kernel. It replaces an endpoint created by the kernel only if the request has no
-    /// id.
+    /// The request to the kernel. It replaces an endpoint created by the kernel only if the request
+    /// has no id.
     pub(super) fn request(&self) -> Endpoint {
-        Endpoint { id: (!self.replaces).then_some(self.id), ..self.endpoint() }
+        Endpoint {
+            id: (!self.replaces).then_some(self.id),
+            ..self.endpoint()
+        }
     }
 
     /// As the kernel lists it.
     fn endpoint(&self) -> Endpoint {
         if let Some(shape) = &self.shape {
-            return Endpoint { id: Some(self.id), backup: self.backup, ..shape.clone() };
+            return Endpoint {
+                id: Some(self.id),
+                backup: self.backup,
+                ..shape.clone()
+            };
         }
         Endpoint {
             id: Some(self.id),
@@ -206,7 +223,13 @@ impl Own {
     /// True if `there` is this endpoint, unchanged by others.
     pub(super) fn is(&self, there: &Endpoint) -> bool {
         let own = self.endpoint();
-        let same = |backup: bool| *there == Endpoint { backup, ..own.clone() };
+        let same = |backup: bool| {
+            *there
+                == Endpoint {
+                    backup,
+                    ..own.clone()
+                }
+        };
         same(self.backup) || self.may_be_backup.is_some_and(same)
     }
 
@@ -230,7 +253,11 @@ impl Own {
         let Some(shape) = &self.shape else {
             return is_here && (self.signal, self.fullmesh) == (wanted.signal, wanted.fullmesh);
         };
-        let is_enough = if wanted.signal { shape.signal } else { shape.opens_subflows() };
+        let is_enough = if wanted.signal {
+            shape.signal
+        } else {
+            shape.opens_subflows()
+        };
         is_here && is_enough && (shape.fullmesh || !wanted.fullmesh)
     }
 
@@ -249,13 +276,23 @@ impl Own {
 /// `found` with what `wanted` needs. The kernel refuses `signal` together with `fullmesh`.
 fn shape(found: &Endpoint, wanted: &Wanted) -> Endpoint {
     let opens = !wanted.signal && !found.opens_subflows();
-    let (signal, fullmesh) = match (found.signal || wanted.signal, found.fullmesh || wanted.fullmesh) {
+    let (signal, fullmesh) = match (
+        found.signal || wanted.signal,
+        found.fullmesh || wanted.fullmesh,
+    ) {
         (true, true) => (wanted.signal, wanted.fullmesh),
         both => both,
     };
     let subflow = found.subflow || opens;
     let other_flags = found.other_flags | if wanted.laminar { Endpoint::LAMINAR } else { 0 };
-    Endpoint { interface: Some(wanted.interface), subflow, signal, fullmesh, other_flags, ..found.clone() }
+    Endpoint {
+        interface: Some(wanted.interface),
+        subflow,
+        signal,
+        fullmesh,
+        other_flags,
+        ..found.clone()
+    }
 }
 
 impl LimitsSet {
@@ -279,7 +316,10 @@ impl Journal {
 
     /// Id of the kernel's endpoint `there`, if it is ours.
     pub(crate) fn owned_id(&self, there: &Endpoint) -> Option<AddressId> {
-        self.endpoints.iter().find(|own| own.is(there)).map(|own| own.id)
+        self.endpoints
+            .iter()
+            .find(|own| own.is(there))
+            .map(|own| own.id)
     }
 
     /// Our change of `setting`.
@@ -308,7 +348,8 @@ impl Journal {
     pub(super) fn doubt_adopted(&mut self) {
         let adopted = &self.adopted;
         let own = self.endpoints.iter_mut();
-        let are_adopted = own.filter(|own| adopted.iter().any(|found| found.address == own.address));
+        let are_adopted =
+            own.filter(|own| adopted.iter().any(|found| found.address == own.address));
         are_adopted.for_each(|own| own.may_be_absent = true);
     }
 
@@ -319,7 +360,10 @@ impl Journal {
         }
         self.endpoints.retain(|own| own.address != found.address);
         let own = Own::adopted(found);
-        self.endpoints.extend(own.map(|own| Own { may_be_absent: true, ..own }));
+        self.endpoints.extend(own.map(|own| Own {
+            may_be_absent: true,
+            ..own
+        }));
     }
 
     /// Drops the endpoint from the journal.
@@ -338,6 +382,9 @@ impl Journal {
     }
 
     fn each(&mut self, id: AddressId, change: impl Fn(&mut Own)) {
-        self.endpoints.iter_mut().filter(|own| own.id == id).for_each(change);
+        self.endpoints
+            .iter_mut()
+            .filter(|own| own.id == id)
+            .for_each(change);
     }
 }

@@ -1,20 +1,21 @@
-//! Makes the kernel's endpoints match the wanted ones, and restores the settings found at the start.
+//! Makes the kernel's endpoints match the wanted ones, and restores the settings found at the
+//! start.
 //!
-//! A change is journalled before it is made and confirmed after it, so that after SIGKILL at any instant the
-//! next start knows everything that may be ours:
+//! A change is journalled before it is made and confirmed after it, so that after SIGKILL at any
+//! instant the next start knows everything that may be ours:
 //!
 //! ```text
 //!   journal: "these may be ours"  ──►  the kernel, step by step  ──►  journal: "these are ours"
 //! ```
-//! An endpoint that cannot be journalled is not added. An endpoint that must go is removed in any case: the
-//! journal already lists it.
+//! An endpoint that cannot be journalled is not added. An endpoint that must go is removed in any
+//! case: the journal already lists it.
 //!
 //! **No connection is cut off** because an endpoint is no longer wanted or the daemon ends.
 //!
-//! **Only endpoints that are ours and unchanged are touched.** Endpoints of other programs are changed only
-//! if they may be taken over (`adopt`), and are given back as they were. An endpoint of ours that another
-//! program changes belongs to that program from then on. An endpoint of ours that another program removes is
-//! added again, at growing intervals.
+//! **Only endpoints that are ours and unchanged are touched.** Endpoints of other programs are
+//! changed only if they may be taken over (`adopt`), and are given back as they were. An endpoint
+//! of ours that another program changes belongs to that program from then on. An endpoint of ours
+//! that another program removes is added again, at growing intervals.
 //!
 //! | module | what |
 //! |---|---|
@@ -110,7 +111,8 @@ pub struct Outcome {
     pub others: BTreeSet<IpAddr>,
     /// Addresses of endpoints of other programs that are taken over.
     pub adopted: BTreeSet<IpAddr>,
-    /// After an undo: addresses whose endpoints stay, and the number of connections without another path.
+    /// After an undo: addresses whose endpoints stay, and the number of connections without another
+    /// path.
     pub stays: BTreeMap<IpAddr, usize>,
     /// When to retry.
     pub again: Option<Nanos>,
@@ -121,14 +123,18 @@ pub struct Outcome {
 impl Outcome {
     /// Addresses and interfaces whose endpoints another program has set.
     pub fn of_another(&self) -> impl Iterator<Item = (IpAddr, u32)> {
-        self.conflicts.iter().filter(|(_, why)| *why == OF_ANOTHER).map(|(place, _)| *place)
+        self.conflicts
+            .iter()
+            .filter(|(_, why)| *why == OF_ANOTHER)
+            .map(|(place, _)| *place)
     }
 
-    /// Counts the endpoints of other programs on these interfaces as conflicts: they open subflows, whatever
-    /// the decision says.
+    /// Counts the endpoints of other programs on these interfaces as conflicts: they open subflows,
+    /// whatever the decision says.
     pub fn disputes(&mut self, places: impl Iterator<Item = (IpAddr, u32)>) {
         let of_others = places.filter(|(address, _)| self.others.contains(address));
-        self.conflicts.extend(of_others.map(|place| (place, OF_ANOTHER.into())));
+        self.conflicts
+            .extend(of_others.map(|place| (place, OF_ANOTHER.into())));
     }
 
     /// One line per endpoint that stays: why, and until when.
@@ -152,7 +158,11 @@ impl Refused {
     /// A refusal after `times` earlier ones.
     fn after(times: u32, now: Nanos, why: String) -> Self {
         let until = now.saturating_add(Nanos(AGAIN.0 << times.min(MOST_DOUBLINGS)));
-        Refused { times: times + 1, until, why }
+        Refused {
+            times: times + 1,
+            until,
+            why,
+        }
     }
 }
 
@@ -183,20 +193,22 @@ impl<T: Table, S: Store> Actor<T, S> {
         !self.journal.is_empty()
     }
 
-    /// Makes our part of the table match `wanted`; `None` restores the settings found at the start. An
-    /// unwanted endpoint whose address and interface are in `spare` stays as a backup while a connection has
-    /// no other path.
+    /// Makes our part of the table match `wanted`; `None` restores the settings found at the start.
+    /// An unwanted endpoint whose address and interface are in `spare` stays as a backup while a
+    /// connection has no other path.
     ///
     /// # Errors
-    /// If a request to the kernel fails, or the journal cannot be written; unwanted endpoints are removed
-    /// even then. Refused endpoints are in the outcome instead.
+    /// If a request to the kernel fails, or the journal cannot be written; unwanted endpoints are
+    /// removed even then. Refused endpoints are in the outcome instead.
     pub fn reconcile(
         &mut self,
         wanted: Option<&[Wanted]>,
         spare: &[(IpAddr, u32)],
         now: Nanos,
     ) -> Result<Outcome> {
-        let Some(wanted) = wanted else { return self.undo(now) };
+        let Some(wanted) = wanted else {
+            return self.undo(now);
+        };
         let mut outcome = Outcome::default();
         let mut wanted = distinct(wanted, &mut outcome);
         let mut table = self.table.endpoints()?;
@@ -206,10 +218,21 @@ impl<T: Table, S: Store> Actor<T, S> {
         if !matches!(given, Ok(0)) {
             table = self.table.endpoints()?;
         }
-        outcome.adopted = self.journal.adopted.iter().map(|found| found.address).collect();
-        let is_own =
-            |there: &&Endpoint| self.journal.endpoints.iter().any(|own| own.address == there.address);
-        let of_others = table.iter().filter(|there| there.opens_subflows() && !is_own(there));
+        outcome.adopted = self
+            .journal
+            .adopted
+            .iter()
+            .map(|found| found.address)
+            .collect();
+        let is_own = |there: &&Endpoint| {
+            self.journal
+                .endpoints
+                .iter()
+                .any(|own| own.address == there.address)
+        };
+        let of_others = table
+            .iter()
+            .filter(|there| there.opens_subflows() && !is_own(there));
         outcome.others = of_others.map(|there| there.address).collect();
         self.staying = None;
         self.journal.kept = None;
@@ -239,7 +262,10 @@ impl<T: Table, S: Store> Actor<T, S> {
             self.save()?;
         }
         outcome.changes += given?;
-        let waiting = self.refused.iter().filter(|(_, refused)| refused.until > now);
+        let waiting = self
+            .refused
+            .iter()
+            .filter(|(_, refused)| refused.until > now);
         outcome.again = waiting.map(|(_, refused)| refused.until).min();
         Ok(outcome)
     }
@@ -248,7 +274,9 @@ impl<T: Table, S: Store> Actor<T, S> {
     fn is_recorded(&self, step: &Step) -> bool {
         let (Step::Remove(own) | Step::SetBackup(own, _) | Step::Add(own)) = step;
         let recorded = self.on_disk.iter().flat_map(|journal| &journal.endpoints);
-        recorded.into_iter().any(|one| (one.id, one.address) == (own.id, own.address))
+        recorded
+            .into_iter()
+            .any(|one| (one.id, one.address) == (own.id, own.address))
     }
 
     /// Writes the journal if it has changed.
@@ -260,13 +288,15 @@ impl<T: Table, S: Store> Actor<T, S> {
         Ok(())
     }
 
-    /// Closes the initial subflows that have one of these addresses. Nothing is journalled, because this
-    /// cannot be undone.
+    /// Closes the initial subflows that have one of these addresses. Nothing is journalled, because
+    /// this cannot be undone.
     ///
     /// # Errors
     /// As [`Table::delete_first`].
     pub fn close_first(&mut self, addresses: &[IpAddr]) -> Result<()> {
-        addresses.iter().try_for_each(|&address| self.table.delete_first(address))
+        addresses
+            .iter()
+            .try_for_each(|&address| self.table.delete_first(address))
     }
 
     /// Restores a setting that an earlier process changed.
@@ -277,7 +307,8 @@ impl<T: Table, S: Store> Actor<T, S> {
         self.set(setting, None, now, &mut Outcome::default())
     }
 
-    /// Forgets endpoints that others removed or changed, and resolves doubts from the kernel's table.
+    /// Forgets endpoints that others removed or changed, and resolves doubts from the kernel's
+    /// table.
     fn take_stock(&mut self, table: &[Endpoint], now: Nanos) {
         let (mut kept, mut removed) = (vec![], vec![]);
         for mut own in std::mem::take(&mut self.journal.endpoints) {
@@ -290,8 +321,14 @@ impl<T: Table, S: Store> Actor<T, S> {
         }
         self.journal.endpoints = kept;
         for address in removed {
-            self.journal.adopted.retain(|found| found.address != address);
-            self.refuse(address, now, "another program has removed its endpoint".into());
+            self.journal
+                .adopted
+                .retain(|found| found.address != address);
+            self.refuse(
+                address,
+                now,
+                "another program has removed its endpoint".into(),
+            );
         }
     }
 
@@ -302,7 +339,12 @@ impl<T: Table, S: Store> Actor<T, S> {
         spare: &[(IpAddr, u32)],
         now: Nanos,
     ) -> Result<Vec<Wanted>> {
-        let is_adopted = |address: IpAddr| self.journal.adopted.iter().any(|found| found.address == address);
+        let is_adopted = |address: IpAddr| {
+            self.journal
+                .adopted
+                .iter()
+                .any(|found| found.address == address)
+        };
         let may_stay = |own: &Own| {
             let at = |&(address, interface): &(IpAddr, u32)| {
                 address == own.address && (interface == own.interface || is_adopted(address))
@@ -310,14 +352,22 @@ impl<T: Table, S: Store> Actor<T, S> {
             spare.iter().any(at)
         };
         let is_spare = |own: &&Own| may_stay(own) && !wanted.iter().any(|one| own.serves(one));
-        let mut spared: Vec<Own> = self.journal.endpoints.iter().filter(is_spare).cloned().collect();
+        let mut spared: Vec<Own> = self
+            .journal
+            .endpoints
+            .iter()
+            .filter(is_spare)
+            .cloned()
+            .collect();
         let was_needed = |own: &Own| self.needed.is_some_and(|until| until > now) && own.backup;
         if !spared.iter().all(was_needed) {
             let begun = thread_cpu_ns();
             let connections = self.table.connections()?;
             let is_needed = |own: &Own| {
                 let closing = Closing::new(own.id, own.address);
-                connections.iter().any(|connection| closing.cuts(connection))
+                connections
+                    .iter()
+                    .any(|connection| closing.cuts(connection))
             };
             spared.retain(is_needed);
             self.needed = (!spared.is_empty()).then(|| now.saturating_add(pause_after(begun)));
@@ -325,34 +375,66 @@ impl<T: Table, S: Store> Actor<T, S> {
         for own in spared {
             // The kernel accepts an address once.
             // It keeps its role if it lacks only `laminar`, which the kernel cannot change.
-            let would_do = |one: &Wanted| own.serves(&Wanted { laminar: false, ..one.clone() });
-            let backup = wanted.iter().find(|one| would_do(one)).is_none_or(|one| one.backup);
+            let would_do = |one: &Wanted| {
+                own.serves(&Wanted {
+                    laminar: false,
+                    ..one.clone()
+                })
+            };
+            let backup = wanted
+                .iter()
+                .find(|one| would_do(one))
+                .is_none_or(|one| one.backup);
             wanted.retain(|one| one.address != own.address);
-            wanted.push(Wanted { backup, ..own.wanted() });
+            wanted.push(Wanted {
+                backup,
+                ..own.wanted()
+            });
         }
         Ok(wanted)
     }
 
     fn refuse(&mut self, address: IpAddr, now: Nanos, why: String) {
-        let times = self.refused.get(&address).map_or(0, |refused| refused.times);
-        self.refused.insert(address, Refused::after(times, now, why));
+        let times = self
+            .refused
+            .get(&address)
+            .map_or(0, |refused| refused.times);
+        self.refused
+            .insert(address, Refused::after(times, now, why));
     }
 
-    /// The steps to `wanted`. Removals come first, so that an interface's old address goes before its new one
-    /// comes, and ids become free.
-    fn steps(&self, wanted: &[Wanted], table: &[Endpoint], now: Nanos, outcome: &mut Outcome) -> Vec<Step> {
+    /// The steps to `wanted`. Removals come first, so that an interface's old address goes before
+    /// its new one comes, and ids become free.
+    fn steps(
+        &self,
+        wanted: &[Wanted],
+        table: &[Endpoint],
+        now: Nanos,
+        outcome: &mut Outcome,
+    ) -> Vec<Step> {
         let mut steps = vec![];
         let is_wanted = |own: &Own| wanted.iter().any(|wanted| own.serves(wanted));
         for own in self.journal.endpoints.iter().filter(|own| !is_wanted(own)) {
             steps.push(Step::Remove(own.clone()));
         }
         let mut taken: Vec<AddressId> = table.iter().filter_map(|endpoint| endpoint.id).collect();
-        let reserved: Vec<AddressId> = self.journal.adopted.iter().filter_map(|found| found.id).collect();
+        let reserved: Vec<AddressId> = self
+            .journal
+            .adopted
+            .iter()
+            .filter_map(|found| found.id)
+            .collect();
         let free = |taken: &[AddressId]| {
-            (1..=u8::MAX).map(AddressId).find(|id| !taken.contains(id) && !reserved.contains(id))
+            (1..=u8::MAX)
+                .map(AddressId)
+                .find(|id| !taken.contains(id) && !reserved.contains(id))
         };
         for wanted in wanted {
-            let found = self.journal.adopted.iter().find(|found| found.address == wanted.address);
+            let found = self
+                .journal
+                .adopted
+                .iter()
+                .find(|found| found.address == wanted.address);
             let own = self.journal.endpoints.iter().find(|own| own.serves(wanted));
             if let Some(own) = own.filter(|_| wanted.renew) {
                 // With a new id, because the kernel considers the present one used.
@@ -370,23 +452,41 @@ impl<T: Table, S: Store> Actor<T, S> {
                 continue;
             }
             let is_removed = |address: IpAddr| {
-                self.journal.endpoints.iter().any(|own| own.address == address && !is_wanted(own))
+                self.journal
+                    .endpoints
+                    .iter()
+                    .any(|own| own.address == address && !is_wanted(own))
             };
             let there = table.iter().find(|there| there.is_at(wanted.address));
-            let implicit = there.filter(|there| there.is_implicit()).and_then(|there| there.id);
+            let implicit = there
+                .filter(|there| there.is_implicit())
+                .and_then(|there| there.id);
             if there.is_some() && implicit.is_none() && !is_removed(wanted.address) {
-                outcome.conflicts.insert((wanted.address, wanted.interface), OF_ANOTHER.into());
-                continue;
-            }
-            if let Some(refused) = self.refused.get(&wanted.address).filter(|refused| refused.until > now) {
-                outcome.conflicts.insert((wanted.address, wanted.interface), refused.why.clone());
-                continue;
-            }
-            let of_found = || found.and_then(|found| found.id).filter(|id| !taken.contains(id));
-            let Some(id) = implicit.or_else(of_found).or_else(|| free(&taken)) else {
                 outcome
                     .conflicts
-                    .insert((wanted.address, wanted.interface), "all 255 endpoint ids are in use".into());
+                    .insert((wanted.address, wanted.interface), OF_ANOTHER.into());
+                continue;
+            }
+            if let Some(refused) = self
+                .refused
+                .get(&wanted.address)
+                .filter(|refused| refused.until > now)
+            {
+                outcome
+                    .conflicts
+                    .insert((wanted.address, wanted.interface), refused.why.clone());
+                continue;
+            }
+            let of_found = || {
+                found
+                    .and_then(|found| found.id)
+                    .filter(|id| !taken.contains(id))
+            };
+            let Some(id) = implicit.or_else(of_found).or_else(|| free(&taken)) else {
+                outcome.conflicts.insert(
+                    (wanted.address, wanted.interface),
+                    "all 255 endpoint ids are in use".into(),
+                );
                 continue;
             };
             taken.push(id);
@@ -422,7 +522,11 @@ impl<T: Table, S: Store> Actor<T, S> {
     fn note(&mut self, steps: &[Step], limits: Option<(Limits, Limits)>) {
         if let Some((now, after)) = limits {
             let before = self.journal.limits.map_or(now, |limits| limits.before);
-            self.journal.limits = Some(LimitsSet { before, set: after, was: Some(now) });
+            self.journal.limits = Some(LimitsSet {
+                before,
+                set: after,
+                was: Some(now),
+            });
         }
         for step in steps {
             match step {
@@ -438,7 +542,11 @@ impl<T: Table, S: Store> Actor<T, S> {
             .journal
             .limits
             .filter(|limits| limits.before != now)
-            .map(|limits| LimitsSet { set: now, was: None, ..limits });
+            .map(|limits| LimitsSet {
+                set: now,
+                was: None,
+                ..limits
+            });
     }
 
     fn take(&mut self, step: Step, now: Nanos, outcome: &mut Outcome) {
@@ -469,11 +577,15 @@ impl<T: Table, S: Store> Actor<T, S> {
             Ok(()) => {
                 outcome.changes += 1;
                 // After an hour without a refusal, intervals start short again.
-                self.refused.retain(|_, refused| now.saturating_sub(refused.until) < Nanos::from_secs(3600));
+                self.refused.retain(|_, refused| {
+                    now.saturating_sub(refused.until) < Nanos::from_secs(3600)
+                });
             }
             Err(error) => {
                 let why = error.to_string();
-                outcome.conflicts.insert((own.address, own.interface), why.clone());
+                outcome
+                    .conflicts
+                    .insert((own.address, own.interface), why.clone());
                 self.refuse(own.address, now, why);
             }
         }
@@ -487,7 +599,9 @@ fn distinct(wanted: &[Wanted], outcome: &mut Outcome) -> Vec<Wanted> {
         if first.iter().any(|other| other.address == one.address) {
             let why = "another interface has the same address, and the kernel accepts an address only once: \
                        this interface gets no endpoint";
-            outcome.conflicts.insert((one.address, one.interface), why.into());
+            outcome
+                .conflicts
+                .insert((one.address, one.interface), why.into());
         } else {
             first.push(one.clone());
         }

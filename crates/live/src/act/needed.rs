@@ -1,7 +1,8 @@
 //! Connections that the removal of an endpoint would cut off.
 //!
-//! The kernel closes every subflow of a removed endpoint: those opened from it, and the initial subflow of a
-//! connection with its address. A connection without another working subflow is cut off.
+//! The kernel closes every subflow of a removed endpoint: those opened from it, and the initial
+//! subflow of a connection with its address. A connection without another working subflow is cut
+//! off.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -31,7 +32,10 @@ pub(super) struct Closing {
 
 impl Closing {
     pub(super) fn with(endpoint: &Endpoint) -> Option<Self> {
-        Some(Closing { id: endpoint.id?, address: endpoint.address })
+        Some(Closing {
+            id: endpoint.id?,
+            address: endpoint.address,
+        })
     }
 
     pub(super) fn new(id: AddressId, address: IpAddr) -> Self {
@@ -40,15 +44,24 @@ impl Closing {
 
     fn includes(&self, subflow: &TcpSocket) -> bool {
         subflow.local.ip() == self.address
-            || subflow.membership.is_some_and(|member| member.local_id == self.id)
+            || subflow
+                .membership
+                .is_some_and(|member| member.local_id == self.id)
     }
 
     /// True if the connection loses a subflow and keeps none that works.
     pub(super) fn cuts(&self, connection: &Connection) -> bool {
-        let is_open = |subflow: &&TcpSocket| !matches!(subflow.state, TcpState::Closed | TcpState::TimeWait);
-        let (going, others): (Vec<_>, Vec<_>) =
-            connection.subflows.iter().filter(is_open).partition(|subflow| self.includes(subflow));
-        let latest = going.iter().filter_map(|subflow| Some(subflow.info.as_ref()?.heard_ms)).min();
+        let is_open =
+            |subflow: &&TcpSocket| !matches!(subflow.state, TcpState::Closed | TcpState::TimeWait);
+        let (going, others): (Vec<_>, Vec<_>) = connection
+            .subflows
+            .iter()
+            .filter(is_open)
+            .partition(|subflow| self.includes(subflow));
+        let latest = going
+            .iter()
+            .filter_map(|subflow| Some(subflow.info.as_ref()?.heard_ms))
+            .min();
         !going.is_empty() && !others.iter().any(|subflow| works(subflow, latest))
     }
 
@@ -60,11 +73,14 @@ impl Closing {
 
     /// Removes the closed subflows from `connection`.
     pub(super) fn take_from(&self, connection: &mut Connection) {
-        connection.subflows.retain(|subflow| !self.includes(subflow));
+        connection
+            .subflows
+            .retain(|subflow| !self.includes(subflow));
     }
 }
 
-/// True if data gets through. `latest`: time since another subflow of the connection received a packet, ms.
+/// True if data gets through. `latest`: time since another subflow of the connection received a
+/// packet, ms.
 fn works(subflow: &TcpSocket, latest: Option<u32>) -> bool {
     let is_behind = subflow
         .info
@@ -74,10 +90,12 @@ fn works(subflow: &TcpSocket, latest: Option<u32>) -> bool {
     subflow.state == TcpState::Established && !waits_in_vain(subflow) && !is_behind
 }
 
-/// Pause until the next listing of connections. `begun`: this thread's processor time before the last one,
-/// ns.
+/// Pause until the next listing of connections. `begun`: this thread's processor time before the
+/// last one, ns.
 pub(crate) fn pause_after(begun: u64) -> Nanos {
-    Nanos(thread_cpu_ns().saturating_sub(begun).saturating_mul(SHARE)).max(SOONEST).min(LATEST)
+    Nanos(thread_cpu_ns().saturating_sub(begun).saturating_mul(SHARE))
+        .max(SOONEST)
+        .min(LATEST)
 }
 
 /// Endpoints that stay at present.

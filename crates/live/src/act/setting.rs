@@ -8,12 +8,12 @@ use super::table::{Setting, Table};
 use super::{Actor, Outcome, Refused};
 
 impl<T: Table, S: Store> Actor<T, S> {
-    /// Sets `setting` to `wanted`; `None` restores the value found at the start if we changed it. A value
-    /// that another program has set since is left alone.
+    /// Sets `setting` to `wanted`; `None` restores the value found at the start if we changed it. A
+    /// value that another program has set since is left alone.
     ///
     /// # Errors
-    /// If a request to the kernel fails, or the journal cannot be written. A refused value is in `outcome`
-    /// instead.
+    /// If a request to the kernel fails, or the journal cannot be written. A refused value is in
+    /// `outcome` instead.
     pub fn set(
         &mut self,
         setting: Setting,
@@ -41,14 +41,22 @@ impl<T: Table, S: Store> Actor<T, S> {
             *self.journal.setting(setting) = None;
             return Ok(());
         }
-        let settled = (target != before).then(|| SettingSet { before, set: target.clone(), was: None });
+        let settled = (target != before).then(|| SettingSet {
+            before,
+            set: target.clone(),
+            was: None,
+        });
         if there == target {
             if settled.is_none() && ours.is_none() {
                 return Ok(());
             }
             return self.keep(setting, settled);
         }
-        if let Some(refused) = standing.refused.as_ref().filter(|refused| refused.until > now) {
+        if let Some(refused) = standing
+            .refused
+            .as_ref()
+            .filter(|refused| refused.until > now)
+        {
             outcome.settings.insert(setting, refused.why.clone());
             outcome.wait_until(refused.until);
             return Ok(());
@@ -67,10 +75,21 @@ impl<T: Table, S: Store> Actor<T, S> {
     ) -> Result<()> {
         let ours = self.journal.setting(setting).clone();
         let before = ours.as_ref().map_or(&there, |ours| &ours.before).clone();
-        self.keep(setting, Some(SettingSet { before, set: target.clone(), was: Some(there.clone()) }))?;
-        // Set the current value first, which changes nothing: if that is refused, we could not restore it
-        // later.
-        let could_return = if ours.is_none() { self.table.set_value(setting, &there) } else { Ok(()) };
+        self.keep(
+            setting,
+            Some(SettingSet {
+                before,
+                set: target.clone(),
+                was: Some(there.clone()),
+            }),
+        )?;
+        // Set the current value first, which changes nothing: if that is refused, we could not
+        // restore it later.
+        let could_return = if ours.is_none() {
+            self.table.set_value(setting, &there)
+        } else {
+            Ok(())
+        };
         match could_return.and_then(|()| self.table.set_value(setting, &target)) {
             Ok(()) => {
                 outcome.changes += 1;
@@ -93,7 +112,9 @@ impl<T: Table, S: Store> Actor<T, S> {
     pub(super) fn undo_settings(&mut self) -> Result<usize> {
         let mut changes = 0;
         for setting in Setting::ALL {
-            let Some(ours) = self.journal.setting(setting).clone() else { continue };
+            let Some(ours) = self.journal.setting(setting).clone() else {
+                continue;
+            };
             let there = self.table.value(setting)?;
             if there != ours.before && ours.is_ours(&there) {
                 self.table.set_value(setting, &ours.before)?;

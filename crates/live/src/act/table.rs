@@ -37,7 +37,8 @@ pub trait Table {
     /// As [`PathManager::endpoints`].
     fn endpoints(&mut self) -> Result<Vec<Endpoint>>;
 
-    /// Connections whose subflows are closed with their endpoints: those under the kernel's path manager.
+    /// Connections whose subflows are closed with their endpoints: those under the kernel's path
+    /// manager.
     ///
     /// # Errors
     /// As [`Diag::list`].
@@ -105,7 +106,10 @@ impl Kernel {
     /// # Errors
     /// As [`PathManager::open`] and [`Diag::open`].
     pub fn open() -> Result<Self> {
-        Ok(Kernel { manager: PathManager::open()?, diag: Diag::open()? })
+        Ok(Kernel {
+            manager: PathManager::open()?,
+            diag: Diag::open()?,
+        })
     }
 }
 
@@ -122,7 +126,9 @@ impl Table for Kernel {
             !matches!(connection.state, TcpState::Closed | TcpState::TimeWait) && !was_plain
         });
         // A kernel that cannot answer has only its own path manager.
-        all.retain(|connection| self.manager.is_steerable(connection.info.token).ok() != Some(Some(true)));
+        all.retain(|connection| {
+            self.manager.is_steerable(connection.info.token).ok() != Some(Some(true))
+        });
         Ok(all)
     }
 

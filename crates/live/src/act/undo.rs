@@ -1,10 +1,10 @@
 //! Restores the settings found at the start without cutting off a connection.
 //!
-//! An endpoint stays while a connection has no other working subflow (`needed`). Meanwhile the limit of extra
-//! subflows is 0, unless other programs have endpoints: new connections then open no subflow from a remaining
-//! endpoint, and the kernel does not tie their initial subflow to one. So the endpoint can go when the old
-//! connections have ended, whatever has started since. The journal has the remaining endpoints and those
-//! connections.
+//! An endpoint stays while a connection has no other working subflow (`needed`). Meanwhile the
+//! limit of extra subflows is 0, unless other programs have endpoints: new connections then open no
+//! subflow from a remaining endpoint, and the kernel does not tie their initial subflow to one. So
+//! the endpoint can go when the old connections have ended, whatever has started since. The journal
+//! has the remaining endpoints and those connections.
 
 use joulepath_kernel::Result;
 use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits};
@@ -16,12 +16,12 @@ use super::needed::{Closing, Staying, pause_after};
 use super::table::Table;
 use super::{Actor, Outcome};
 
-/// A socket created while the limit was above 0 is tied when it connects, at most this much later. A socket
-/// that was already connecting is listed.
+/// A socket created while the limit was above 0 is tied when it connects, at most this much later.
+/// A socket that was already connecting is listed.
 const GRACE: Nanos = Nanos::from_secs(3);
 impl<T: Table, S: Store> Actor<T, S> {
-    /// Restores everything that is ours and unchanged, except endpoints that connections need. The outcome
-    /// has those endpoints and the time of the next attempt.
+    /// Restores everything that is ours and unchanged, except endpoints that connections need. The
+    /// outcome has those endpoints and the time of the next attempt.
     ///
     /// # Errors
     /// If the kernel refuses. The rest stays in the journal, and the undo may be repeated.
@@ -29,8 +29,8 @@ impl<T: Table, S: Store> Actor<T, S> {
         self.restore(true, now)
     }
 
-    /// As [`Self::undo`], for endpoints and limits alone. Subflows are opened from none of the endpoints that
-    /// stay, unless other programs have endpoints.
+    /// As [`Self::undo`], for endpoints and limits alone. Subflows are opened from none of the
+    /// endpoints that stay, unless other programs have endpoints.
     ///
     /// # Errors
     /// As [`Self::undo`].
@@ -39,12 +39,21 @@ impl<T: Table, S: Store> Actor<T, S> {
         let before = self.journal.clone();
         self.take_over(&table, &[], now);
         let given = self.give_back(Self::releases);
-        let saved = if self.journal.adopted.is_empty() { Ok(()) } else { self.save() };
+        let saved = if self.journal.adopted.is_empty() {
+            Ok(())
+        } else {
+            self.save()
+        };
         if saved.is_err() {
             self.journal = before;
         }
         let mut outcome = self.restore(false, now)?;
-        outcome.adopted = self.journal.adopted.iter().map(|found| found.address).collect();
+        outcome.adopted = self
+            .journal
+            .adopted
+            .iter()
+            .map(|found| found.address)
+            .collect();
         outcome.changes += given?;
         saved.map(|()| outcome)
     }
@@ -62,14 +71,25 @@ impl<T: Table, S: Store> Actor<T, S> {
                 ..Outcome::default()
             });
         }
-        let settings = if with_settings { self.undo_settings() } else { Ok(0) };
+        let settings = if with_settings {
+            self.undo_settings()
+        } else {
+            Ok(0)
+        };
         let begun = thread_cpu_ns();
         let first = self.table.limits()?;
-        let given = if with_settings { self.give_all_back() } else { Ok(0) };
+        let given = if with_settings {
+            self.give_all_back()
+        } else {
+            Ok(0)
+        };
         let limits = self.table.limits()?;
         let table = self.table.endpoints()?;
         let are_others = self.has_endpoints_of_others(&table);
-        if table.iter().any(|there| self.journal.owned_id(there).is_some()) {
+        if table
+            .iter()
+            .any(|there| self.journal.owned_id(there).is_some())
+        {
             self.undo_endpoints(&table, limits, now, &mut outcome)?;
         } else {
             self.journal.endpoints.clear();
@@ -98,14 +118,17 @@ impl<T: Table, S: Store> Actor<T, S> {
         }
         let until = now.saturating_add(pause_after(begun));
         outcome.wait_until(until);
-        self.staying = Some(Staying { until, stays: outcome.stays.clone() });
+        self.staying = Some(Staying {
+            until,
+            stays: outcome.stays.clone(),
+        });
         // The journal on disk already covers this.
         let _ = self.save();
         Ok(outcome)
     }
 
-    /// Restores settings; leaves endpoints and limits to the next process. Returns the number of changes, and
-    /// whether anything is left.
+    /// Restores settings; leaves endpoints and limits to the next process. Returns the number of
+    /// changes, and whether anything is left.
     ///
     /// # Errors
     /// If the kernel refuses, or the journal cannot be written.
@@ -131,11 +154,18 @@ impl<T: Table, S: Store> Actor<T, S> {
         let mut connections = self.table.connections()?;
         let listed = || connections.iter().map(|connection| connection.info.token);
         let kept = match self.journal.kept.take().filter(|_| was_shut) {
-            Some(kept) if now >= kept.since.saturating_add(GRACE) => {
-                Kept { tied: listed().filter(|token| kept.tied.contains(token)).collect(), ..kept }
-            }
-            Some(kept) => Kept { tied: listed().collect(), ..kept },
-            None => Kept { tied: listed().collect(), since: now },
+            Some(kept) if now >= kept.since.saturating_add(GRACE) => Kept {
+                tied: listed().filter(|token| kept.tied.contains(token)).collect(),
+                ..kept
+            },
+            Some(kept) => Kept {
+                tied: listed().collect(),
+                ..kept
+            },
+            None => Kept {
+                tied: listed().collect(),
+                since: now,
+            },
         };
         connections.retain(|connection| kept.tied.contains(&connection.info.token));
         self.journal.kept = Some(kept);
@@ -153,14 +183,19 @@ impl<T: Table, S: Store> Actor<T, S> {
         // Endpoints that carry data stay rather than backups.
         own.sort_by_key(|(closing, backup)| (!backup, closing.touches(&connections)));
         for (closing, _) in own {
-            let cut = connections.iter().filter(|connection| closing.cuts(connection)).count();
+            let cut = connections
+                .iter()
+                .filter(|connection| closing.cuts(connection))
+                .count();
             if cut > 0 {
                 outcome.stays.insert(closing.address, cut);
                 continue;
             }
             self.table.delete(closing.id)?;
             self.journal.drop(closing.id);
-            connections.iter_mut().for_each(|connection| closing.take_from(connection));
+            connections
+                .iter_mut()
+                .for_each(|connection| closing.take_from(connection));
             outcome.changes += 1;
         }
         Ok(())
@@ -172,7 +207,9 @@ impl<T: Table, S: Store> Actor<T, S> {
     }
 
     fn has_endpoints_of_others(&self, table: &[Endpoint]) -> bool {
-        table.iter().any(|there| self.journal.owned_id(there).is_none() && !there.is_implicit())
+        table
+            .iter()
+            .any(|there| self.journal.owned_id(there).is_none() && !there.is_implicit())
     }
 
     /// Sets the limit of extra subflows to 0, unless other programs have endpoints.
@@ -181,9 +218,18 @@ impl<T: Table, S: Store> Actor<T, S> {
             return Ok(());
         }
         let noted = self.journal.limits;
-        let before = noted.filter(|limits| limits.is_ours(now)).map_or(now, |limits| limits.before);
-        let set = Limits { extra_subflows: 0, ..now };
-        self.journal.limits = Some(LimitsSet { before, set, was: Some(now) });
+        let before = noted
+            .filter(|limits| limits.is_ours(now))
+            .map_or(now, |limits| limits.before);
+        let set = Limits {
+            extra_subflows: 0,
+            ..now
+        };
+        self.journal.limits = Some(LimitsSet {
+            before,
+            set,
+            was: Some(now),
+        });
         if self.save().is_err() {
             // Without a journal the limit stays; new connections count like old ones.
             self.journal.limits = noted;
@@ -196,7 +242,12 @@ impl<T: Table, S: Store> Actor<T, S> {
     pub(super) fn undo_limits(&mut self, first: Limits) -> Result<bool> {
         let now = self.table.limits()?;
         let mut after = now;
-        if let Some(limits) = self.journal.limits.take().filter(|limits| limits.is_ours(now)) {
+        if let Some(limits) = self
+            .journal
+            .limits
+            .take()
+            .filter(|limits| limits.is_ours(now))
+        {
             after = limits.before;
             if now != after {
                 self.table.set_limits(after)?;

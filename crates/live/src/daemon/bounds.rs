@@ -1,7 +1,7 @@
 //! Bytes that interfaces may still carry: hard quotas and the budget of `handover`.
 //!
-//! Near a bound the daemon polls as soon as it could be reached, and reads only counters. A poll that finds
-//! that the bytes under way reach the bound starts a round.
+//! Near a bound the daemon polls as soon as it could be reached, and reads only counters. A poll
+//! that finds that the bytes under way reach the bound starts a round.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,8 @@ pub(super) struct Bounds {
     carried: BTreeMap<u32, u64>,
     /// The last counters, and their time.
     last: Option<(Nanos, BTreeMap<u32, u64>)>,
-    /// Bytes/s of both directions: those of the last interval, and as much more as they have grown in it.
+    /// Bytes/s of both directions: those of the last interval, and as much more as they have grown
+    /// in it.
     rates: BTreeMap<u32, f64>,
     /// Bytes/s of the last interval.
     measured: BTreeMap<u32, f64>,
@@ -69,8 +70,9 @@ impl Bounds {
         now: Nanos,
         counters: impl Iterator<Item = (u32, Counters)>,
     ) -> BTreeMap<u32, f64> {
-        let bytes: BTreeMap<u32, u64> =
-            counters.map(|(index, one)| (index, one.received_bytes.saturating_add(one.sent_bytes))).collect();
+        let bytes: BTreeMap<u32, u64> = counters
+            .map(|(index, one)| (index, one.received_bytes.saturating_add(one.sent_bytes)))
+            .collect();
         if let Some((at, before)) = &self.last {
             let past = now.saturating_sub(*at);
             if past < LEAST_TIME {
@@ -109,32 +111,53 @@ impl Bounds {
         self.took = time.max(Nanos(self.took.0 - self.took.0 / 8));
     }
 
-    /// Time from a reading that finds a bound reached until the interface is closed: it is longer on a busy
-    /// machine. The kernel needs none.
+    /// Time from a reading that finds a bound reached until the interface is closed: it is longer
+    /// on a busy machine. The kernel needs none.
     pub(super) fn reaction(&self) -> Nanos {
         if self.enforced {
             return Nanos::ZERO;
         }
-        self.late.saturating_add(self.took).saturating_add(SOON).clamp(LEAST_REACTION, MOST_REACTION)
+        self.late
+            .saturating_add(self.took)
+            .saturating_add(SOON)
+            .clamp(LEAST_REACTION, MOST_REACTION)
     }
 
     /// Sets the bounds after a round.
     pub(super) fn set(&mut self, config: &LiveConfig, look: &Look, budget: Option<&Bound>) {
-        let quotas =
-            look.interfaces.iter().filter(|one| !is_over_hard_quota(config, one)).filter_map(|one| {
+        let quotas = look
+            .interfaces
+            .iter()
+            .filter(|one| !is_over_hard_quota(config, one))
+            .filter_map(|one| {
                 let hard = config.interface(&one.name)?.quota?.hard?;
                 let left_bytes = hard.0.saturating_sub(one.used?.0);
-                Some((QUOTA, Bound { interfaces: vec![one.index], left_bytes }))
+                Some((
+                    QUOTA,
+                    Bound {
+                        interfaces: vec![one.index],
+                        left_bytes,
+                    },
+                ))
             });
         let budget = budget.map(|budget| (BUDGET, budget.clone()));
-        self.bounds = quotas.chain(budget).map(|(kind, bound)| (name(kind, &bound), bound)).collect();
+        self.bounds = quotas
+            .chain(budget)
+            .map(|(kind, bound)| (name(kind, &bound), bound))
+            .collect();
         self.stopped.clear();
         self.carried.clear();
         self.fastest.clear();
         self.closing_s.clear();
         for one in &look.interfaces {
-            self.fastest.insert(one.index, (one.capacity_bps.unwrap_or(0.0) / 8.0).max(LEAST_RATE));
-            self.closing_s.insert(one.index, closing_time(one.rtt, self.reaction()).as_secs_f64());
+            self.fastest.insert(
+                one.index,
+                (one.capacity_bps.unwrap_or(0.0) / 8.0).max(LEAST_RATE),
+            );
+            self.closing_s.insert(
+                one.index,
+                closing_time(one.rtt, self.reaction()).as_secs_f64(),
+            );
         }
     }
 
@@ -147,7 +170,12 @@ impl Bounds {
 
     fn pause(&self, bound: &Bound) -> Nanos {
         let fastest = |index: &u32| self.fastest(index).max(2.0 * self.rate(index));
-        let is_idle = bound.interfaces.iter().map(|index| self.rate(index)).sum::<f64>() < MOVING;
+        let is_idle = bound
+            .interfaces
+            .iter()
+            .map(|index| self.rate(index))
+            .sum::<f64>()
+            < MOVING;
         let fastest: f64 = bound.interfaces.iter().map(fastest).sum();
         let pause = Nanos::from_secs_f64((self.left(bound) / fastest).clamp(0.0, 3600.0));
         pause.max(if is_idle { SOON_IDLE } else { SOON })
@@ -172,7 +200,9 @@ impl Bounds {
     /// Bytes until the bound.
     fn remaining(&self, bound: &Bound) -> f64 {
         let carried = |index: &u32| self.carried.get(index).copied().unwrap_or(0);
-        bound.left_bytes.saturating_sub(bound.interfaces.iter().map(carried).sum()) as f64
+        bound
+            .left_bytes
+            .saturating_sub(bound.interfaces.iter().map(carried).sum()) as f64
     }
 
     /// Bytes that pass after closing the interfaces, at these rates in bytes/s.
@@ -181,14 +211,20 @@ impl Bounds {
         bound.interfaces.iter().map(one).sum()
     }
 
-    /// Bytes after which the kernel should stop the interfaces. The rest is under way then: at the present
-    /// rates, or, because rates may rise before the next reading, at the fastest. A slow start has at most as
-    /// much in flight as has passed.
+    /// Bytes after which the kernel should stop the interfaces. The rest is under way then: at the
+    /// present rates, or, because rates may rise before the next reading, at the fastest. A slow
+    /// start has at most as much in flight as has passed.
     pub(super) fn limit(&self, bound: &Bound) -> u64 {
         let remaining = self.remaining(bound);
-        let at_most = self.under_way(bound, |index| self.fastest(index)).min(remaining / 2.0);
+        let at_most = self
+            .under_way(bound, |index| self.fastest(index))
+            .min(remaining / 2.0);
         let limit = remaining - self.under_way(bound, |index| self.rate(index)).max(at_most);
-        if remaining > 0.0 { limit.max(LEAST_LIMIT) as u64 } else { 0 }
+        if remaining > 0.0 {
+            limit.max(LEAST_LIMIT) as u64
+        } else {
+            0
+        }
     }
 
     /// Bounds that are not used up.
@@ -198,9 +234,17 @@ impl Bounds {
 
     /// Bounds that a late poll might miss, and their names.
     pub(super) fn near(&self) -> impl Iterator<Item = (&String, &Bound)> {
-        let reach =
-            |bound: &Bound| bound.interfaces.iter().map(|index| self.fastest(index)).sum::<f64>() * NEAR_S;
-        self.bounds.iter().filter(move |(_, bound)| self.remaining(bound) < reach(bound))
+        let reach = |bound: &Bound| {
+            bound
+                .interfaces
+                .iter()
+                .map(|index| self.fastest(index))
+                .sum::<f64>()
+                * NEAR_S
+        };
+        self.bounds
+            .iter()
+            .filter(move |(_, bound)| self.remaining(bound) < reach(bound))
     }
 
     /// Notes at which bounds the kernel has stopped interfaces.
@@ -212,7 +256,14 @@ impl Bounds {
     /// What remains of the bounds at which the kernel has stopped interfaces, by interface.
     pub(super) fn stopped(&self) -> BTreeMap<u32, u64> {
         let bounds = self.stopped.iter().filter_map(|name| self.bounds.get(name));
-        bounds.flat_map(|bound| bound.interfaces.iter().map(|&index| (index, bound.left_bytes))).collect()
+        bounds
+            .flat_map(|bound| {
+                bound
+                    .interfaces
+                    .iter()
+                    .map(|&index| (index, bound.left_bytes))
+            })
+            .collect()
     }
 
     /// True if a bound is reached.
@@ -231,7 +282,14 @@ mod tests {
     use super::*;
 
     fn counters(bytes: u64) -> impl Iterator<Item = (u32, Counters)> {
-        [(3, Counters { received_bytes: bytes, ..Counters::default() })].into_iter()
+        [(
+            3,
+            Counters {
+                received_bytes: bytes,
+                ..Counters::default()
+            },
+        )]
+        .into_iter()
     }
 
     #[test]
@@ -240,7 +298,14 @@ mod tests {
         let ms = Nanos::from_millis;
         near.count(ms(1000), counters(0));
         assert_eq!(near.due(), None);
-        near.bounds = [("quota-3".into(), Bound { interfaces: vec![3], left_bytes: 5_000_000 })].into();
+        near.bounds = [(
+            "quota-3".into(),
+            Bound {
+                interfaces: vec![3],
+                left_bytes: 5_000_000,
+            },
+        )]
+        .into();
         near.fastest = [(3, 12.5e6)].into();
         near.closing_s = [(3, 0.1)].into();
         assert_eq!(near.due(), Some(ms(1400)));
@@ -260,7 +325,10 @@ mod tests {
         assert_eq!(near.due(), Some(ms(1540)));
         // A flow that begins may grow as much again: 5 MB/s, and soon 10 MB/s.
         near.count(ms(1520), counters(4_200_000));
-        assert_eq!(near.count(ms(1540), counters(4_300_000)), [(3, 10e6)].into());
+        assert_eq!(
+            near.count(ms(1540), counters(4_300_000)),
+            [(3, 10e6)].into()
+        );
         // Counters that start again count from 0.
         near.bounds.get_mut("quota-3").unwrap().left_bytes = 5_000_000;
         near.count(ms(1560), counters(300_000));
@@ -273,7 +341,14 @@ mod tests {
         let ms = Nanos::from_millis;
         assert_eq!(near.reaction(), ms(30));
         near.count(ms(1000), counters(0));
-        near.bounds = [("quota-3".into(), Bound { interfaces: vec![3], left_bytes: 5_000_000 })].into();
+        near.bounds = [(
+            "quota-3".into(),
+            Bound {
+                interfaces: vec![3],
+                left_bytes: 5_000_000,
+            },
+        )]
+        .into();
         near.fastest = [(3, 12.5e6)].into();
         // Due after 400 ms.
         near.is_late(ms(1440));
@@ -292,7 +367,10 @@ mod tests {
         let mut near = Bounds::default();
         let ms = Nanos::from_millis;
         near.count(ms(1000), counters(0));
-        let bound = |left_bytes| Bound { interfaces: vec![3], left_bytes };
+        let bound = |left_bytes| Bound {
+            interfaces: vec![3],
+            left_bytes,
+        };
         near.fastest = [(3, 12.5e6)].into();
         near.closing_s = [(3, 0.16)].into();
         // 2 MB are under way at the fastest rate, and no more than has passed in a slow start.
@@ -303,9 +381,19 @@ mod tests {
         assert_eq!(near.limit(&bound(3_800_000)), 1_200_000);
         assert_eq!(near.limit(&bound(2_000_000)), 100_000);
         assert_eq!(near.limit(&bound(1_000_000)), 0);
-        // Only what a late reading could miss is near; a bound that is used up is, too, and needs no reading.
-        near.bounds = [("quota-3".into(), bound(200_000_000)), ("budget-3".into(), bound(0))].into();
-        assert_eq!(near.near().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["budget-3"]);
+        // Only what a late reading could miss is near; a bound that is used up is, too, and needs
+        // no reading.
+        near.bounds = [
+            ("quota-3".into(), bound(200_000_000)),
+            ("budget-3".into(), bound(0)),
+        ]
+        .into();
+        assert_eq!(
+            near.near()
+                .map(|(name, _)| name.as_str())
+                .collect::<Vec<_>>(),
+            ["budget-3"]
+        );
         near.stop(["budget-3".to_owned()].iter());
         assert!(!near.is_reached() && near.stopped().is_empty());
         near.stop(["quota-3".to_owned()].iter());

@@ -11,8 +11,9 @@ use crate::first::Wish;
 use crate::machine::Look;
 use crate::snapshot::Interface;
 
-/// Where new connections should start. Interfaces on which packets remain without an answer come last; unless
-/// a regular one gets answers, new connections may start on every interface that may be used.
+/// Where new connections should start. Interfaces on which packets remain without an answer come
+/// last; unless a regular one gets answers, new connections may start on every interface that may
+/// be used.
 pub(super) fn wish(
     config: &LiveConfig,
     decision: &Decision,
@@ -20,14 +21,20 @@ pub(super) fn wish(
     may_be_used: impl Fn(u32) -> bool,
 ) -> Wish {
     let found = |told: &Told| look.interfaces.iter().find(|one| one.name == told.name);
-    let all = || decision.interfaces.iter().filter_map(|told| Some((told, found(told)?)));
+    let all = || {
+        decision
+            .interfaces
+            .iter()
+            .filter_map(|told| Some((told, found(told)?)))
+    };
     let is_regular = |told: &Told| told.role == Role::Regular;
     let fails = |one: &Interface| one.stalled || one.mute;
     let some_fails = all().any(|(_, one)| fails(one));
     let works = all().any(|(told, one)| is_regular(told) && !fails(one));
     let any = some_fails && !works;
-    let mut candidates: Vec<(&Told, &Interface)> =
-        all().filter(|(told, one)| is_regular(told) || any && may_be_used(one.index)).collect();
+    let mut candidates: Vec<(&Told, &Interface)> = all()
+        .filter(|(told, one)| is_regular(told) || any && may_be_used(one.index))
+        .collect();
     candidates.sort_by_key(|(told, one)| (fails(one), !is_regular(told)));
     let foreign = all().filter(|(told, _)| !told.allowed);
     let detour = |&(server, device): &(IpAddr, u32)| {
@@ -50,14 +57,22 @@ pub(super) fn wish(
 
 /// Addresses, with indexes, of the interfaces that the daemon manages.
 pub(super) fn managed(decision: &Decision, look: &Look) -> Vec<(IpAddr, u32)> {
-    let managed: BTreeSet<u32> =
-        look.interfaces.iter().filter(|one| decision.manages(one)).map(|one| one.index).collect();
-    look.owners.iter().map(|(&at, &index)| (at, index)).filter(|(_, index)| managed.contains(index)).collect()
+    let managed: BTreeSet<u32> = look
+        .interfaces
+        .iter()
+        .filter(|one| decision.manages(one))
+        .map(|one| one.index)
+        .collect();
+    look.owners
+        .iter()
+        .map(|(&at, &index)| (at, index))
+        .filter(|(_, index)| managed.contains(index))
+        .collect()
 }
 
-/// The endpoints for the kernel's path manager. An IPv6 connection opens no subflow from an IPv4 endpoint to
-/// the server's first address: one on an interface without IPv6 may serve an IPv4 address that the server
-/// announces.
+/// The endpoints for the kernel's path manager. An IPv6 connection opens no subflow from an IPv4
+/// endpoint to the server's first address: one on an interface without IPv6 may serve an IPv4
+/// address that the server announces.
 pub(super) fn for_kernel(wanted: &[Wanted], look: &Look) -> Vec<Wanted> {
     let has_v6 = |one: &&Interface| one.addresses.iter().any(IpAddr::is_ipv6);
     let with_v6: Vec<u32> = look
@@ -71,20 +86,37 @@ pub(super) fn for_kernel(wanted: &[Wanted], look: &Look) -> Vec<Wanted> {
         let plain = one.address.is_ipv4() && !one.signal && !one.fullmesh;
         look.has_laminar && plain && !with_v6.is_empty() && !with_v6.contains(&one.interface)
     };
-    wanted.iter().map(|one| Wanted { laminar: is_laminar(one), ..one.clone() }).collect()
+    wanted
+        .iter()
+        .map(|one| Wanted {
+            laminar: is_laminar(one),
+            ..one.clone()
+        })
+        .collect()
 }
 
-/// Where endpoints of other programs are taken over: on the interfaces that the daemon manages. `None`:
-/// nowhere.
+/// Where endpoints of other programs are taken over: on the interfaces that the daemon manages.
+/// `None`: nowhere.
 pub(super) fn reach(config: &LiveConfig, decision: &Decision, look: &Look) -> Option<Reach> {
-    let mut reach: Reach = look.owners.keys().map(|&address| (address, false)).collect();
-    reach.extend(managed(decision, look).into_iter().map(|(address, _)| (address, true)));
+    let mut reach: Reach = look
+        .owners
+        .keys()
+        .map(|&address| (address, false))
+        .collect();
+    reach.extend(
+        managed(decision, look)
+            .into_iter()
+            .map(|(address, _)| (address, true)),
+    );
     config.adopt.then_some(reach)
 }
 
 /// Interfaces whose hard quota is used up.
 pub(super) fn cut(config: &LiveConfig, look: &Look) -> Vec<u32> {
-    let over = look.interfaces.iter().filter(|one| is_over_hard_quota(config, one));
+    let over = look
+        .interfaces
+        .iter()
+        .filter(|one| is_over_hard_quota(config, one));
     over.map(|one| one.index).collect()
 }
 
@@ -96,8 +128,13 @@ pub(super) fn may_be_used(
     look: &Look,
     index: u32,
 ) -> bool {
-    let Some(one) = look.interfaces.iter().find(|one| one.index == index) else { return false };
-    let told = decision.interfaces.iter().find(|told| told.name == one.name);
+    let Some(one) = look.interfaces.iter().find(|one| one.index == index) else {
+        return false;
+    };
+    let told = decision
+        .interfaces
+        .iter()
+        .find(|told| told.name == one.name);
     let is_off = overrides.of(config, &one.name) == Some(Intent::Off);
     let is_allowed = told.is_some_and(|told| told.allowed) && !is_off;
     let has_to_go = decision.ended.contains(&index) || is_over_hard_quota(config, one);
@@ -116,12 +153,18 @@ mod tests {
     #[test]
     fn new_connections_leave_an_interface_that_does_not_answer() {
         let config = read_live("intent = \"frugal\"").unwrap();
-        let mut look = Look { interfaces: vec![seen(2, "wlan0"), seen(3, "wwan0")], ..Look::default() };
+        let mut look = Look {
+            interfaces: vec![seen(2, "wlan0"), seen(3, "wwan0")],
+            ..Look::default()
+        };
         let now = Nanos::from_secs(100);
-        let decision = Decider::default().decide(&config, &Overrides::default(), &look.snapshot(now, None));
+        let decision =
+            Decider::default().decide(&config, &Overrides::default(), &look.snapshot(now, None));
         let preferred = |look: &Look, overrides: &Overrides| {
-            wish(&config, &decision, look, |index| may_be_used(&config, overrides, &decision, look, index))
-                .preferred
+            wish(&config, &decision, look, |index| {
+                may_be_used(&config, overrides, &decision, look, index)
+            })
+            .preferred
         };
         assert_eq!(preferred(&look, &Overrides::default()), [2]);
         look.interfaces[0].stalled = true;
@@ -137,23 +180,49 @@ mod tests {
 
     #[test]
     fn new_connections_leave_a_mute_interface_under_every_intent() {
-        for intent in ["frugal", "balanced", "fast", "handover", "interactive", "aggregate", "overflow"] {
+        for intent in [
+            "frugal",
+            "balanced",
+            "fast",
+            "handover",
+            "interactive",
+            "aggregate",
+            "overflow",
+        ] {
             let config = read_live(&format!("intent = \"{intent}\"")).unwrap();
-            let mut look = Look { interfaces: vec![seen(2, "wlan0"), seen(3, "wwan0")], ..Look::default() };
+            let mut look = Look {
+                interfaces: vec![seen(2, "wlan0"), seen(3, "wwan0")],
+                ..Look::default()
+            };
             let mut decider = Decider::default();
             let mut decide = |s: u64, is_mute: bool| {
                 look.interfaces[0].mute = is_mute;
                 let now = Nanos::from_secs(s);
-                let decision = decider.decide(&config, &Overrides::default(), &look.snapshot(now, None));
-                let may = |index| may_be_used(&config, &Overrides::default(), &decision, &look, index);
-                let told = decision.interfaces.iter().find(|told| told.name == "wlan0").unwrap();
-                (wish(&config, &decision, &look, may).preferred[0], told.role, told.reason.clone())
+                let decision =
+                    decider.decide(&config, &Overrides::default(), &look.snapshot(now, None));
+                let may =
+                    |index| may_be_used(&config, &Overrides::default(), &decision, &look, index);
+                let told = decision
+                    .interfaces
+                    .iter()
+                    .find(|told| told.name == "wlan0")
+                    .unwrap();
+                (
+                    wish(&config, &decision, &look, may).preferred[0],
+                    told.role,
+                    told.reason.clone(),
+                )
             };
             assert_eq!(decide(100, false).0, 2, "{intent}");
             assert_eq!(decide(104, true).0, 3, "{intent}");
             let (first, role, reason) = decide(108, true);
             assert_eq!((first, role), (3, Role::Backup), "{intent}: {reason}");
-            assert!(reason.to_string().contains("connections over it get no answer"), "{reason}");
+            assert!(
+                reason
+                    .to_string()
+                    .contains("connections over it get no answer"),
+                "{reason}"
+            );
             assert_eq!(decide(130, false).0, 2, "{intent}");
         }
     }
@@ -162,24 +231,46 @@ mod tests {
     fn an_ipv4_endpoint_beside_an_interface_with_ipv6_serves_announced_addresses() {
         let [v4, v6]: [IpAddr; 2] = ["192.0.2.3", "2001:db8::2"].map(|text| text.parse().unwrap());
         let config = read_live("intent = \"aggregate\"").unwrap();
-        let wlan = |addresses: Vec<IpAddr>| Interface { addresses, ..seen(2, "wlan0") };
-        let wwan = |addresses: Vec<IpAddr>| Interface { addresses, ..seen(3, "wwan0") };
+        let wlan = |addresses: Vec<IpAddr>| Interface {
+            addresses,
+            ..seen(2, "wlan0")
+        };
+        let wwan = |addresses: Vec<IpAddr>| Interface {
+            addresses,
+            ..seen(3, "wwan0")
+        };
         let laminar = |interfaces: Vec<Interface>, has_laminar: bool| {
-            let look = Look { interfaces, has_laminar, ..Look::default() };
+            let look = Look {
+                interfaces,
+                has_laminar,
+                ..Look::default()
+            };
             let snapshot = look.snapshot(Nanos::from_secs(100), None);
             let decision = Decider::default().decide(&config, &Overrides::default(), &snapshot);
             let all = for_kernel(&decision.endpoints.unwrap(), &look);
-            all.into_iter().filter(|one| one.laminar).map(|one| one.address).collect::<Vec<_>>()
+            all.into_iter()
+                .filter(|one| one.laminar)
+                .map(|one| one.address)
+                .collect::<Vec<_>>()
         };
         let mixed = vec![wlan(vec![[192, 0, 2, 2].into(), v6]), wwan(vec![v4])];
         assert_eq!(laminar(mixed.clone(), true), [v4]);
         assert_eq!(laminar(mixed, false), Vec::<IpAddr>::new());
         assert_eq!(
-            laminar(vec![wlan(vec![[192, 0, 2, 2].into()]), wwan(vec![v4])], true),
+            laminar(
+                vec![wlan(vec![[192, 0, 2, 2].into()]), wwan(vec![v4])],
+                true
+            ),
             Vec::<IpAddr>::new()
         );
         assert_eq!(
-            laminar(vec![wlan(vec![v6]), wwan(vec![v4, "2001:db8::3".parse().unwrap()])], true),
+            laminar(
+                vec![
+                    wlan(vec![v6]),
+                    wwan(vec![v4, "2001:db8::3".parse().unwrap()])
+                ],
+                true
+            ),
             Vec::<IpAddr>::new()
         );
     }
@@ -187,12 +278,21 @@ mod tests {
     #[test]
     fn a_detour_leads_over_another_interface_that_may_be_used() {
         let config = read_live("intent = \"frugal\"\nfirst = \"steer\"").unwrap();
-        let mut look = Look { interfaces: vec![seen(2, "wlan0"), seen(3, "wwan0")], ..Look::default() };
+        let mut look = Look {
+            interfaces: vec![seen(2, "wlan0"), seen(3, "wwan0")],
+            ..Look::default()
+        };
         let server = [203, 0, 113, 1].into();
         look.answers.detours = vec![(server, 2)];
         let snapshot = look.snapshot(Nanos::from_secs(100), None);
         let decision = Decider::default().decide(&config, &Overrides::default(), &snapshot);
-        assert_eq!(wish(&config, &decision, &look, |_| true).detours, [(server, 3)]);
-        assert_eq!(wish(&config, &decision, &look, |index| index == 2).detours, []);
+        assert_eq!(
+            wish(&config, &decision, &look, |_| true).detours,
+            [(server, 3)]
+        );
+        assert_eq!(
+            wish(&config, &decision, &look, |index| index == 2).detours,
+            []
+        );
     }
 }

@@ -18,7 +18,9 @@ impl Daemon<'_> {
     /// Starts or stops the user-space path manager, as configured.
     pub(super) fn choose_manager(&mut self) -> Result<()> {
         match (self.config.manager, &mut self.user_space) {
-            (PathManaging::UserSpace, Some((user_space, _))) => user_space.reconfigured(&self.config),
+            (PathManaging::UserSpace, Some((user_space, _))) => {
+                user_space.reconfigured(&self.config)
+            }
             (PathManaging::UserSpace, None) => self.open_user_space()?,
             (PathManaging::Kernel, _) if self.guarded => {}
             (PathManaging::Kernel, _) => {
@@ -32,7 +34,9 @@ impl Daemon<'_> {
 
     fn open_user_space(&mut self) -> Result<()> {
         let user_space = UserSpace::open(&self.config)?;
-        let source = self.reactor.add(&user_space, Interest::Read, Key::Connections)?;
+        let source = self
+            .reactor
+            .add(&user_space, Interest::Read, Key::Connections)?;
         self.user_space = Some((user_space, source));
         Ok(())
     }
@@ -83,7 +87,9 @@ impl Daemon<'_> {
         decision: &Decision,
         say: &mut dyn FnMut(&str),
     ) {
-        let Some((user_space, _)) = &mut self.user_space else { return };
+        let Some((user_space, _)) = &mut self.user_space else {
+            return;
+        };
         let seen = (snapshot, look, listing);
         let done = user_space.look(&self.config, &self.overrides, seen, decision, self.paused);
         self.steered(done, snapshot.now, say);
@@ -91,13 +97,20 @@ impl Daemon<'_> {
 
     /// Handles events of connections.
     pub(super) fn hear_connections(&mut self, say: &mut dyn FnMut(&str)) {
-        let Some((user_space, _)) = &mut self.user_space else { return };
+        let Some((user_space, _)) = &mut self.user_space else {
+            return;
+        };
         let now = now();
         let done = user_space.hear(now);
         self.steered(done, now, say);
     }
 
-    fn steered(&mut self, done: joulepath_kernel::Result<Done>, now: Nanos, say: &mut dyn FnMut(&str)) {
+    fn steered(
+        &mut self,
+        done: joulepath_kernel::Result<Done>,
+        now: Nanos,
+        say: &mut dyn FnMut(&str),
+    ) {
         match done {
             Ok(done) => {
                 done.said.iter().for_each(|line| say(line));

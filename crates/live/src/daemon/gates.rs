@@ -1,5 +1,5 @@
-//! Bounds that the kernel enforces: it stops an interface within a packet of the limit, however late this
-//! daemon is. The limits leave room for the bytes that are under way then.
+//! Bounds that the kernel enforces: it stops an interface within a packet of the limit, however
+//! late this daemon is. The limits leave room for the bytes that are under way then.
 
 use std::collections::BTreeMap;
 
@@ -37,23 +37,39 @@ fn table(bound: &str) -> String {
 
 /// A hard quota is for everything; the daemon decides what MPTCP does with a budget.
 fn stops(bound: &str) -> Stops {
-    if bound.starts_with(BUDGET) { Stops::Mptcp } else { Stops::All }
+    if bound.starts_with(BUDGET) {
+        Stops::Mptcp
+    } else {
+        Stops::All
+    }
 }
 
 impl Gates {
-    /// Puts a gate at each bound that is near. To be called before paths open. Returns why the kernel
-    /// refuses, unless it refused the last time, too.
+    /// Puts a gate at each bound that is near. To be called before paths open. Returns why the
+    /// kernel refuses, unless it refused the last time, too.
     pub(super) fn open(&mut self, bounds: &Bounds, look: &Look) -> Option<String> {
         let mut failure = None;
         for (name, bound) in bounds.near() {
             if self.gates.contains_key(name) {
                 continue;
             }
-            let devices = look.interfaces.iter().filter(|one| bound.interfaces.contains(&one.index));
+            let devices = look
+                .interfaces
+                .iter()
+                .filter(|one| bound.interfaces.contains(&one.index));
             let devices: Vec<&str> = devices.map(|one| one.name.as_str()).collect();
             let limit = bounds.limit(bound);
-            match self.kernel().and_then(|kernel| kernel.add(&table(name), &devices, limit, stops(name))) {
-                Ok(()) => drop(self.gates.insert(name.clone(), Gate { limit, closed: false })),
+            match self
+                .kernel()
+                .and_then(|kernel| kernel.add(&table(name), &devices, limit, stops(name)))
+            {
+                Ok(()) => drop(self.gates.insert(
+                    name.clone(),
+                    Gate {
+                        limit,
+                        closed: false,
+                    },
+                )),
                 Err(error) => failure = Some(error.with_remedy()),
             }
         }
@@ -70,23 +86,35 @@ impl Gates {
 
     /// Removes gates whose bounds have gone. To be called after paths close.
     pub(super) fn keep(&mut self, bounds: &Bounds) {
-        let Some(kernel) = &mut self.kernel else { return };
+        let Some(kernel) = &mut self.kernel else {
+            return;
+        };
         let wanted: Vec<&String> = bounds.near().map(|(name, _)| name).collect();
         // After a failure the next round tries again.
-        self.gates.retain(|name, _| wanted.contains(&name) || kernel.remove(&table(name)).is_err());
+        self.gates
+            .retain(|name, _| wanted.contains(&name) || kernel.remove(&table(name)).is_err());
     }
 
     /// Removes all gates.
     pub(super) fn clear(&mut self) {
-        *self = Gates { failed: self.failed, ..Gates::default() };
+        *self = Gates {
+            failed: self.failed,
+            ..Gates::default()
+        };
     }
 
     /// Reads what has passed, and moves the limits.
     pub(super) fn follow(&mut self, bounds: &Bounds) {
-        let Some(kernel) = &mut self.kernel else { return };
+        let Some(kernel) = &mut self.kernel else {
+            return;
+        };
         for (name, gate) in &mut self.gates {
-            let Some((_, bound)) = bounds.near().find(|(near, _)| *near == name) else { continue };
-            let Ok(passed) = kernel.passed(&table(name)) else { continue };
+            let Some((_, bound)) = bounds.near().find(|(near, _)| *near == name) else {
+                continue;
+            };
+            let Ok(passed) = kernel.passed(&table(name)) else {
+                continue;
+            };
             gate.closed |= passed >= gate.limit;
             let left = bounds.limit(bound);
             let limit = passed.saturating_add(left);
@@ -99,7 +127,10 @@ impl Gates {
 
     /// Names of the bounds at which the kernel has stopped the interfaces.
     pub(super) fn closed(&self) -> impl Iterator<Item = &String> {
-        self.gates.iter().filter(|(_, gate)| gate.closed).map(|(name, _)| name)
+        self.gates
+            .iter()
+            .filter(|(_, gate)| gate.closed)
+            .map(|(name, _)| name)
     }
 
     /// True if the kernel enforces the bounds that are near.

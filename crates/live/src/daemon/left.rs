@@ -39,8 +39,12 @@ const AFTER_ERROR: Duration = Duration::from_secs(30);
 
 /// True if a daemon runs in this network namespace.
 pub(crate) fn is_running() -> Result<bool> {
-    let Some(state) = State::existing()? else { return Ok(false) };
-    let Some(folder) = state.existing_folder(FOLDER)? else { return Ok(false) };
+    let Some(state) = State::existing()? else {
+        return Ok(false);
+    };
+    let Some(folder) = state.existing_folder(FOLDER)? else {
+        return Ok(false);
+    };
     Ok(folder.is_locked(&Cookie::own()?.to_string())?)
 }
 
@@ -61,7 +65,8 @@ pub(super) fn actor() -> Result<(Lock, Actor<Kernel, OnDisk>)> {
         },
         error => error,
     })?;
-    // Locks of daemons that were killed in namespaces that no longer exist. Leaving them does no harm.
+    // Locks of daemons that were killed in namespaces that no longer exist. Leaving them does no
+    // harm.
     let _ = state.sweep_locks();
     let table = Kernel::open()?;
     Ok((lock, Actor::open(table, OnDisk { state, name })?))
@@ -78,7 +83,10 @@ pub struct Undone {
 
 impl From<Outcome> for Undone {
     fn from(outcome: Outcome) -> Self {
-        Undone { changes: outcome.changes, stays: outcome.staying().collect() }
+        Undone {
+            changes: outcome.changes,
+            stays: outcome.staying().collect(),
+        }
     }
 }
 
@@ -98,8 +106,12 @@ impl Undone {
 
     /// For `--keep`: `are_some` if there are endpoints to keep.
     pub(super) fn keeping((changes, are_some): (usize, bool)) -> Self {
-        let kept = "endpoints and limits stay for the next start; `joulepath live --undo` undoes them";
-        Undone { changes, stays: are_some.then(|| kept.into()).into_iter().collect() }
+        let kept =
+            "endpoints and limits stay for the next start; `joulepath live --undo` undoes them";
+        Undone {
+            changes,
+            stays: are_some.then(|| kept.into()).into_iter().collect(),
+        }
     }
 
     /// True if nothing stays.
@@ -122,9 +134,9 @@ impl Undone {
         self.stays.iter().for_each(|line| say(line));
         match waiting {
             None => {}
-            Some(Ok(pid)) => {
-                say(&format!("process {pid} waits and removes them (`joulepath live --undo --wait`)"))
-            }
+            Some(Ok(pid)) => say(&format!(
+                "process {pid} waits and removes them (`joulepath live --undo --wait`)"
+            )),
             Some(Err(error)) => {
                 say(&format!(
                     "no process could be started that waits ({error}): run `joulepath live --undo --wait`"
@@ -134,13 +146,13 @@ impl Undone {
     }
 }
 
-/// Undoes the changes of a stopped daemon in this network namespace. Endpoints that connections need stay:
-/// with `wait` this returns when those connections have ended or a daemon has taken over; otherwise it starts
-/// a process that waits.
+/// Undoes the changes of a stopped daemon in this network namespace. Endpoints that connections
+/// need stay: with `wait` this returns when those connections have ended or a daemon has taken
+/// over; otherwise it starts a process that waits.
 ///
 /// # Errors
-/// Without `wait`, [`joulepath_kernel::Error::Busy`] if a daemon runs. With `wait`, errors after the first
-/// attempt are logged and retried.
+/// Without `wait`, [`joulepath_kernel::Error::Busy`] if a daemon runs. With `wait`, errors after
+/// the first attempt are logged and retried.
 pub fn undo(wait: bool, say: &mut dyn FnMut(&str)) -> Result<Undone> {
     if wait {
         return wait_here(say);
@@ -171,7 +183,9 @@ fn wait_here(say: &mut dyn FnMut(&str)) -> Result<Undone> {
                 told_anew(told.as_ref(), &undone, say);
                 let Some(at) = again else { break };
                 told = Some(undone);
-                thread::sleep(Duration::from_nanos(at.saturating_sub(Nanos(monotonic_ns())).0));
+                thread::sleep(Duration::from_nanos(
+                    at.saturating_sub(Nanos(monotonic_ns())).0,
+                ));
             }
             Err(Error::Kernel(KernelError::Busy { .. })) => {
                 say("a daemon runs and takes over");
@@ -195,21 +209,28 @@ fn told_anew(before: Option<&Undone>, undone: &Undone, say: &mut dyn FnMut(&str)
         say(&undone.words());
     }
     let before = before.map_or(&[][..], |before| &before.stays);
-    undone.stays.iter().filter(|line| !before.contains(line)).for_each(|line| say(line));
+    undone
+        .stays
+        .iter()
+        .filter(|line| !before.contains(line))
+        .for_each(|line| say(line));
 }
 
-/// If this program's package was removed in the meantime, nothing else removes its folder. The folder stays
-/// if other network namespaces have files in it.
+/// If this program's package was removed in the meantime, nothing else removes its folder. The
+/// folder stays if other network namespaces have files in it.
 fn forget_package(state: &State) {
     let program = fs::read_link("/proc/self/exe").unwrap_or_default();
-    let was_at = program.to_string_lossy().strip_suffix(" (deleted)").map(PathBuf::from);
+    let was_at = program
+        .to_string_lossy()
+        .strip_suffix(" (deleted)")
+        .map(PathBuf::from);
     if was_at.is_some_and(|path| !path.exists()) && fs::remove_dir(state.path()).is_ok() {
         state.path().parent().map(fs::remove_dir_all);
     }
 }
 
-/// Removes the files of `[[mptcp]]`, except those of a daemon that runs in another network namespace. Returns
-/// their number.
+/// Removes the files of `[[mptcp]]`, except those of a daemon that runs in another network
+/// namespace. Returns their number.
 pub(super) fn undo_files() -> Result<usize> {
     let ((state, own), boot) = (place()?, boot_id()?);
     units::undo(&|stamp| {
@@ -237,25 +258,37 @@ fn once() -> Result<(Undone, Option<Nanos>)> {
 pub(super) fn wait_apart() -> io::Result<u32> {
     // An upgrade may have replaced or removed the file; this link is the running program.
     let mut command = Command::new("/proc/self/exe");
-    command.arg0("joulepath").args(WAIT).current_dir("/").process_group(0);
-    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    command
+        .arg0("joulepath")
+        .args(WAIT)
+        .current_dir("/")
+        .process_group(0);
+    let child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
     Ok(child.id())
 }
 
-/// Removes journals of daemons that were killed in network namespaces that no longer exist: their endpoints
-/// are gone. Leaving them does no harm.
+/// Removes journals of daemons that were killed in network namespaces that no longer exist: their
+/// endpoints are gone. Leaving them does no harm.
 pub(super) fn sweep() {
     let _ = place().and_then(|(state, _)| sweep_in(&state));
 }
 
 fn sweep_in(state: &State) -> Result<()> {
     let own = Cookie::own()?;
-    let journals: Vec<Cookie> =
-        state.names()?.iter().filter_map(|name| name.parse().ok().map(Cookie)).collect();
+    let journals: Vec<Cookie> = state
+        .names()?
+        .iter()
+        .filter_map(|name| name.parse().ok().map(Cookie))
+        .collect();
     if journals.iter().all(|cookie| *cookie == own) {
         return Ok(());
     }
-    // The search must follow the reading of the folder: a namespace with a journal there existed before.
+    // The search must follow the reading of the folder: a namespace with a journal there existed
+    // before.
     let search = namespace::search()?;
     for cookie in dead(journals, &search.cookies(), search.hidden) {
         let name = cookie.to_string();
@@ -268,8 +301,8 @@ fn sweep_in(state: &State) -> Result<()> {
     Ok(())
 }
 
-/// Journals of dead namespaces: all that were not `seen`, except the `hidden` youngest, which may still
-/// exist. The kernel numbers cookies in ascending order.
+/// Journals of dead namespaces: all that were not `seen`, except the `hidden` youngest, which may
+/// still exist. The kernel numbers cookies in ascending order.
 fn dead(mut journals: Vec<Cookie>, seen: &[Cookie], hidden: usize) -> Vec<Cookie> {
     journals.retain(|cookie| !seen.contains(cookie));
     journals.sort_unstable();

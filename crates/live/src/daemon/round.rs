@@ -30,7 +30,8 @@ use crate::units;
 const RARELY: Nanos = Nanos::from_secs(30);
 /// Least time until the next poll after a failure.
 const AFTER_FAILURE: Nanos = Nanos::from_secs(2);
-/// A machine on which nothing happens is polled once in so many poll intervals, until a packet passes.
+/// A machine on which nothing happens is polled once in so many poll intervals, until a packet
+/// passes.
 const RESTS: u64 = 4;
 /// Least time between two polls.
 const SOON: Nanos = Nanos::from_millis(100);
@@ -47,10 +48,18 @@ impl Daemon<'_> {
         self.looked = now;
         self.next_look = now.saturating_add(self.config.sample);
         self.failure.poll_begins();
-        if self.user_space.as_ref().is_some_and(|(all, _)| all.needs_listing()) {
+        if self
+            .user_space
+            .as_ref()
+            .is_some_and(|(all, _)| all.needs_listing())
+        {
             self.machine.list_next();
         }
-        if self.last.as_ref().is_some_and(|(_, decision, _)| decision.lists_next) {
+        if self
+            .last
+            .as_ref()
+            .is_some_and(|(_, decision, _)| decision.lists_next)
+        {
             self.machine.list_next();
         }
         let (mut look, listing) = match self.machine.hear().and_then(|_| self.machine.look(now)) {
@@ -64,16 +73,29 @@ impl Daemon<'_> {
         self.ask(&look);
         self.tell_answers(&look, say);
         self.strengths.take(&self.config, &mut look.interfaces);
-        let index = |name: &str| look.interfaces.iter().find(|one| one.name == name).map(|one| one.index);
-        let counters = look.counters.iter().filter_map(|(name, one)| Some((index(name)?, *one)));
+        let index = |name: &str| {
+            look.interfaces
+                .iter()
+                .find(|one| one.name == name)
+                .map(|one| one.index)
+        };
+        let counters = look
+            .counters
+            .iter()
+            .filter_map(|(name, one)| Some((index(name)?, *one)));
         look.rates = self.bounds.count(now, counters);
         look.reaction = self.bounds.reaction();
         self.follow_gates();
         look.stopped = self.bounds.stopped();
-        let is_off = self.last.as_ref().is_none_or(|(_, decision, _)| decision.endpoints.is_none());
-        self.accounts.list(listing.as_ref(), look.begun, !self.paused && !is_off);
+        let is_off = self
+            .last
+            .as_ref()
+            .is_none_or(|(_, decision, _)| decision.endpoints.is_none());
+        self.accounts
+            .list(listing.as_ref(), look.begun, !self.paused && !is_off);
         self.accounts.take(&self.config, &mut look, now, times());
-        self.networks.take(&mut look, now, self.accounts.midnight_s());
+        self.networks
+            .take(&mut look, now, self.accounts.midnight_s());
         self.tell_of_clock(say);
         self.look_for_blockers(say);
         self.look_rarely(now, &look.interfaces, say);
@@ -81,15 +103,15 @@ impl Daemon<'_> {
         let mut decider = self.decider.clone();
         let decision = decider.decide(&self.config, &self.overrides, &snapshot);
         if listing.is_none() && self.would_change(&decision) {
-            // Nothing may change because of a stale listing. The decision is repeated with a new one;
-            // one-time requests of this decision are kept.
+            // Nothing may change because of a stale listing. The decision is repeated with a new
+            // one; one-time requests of this decision are kept.
             self.machine.list_next();
             return self.look_at(now, now);
         }
         self.decider = decider;
         let recorder = self.recorder.as_mut();
-        let recorded =
-            recorder.map(|recorder| recorder.look(&snapshot, &self.overrides, &decision, &look.measured));
+        let recorded = recorder
+            .map(|recorder| recorder.look(&snapshot, &self.overrides, &decision, &look.measured));
         self.recorded(recorded, say);
         let seen = (&look, listing.as_ref());
         self.open_gates(&look, &decision, say);
@@ -120,7 +142,12 @@ impl Daemon<'_> {
         }
         self.note_disputed(&look, &outcome, say);
         self.tell_changes(&decision, &outcome, say);
-        let again = [decision.look_again, outcome.again, look.roaming.1, look.answers.again];
+        let again = [
+            decision.look_again,
+            outcome.again,
+            look.roaming.1,
+            look.answers.again,
+        ];
         if again.iter().all(Option::is_none) && self.may_rest(&look) {
             self.next_look = now.saturating_add(Nanos(self.config.sample.0.saturating_mul(RESTS)));
         }
@@ -136,7 +163,11 @@ impl Daemon<'_> {
 
     /// When to read the counters before the next round.
     pub(super) fn reading_due(&self) -> Option<Nanos> {
-        self.bounds.due().into_iter().chain(self.accounts.due()).min()
+        self.bounds
+            .due()
+            .into_iter()
+            .chain(self.accounts.due())
+            .min()
     }
 
     /// Reads the counters. Makes the next round immediate if a quota or budget is used up.
@@ -148,7 +179,9 @@ impl Daemon<'_> {
         }
         match self.machine.counters() {
             Ok(counters) => {
-                self.next_look = self.next_look.min(self.looked.saturating_add(self.config.sample));
+                self.next_look = self
+                    .next_look
+                    .min(self.looked.saturating_add(self.config.sample));
                 self.accounts.read(now, &counters);
                 self.bounds.count(now, counters.into_iter());
                 self.follow_gates();
@@ -164,11 +197,17 @@ impl Daemon<'_> {
     /// Sets the bounds, and makes the kernel enforce them unless the daemon changes nothing.
     fn open_gates(&mut self, look: &Look, decision: &Decision, say: &mut dyn FnMut(&str)) {
         let is_on = !self.paused && decision.endpoints.is_some();
-        self.bounds.set(&self.config, look, decision.budget.as_ref().filter(|_| is_on));
+        self.bounds.set(
+            &self.config,
+            look,
+            decision.budget.as_ref().filter(|_| is_on),
+        );
         if !is_on {
             self.gates.clear();
         } else if let Some(trouble) = self.gates.open(&self.bounds, look) {
-            say(&format!("warning: quotas and budgets are enforced at polls, not by the kernel: {trouble}"));
+            say(&format!(
+                "warning: quotas and budgets are enforced at polls, not by the kernel: {trouble}"
+            ));
         }
         self.bounds.enforced = self.gates.is_on();
     }
@@ -178,8 +217,8 @@ impl Daemon<'_> {
         self.bounds.stop(self.gates.closed());
     }
 
-    /// True if nothing happens: no packet has passed, there is no connection, and nothing is due. Readings of
-    /// the counters notice the next packet.
+    /// True if nothing happens: no packet has passed, there is no connection, and nothing is due.
+    /// Readings of the counters notice the next packet.
     fn may_rest(&self, look: &Look) -> bool {
         let is_idle = look.measured.values().all(|one| one.passed.packets == 0);
         let has_none = look.counted == Counted::default();
@@ -198,7 +237,9 @@ impl Daemon<'_> {
     /// Stops recording after a write error; the daemon continues.
     pub(super) fn recorded(&mut self, written: Option<io::Result<()>>, say: &mut dyn FnMut(&str)) {
         if let Some(Err(error)) = written {
-            say(&format!("recording stopped: cannot write the record: {error}"));
+            say(&format!(
+                "recording stopped: cannot write the record: {error}"
+            ));
             self.recorder = None;
         }
     }
@@ -217,10 +258,18 @@ impl Daemon<'_> {
         }
         let endpoints = decision.endpoints.as_deref().filter(|_| is_on);
         self.actor.adopt(reach(&self.config, decision, look));
-        let wanted = endpoints.map(|all| if steers { all.to_vec() } else { for_kernel(all, look) });
+        let wanted = endpoints.map(|all| {
+            if steers {
+                all.to_vec()
+            } else {
+                for_kernel(all, look)
+            }
+        });
         let mut outcome = match endpoints {
             Some(_) if guarded => self.actor.withdraw(now)?,
-            _ => self.actor.reconcile(wanted.as_deref(), &self.spare(decision, look), now)?,
+            _ => self
+                .actor
+                .reconcile(wanted.as_deref(), &self.spare(decision, look), now)?,
         };
         outcome.changes += early.changes;
         self.guarded = guarded;
@@ -228,8 +277,10 @@ impl Daemon<'_> {
             outcome.disputes(managed(decision, look).into_iter());
         }
         let controller = decision.controller.as_deref().filter(|_| is_on);
-        self.actor.set(Setting::Controller, controller, now, &mut outcome)?;
-        self.actor.set(Setting::Manager, manager, now, &mut outcome)?;
+        self.actor
+            .set(Setting::Controller, controller, now, &mut outcome)?;
+        self.actor
+            .set(Setting::Manager, manager, now, &mut outcome)?;
         Ok(outcome)
     }
 
@@ -258,8 +309,9 @@ impl Daemon<'_> {
         Ok(())
     }
 
-    /// Resets the TCP connections of these interfaces that lead beyond their networks. MPTCP connections lose
-    /// their subflows with our endpoints; those of other programs' endpoints are reset.
+    /// Resets the TCP connections of these interfaces that lead beyond their networks. MPTCP
+    /// connections lose their subflows with our endpoints; those of other programs' endpoints are
+    /// reset.
     fn reset(
         &self,
         cut: &[u32],
@@ -267,14 +319,20 @@ impl Daemon<'_> {
         (look, listing): (&Look, Option<&Listing>),
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
-        let Some(listing) = listing else { return Ok(()) };
+        let Some(listing) = listing else {
+            return Ok(());
+        };
         let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
         let device = |one: &TcpSocket| {
-            one.interface.or_else(|| look.owners.get(&one.local.ip().to_canonical()).copied())
+            one.interface
+                .or_else(|| look.owners.get(&one.local.ip().to_canonical()).copied())
         };
         let is_cut = |one: &TcpSocket| device(one).is_some_and(|device| cut.contains(&device));
         let nothing = BTreeSet::new();
-        let others = self.last.as_ref().map_or(&nothing, |(_, _, outcome)| &outcome.others);
+        let others = self
+            .last
+            .as_ref()
+            .map_or(&nothing, |(_, _, outcome)| &outcome.others);
         let ends = |connection: &Connection, one: &TcpSocket| {
             let local = one.local.ip().to_canonical();
             let works = |other: &TcpSocket| other.state == TcpState::Established && !is_cut(other);
@@ -283,12 +341,18 @@ impl Daemon<'_> {
                     && (connection.subflows.iter().any(works) || decision.closed.contains(&local))
         };
         let of_mptcp = listing.connections.iter().flat_map(|connection| {
-            connection.subflows.iter().filter(|one| ends(connection, one)).collect::<Vec<_>>()
+            connection
+                .subflows
+                .iter()
+                .filter(|one| ends(connection, one))
+                .collect::<Vec<_>>()
         });
         let mut aborter = None;
         for socket in listing.plain.iter().chain(of_mptcp) {
             let remote = socket.remote.ip().to_canonical();
-            let Some(device) = device(socket).filter(|device| cut.contains(device)) else { continue };
+            let Some(device) = device(socket).filter(|device| cut.contains(device)) else {
+                continue;
+            };
             let has_ended = matches!(socket.state, TcpState::Closed | TcpState::TimeWait);
             if has_ended || !is_beyond(self.machine.view(), remote) {
                 continue;
@@ -302,26 +366,41 @@ impl Daemon<'_> {
             }
         }
         for (device, count) in counts {
-            let name = look.interfaces.iter().find(|one| one.index == device).map(|one| one.name.as_str());
+            let name = look
+                .interfaces
+                .iter()
+                .find(|one| one.index == device)
+                .map(|one| one.name.as_str());
             let name = name.unwrap_or_default();
-            say(&format!("{name}: its hard quota is used up; TCP connections reset: {count}"));
+            say(&format!(
+                "{name}: its hard quota is used up; TCP connections reset: {count}"
+            ));
         }
         Ok(())
     }
 
     /// Asks the first routers of paths for a sign of life, unless the daemon changes nothing.
     fn ask(&mut self, look: &Look) {
-        let is_off = self.last.as_ref().is_some_and(|(_, decision, _)| decision.endpoints.is_none());
+        let is_off = self
+            .last
+            .as_ref()
+            .is_some_and(|(_, decision, _)| decision.endpoints.is_none());
         if !self.paused && !is_off {
-            look.answers.ask.iter().for_each(|&ask| self.machine.ask(ask));
+            look.answers
+                .ask
+                .iter()
+                .for_each(|&ask| self.machine.ask(ask));
         }
     }
 
-    /// Addresses, with interfaces, whose endpoints may stay for connections without another path: those on
-    /// interfaces that may be used.
+    /// Addresses, with interfaces, whose endpoints may stay for connections without another path:
+    /// those on interfaces that may be used.
     fn spare(&self, decision: &Decision, look: &Look) -> Vec<(IpAddr, u32)> {
         let may_be_used = |index| may_be_used(&self.config, &self.overrides, decision, look, index);
-        let all = look.owners.iter().map(|(&address, &index)| (address, index));
+        let all = look
+            .owners
+            .iter()
+            .map(|(&address, &index)| (address, index));
         all.filter(|&(_, index)| may_be_used(index)).collect()
     }
 
@@ -331,14 +410,18 @@ impl Daemon<'_> {
     }
 
     fn look_rarely(&mut self, now: Nanos, interfaces: &[Interface], say: &mut dyn FnMut(&str)) {
-        if self.looked_rarely.is_some_and(|at| now.saturating_sub(at) < RARELY) {
+        if self
+            .looked_rarely
+            .is_some_and(|at| now.saturating_sub(at) < RARELY)
+        {
             return;
         }
         self.looked_rarely = Some(now);
         self.battery = battery::read(Path::new(battery::FOLDER));
         self.warn(interfaces, say);
         let programs = units::status(&self.config);
-        let waiting = |programs: &Option<ProgramsStatus>| programs.as_ref().map(|one| one.waiting.clone());
+        let waiting =
+            |programs: &Option<ProgramsStatus>| programs.as_ref().map(|one| one.waiting.clone());
         if let Some(waiting) = waiting(&programs).filter(|now| !now.is_empty())
             && Some(&waiting) != self.programs.as_ref().map(|one| &one.waiting)
         {
@@ -348,7 +431,11 @@ impl Daemon<'_> {
     }
 
     fn warn(&mut self, interfaces: &[Interface], say: &mut dyn FnMut(&str)) {
-        let used = self.last.as_ref().map(|(_, decision, _)| used(decision)).unwrap_or_default();
+        let used = self
+            .last
+            .as_ref()
+            .map(|(_, decision, _)| used(decision))
+            .unwrap_or_default();
         let mut warnings = precheck::warnings(&used, &self.disputed, self.config.adopt);
         warnings.extend(self.strengths.troubles());
         warnings.extend(strength::outside(&self.config, interfaces));
@@ -359,9 +446,16 @@ impl Daemon<'_> {
     /// Blockers that were absent at the start may appear later.
     fn look_for_blockers(&mut self, say: &mut dyn FnMut(&str)) {
         let is_ours = self.guarded || self.guard.is_on();
-        let manager = if is_ours { PathManaging::UserSpace } else { self.config.manager };
+        let manager = if is_ours {
+            PathManaging::UserSpace
+        } else {
+            self.config.manager
+        };
         let blockers = precheck::blockers(manager);
-        let blockers: Vec<String> = blockers.iter().map(joulepath_kernel::Error::with_remedy).collect();
+        let blockers: Vec<String> = blockers
+            .iter()
+            .map(joulepath_kernel::Error::with_remedy)
+            .collect();
         say_new(&blockers, &self.blockers, say);
         self.blockers = blockers;
     }

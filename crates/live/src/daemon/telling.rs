@@ -19,24 +19,46 @@ const STILL_BPS: f64 = 50e3;
 
 impl Daemon<'_> {
     /// Logs changes since the last round.
-    pub(super) fn tell_changes(&mut self, decision: &Decision, outcome: &Outcome, say: &mut dyn FnMut(&str)) {
+    pub(super) fn tell_changes(
+        &mut self,
+        decision: &Decision,
+        outcome: &Outcome,
+        say: &mut dyn FnMut(&str),
+    ) {
         let mut told = BTreeMap::new();
         for one in &decision.interfaces {
-            let is_new = self.told.get(&one.name).is_none_or(|role| *role != one.role);
+            let is_new = self
+                .told
+                .get(&one.name)
+                .is_none_or(|role| *role != one.role);
             if is_new && (one.role != Role::Unused || self.told.contains_key(&one.name)) {
                 say(&one.to_string());
             }
             told.insert(one.name.clone(), one.role);
         }
         self.told = told;
-        let before = self.last.as_ref().map(|(_, _, outcome)| outcome.conflicts.clone()).unwrap_or_default();
-        let told = self.last.as_ref().map(|(_, _, outcome)| outcome.settings.clone()).unwrap_or_default();
-        for (setting, why) in outcome.settings.iter().filter(|(setting, why)| told.get(setting) != Some(why))
+        let before = self
+            .last
+            .as_ref()
+            .map(|(_, _, outcome)| outcome.conflicts.clone())
+            .unwrap_or_default();
+        let told = self
+            .last
+            .as_ref()
+            .map(|(_, _, outcome)| outcome.settings.clone())
+            .unwrap_or_default();
+        for (setting, why) in outcome
+            .settings
+            .iter()
+            .filter(|(setting, why)| told.get(setting) != Some(why))
         {
             say(&format!("{}: {why}", setting.word()));
         }
         let controller = |decision: &Decision| decision.controller.clone();
-        let before_controller = self.last.as_ref().and_then(|(_, decision, _)| controller(decision));
+        let before_controller = self
+            .last
+            .as_ref()
+            .and_then(|(_, decision, _)| controller(decision));
         let is_refused = outcome.settings.contains_key(&Setting::Controller);
         if decision.controller != before_controller && !is_refused {
             say(&match &decision.controller {
@@ -44,15 +66,28 @@ impl Daemon<'_> {
                 None => "new sockets get the original congestion controller".into(),
             });
         }
-        for ((address, _), why) in outcome.conflicts.iter().filter(|(place, _)| !before.contains_key(place)) {
+        for ((address, _), why) in outcome
+            .conflicts
+            .iter()
+            .filter(|(place, _)| !before.contains_key(place))
+        {
             say(&format!("{address}: {why}"));
         }
         let nothing = BTreeSet::new();
-        let adopted = self.last.as_ref().map_or(&nothing, |(_, _, outcome)| &outcome.adopted);
+        let adopted = self
+            .last
+            .as_ref()
+            .map_or(&nothing, |(_, _, outcome)| &outcome.adopted);
         for address in outcome.adopted.difference(adopted) {
-            say(&format!("{address}: the endpoint of another program is taken over"));
+            say(&format!(
+                "{address}: the endpoint of another program is taken over"
+            ));
         }
-        let stayed = self.last.as_ref().map(|(_, _, outcome)| outcome.stays.clone()).unwrap_or_default();
+        let stayed = self
+            .last
+            .as_ref()
+            .map(|(_, _, outcome)| outcome.stays.clone())
+            .unwrap_or_default();
         if !outcome.stays.keys().eq(stayed.keys()) {
             outcome.staying().for_each(|line| say(&line));
         }
@@ -61,13 +96,17 @@ impl Daemon<'_> {
     /// Logs which paths get no answer, and which get answers again.
     pub(super) fn tell_answers(&self, look: &Look, say: &mut dyn FnMut(&str)) {
         for (device, news) in &look.answers.news {
-            let Some(one) = look.interfaces.iter().find(|one| one.index == *device) else { continue };
+            let Some(one) = look.interfaces.iter().find(|one| one.index == *device) else {
+                continue;
+            };
             let name = &one.name;
             say(&match news {
                 News::Mute(why) => format!("{name} gets no answer: {why}"),
                 News::Back => format!("{name} is used again"),
                 News::Dead(server) => {
-                    format!("{name} is used again: {server} does not answer over another interface either")
+                    format!(
+                        "{name} is used again: {server} does not answer over another interface either"
+                    )
                 }
             });
         }
@@ -89,7 +128,10 @@ impl Daemon<'_> {
             .chain(&self.accounts.trouble)
             .chain(&self.networks.trouble);
         let clock = self.accounts.clock_trouble();
-        let refused = outcome.settings.iter().map(|(setting, why)| format!("{}: {why}", setting.word()));
+        let refused = outcome
+            .settings
+            .iter()
+            .map(|(setting, why)| format!("{}: {why}", setting.word()));
         let user_space = self.user_space.as_ref().map(|(user_space, _)| user_space);
         let of_rules = user_space.into_iter().flat_map(UserSpace::warnings);
         let facts = report::Facts {
@@ -124,7 +166,10 @@ impl Daemon<'_> {
 
     /// Interfaces that still carry data after their hard quota, and what the likely causes are.
     fn beyond_quota(&self, look: &Look) -> Vec<String> {
-        let over = look.interfaces.iter().filter(|one| is_over_hard_quota(&self.config, one));
+        let over = look
+            .interfaces
+            .iter()
+            .filter(|one| is_over_hard_quota(&self.config, one));
         let lines = over.filter_map(|one| {
             let measured = look.measured.get(&one.name)?;
             let bps = measured.received_bps + measured.sent_bps;
@@ -148,10 +193,16 @@ impl Daemon<'_> {
 
     /// Tells systemd that the daemon is ready and alive, and its state.
     pub(super) fn tell_manager(&mut self) {
-        let (Some(manager), Some((_, decision, _))) = (&self.manager, &self.last) else { return };
+        let (Some(manager), Some((_, decision, _))) = (&self.manager, &self.last) else {
+            return;
+        };
         let ready = if self.is_ready { "" } else { "READY=1\n" };
         self.is_ready = true;
-        let paths = decision.interfaces.iter().filter(|one| one.role != Role::Unused).count();
+        let paths = decision
+            .interfaces
+            .iter()
+            .filter(|one| one.role != Role::Unused)
+            .count();
         let intent = decision.intent.unwrap_or(self.config.intent);
         let state = if self.paused { "paused" } else { intent.word() };
         manager.tell(&format!("{ready}WATCHDOG=1\nSTATUS={paths} paths, {state}"));

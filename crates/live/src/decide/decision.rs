@@ -50,7 +50,8 @@ pub struct Wanted {
     pub fullmesh: bool,
     /// True if its lost subflows are to be reopened.
     pub renew: bool,
-    /// True if connections of the other family open subflows from it to addresses that the peer announces.
+    /// True if connections of the other family open subflows from it to addresses that the peer
+    /// announces.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub laminar: bool,
 }
@@ -78,7 +79,13 @@ pub struct Told {
 /// For example `wlan0: regular: the only path that can be used`.
 impl Display for Told {
     fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
-        write!(to, "{}: {}: {}", self.name, self.role.word(), self.reason.with(&self.notes))
+        write!(
+            to,
+            "{}: {}: {}",
+            self.name,
+            self.role.word(),
+            self.reason.with(&self.notes)
+        )
     }
 }
 
@@ -87,7 +94,8 @@ impl Display for Told {
 pub struct Decision {
     /// Wanted endpoints; `None` if the settings found at the start are to be restored.
     pub endpoints: Option<Vec<Wanted>>,
-    /// Endpoints that connections may use only if they have no subflow left, because their traffic may wait.
+    /// Endpoints that connections may use only if they have no subflow left, because their traffic
+    /// may wait.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<Wanted>,
     /// Addresses whose connections must lose their initial subflow.
@@ -129,7 +137,10 @@ impl Decision {
 
     /// True if the daemon manages the interface.
     pub(crate) fn manages(&self, interface: &Interface) -> bool {
-        let told = self.interfaces.iter().find(|told| told.name == interface.name);
+        let told = self
+            .interfaces
+            .iter()
+            .find(|told| told.name == interface.name);
         told.is_some_and(|told| told.allowed && told.intent != Intent::Off)
     }
 }

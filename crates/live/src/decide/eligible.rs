@@ -27,20 +27,37 @@ pub(super) struct Eligible<'a> {
 impl Eligible<'_> {
     /// Sort key in the order of preference.
     pub(super) fn place(&self, config: &LiveConfig, machine: Intent) -> (u8, bool, u32, String) {
-        let cost = config.interface(&self.interface.name).and_then(|known| known.cost).unwrap_or(u32::MAX);
-        (self.standing.rank(), self.is_outsider(machine), cost, self.interface.name.clone())
+        let cost = config
+            .interface(&self.interface.name)
+            .and_then(|known| known.cost)
+            .unwrap_or(u32::MAX);
+        (
+            self.standing.rank(),
+            self.is_outsider(machine),
+            cost,
+            self.interface.name.clone(),
+        )
     }
 
     /// The sort key it would have without any trouble.
-    pub(super) fn place_at_best(&self, config: &LiveConfig, machine: Intent) -> (u8, bool, u32, String) {
+    pub(super) fn place_at_best(
+        &self,
+        config: &LiveConfig,
+        machine: Intent,
+    ) -> (u8, bool, u32, String) {
         let (_, outsider, cost, name) = self.place(config, machine);
         (self.standing.rank_at_best(), outsider, cost, name)
     }
 
-    /// True if connections start here although a better path exists. Closing the subflow saves energy,
-    /// because the kernel acknowledges data on every open subflow.
+    /// True if connections start here although a better path exists. Closing the subflow saves
+    /// energy, because the kernel acknowledges data on every open subflow.
     pub(super) fn is_left(&self, plan: &Plan) -> bool {
-        let Interface { first, subflows, sole, .. } = *self.interface;
+        let Interface {
+            first,
+            subflows,
+            sole,
+            ..
+        } = *self.interface;
         first && subflows > 0 && sole == 0 && plan[&self.interface.name].role == Role::Unused
     }
 
@@ -55,19 +72,28 @@ impl Eligible<'_> {
             return Some(remembered);
         }
         let is_known = self.interface.carried_bytes >= ENOUGH_SEEN.0;
-        self.interface.capacity_bps.filter(|&bps| is_known || bps > frugal::UNTRIED_BPS)
+        self.interface
+            .capacity_bps
+            .filter(|&bps| is_known || bps > frugal::UNTRIED_BPS)
     }
 
-    /// The remembered capacity of its network, or the measured one if that is higher. `None` if nothing is
-    /// remembered.
+    /// The remembered capacity of its network, or the measured one if that is higher. `None` if
+    /// nothing is remembered.
     fn remembered_bps(&self) -> Option<f64> {
         let remembered = self.interface.remembered?.rate_bps?;
-        Some(self.interface.capacity_bps.map_or(remembered, |bps| bps.max(remembered)))
+        Some(
+            self.interface
+                .capacity_bps
+                .map_or(remembered, |bps| bps.max(remembered)),
+        )
     }
 
     /// Its RTT, or the remembered one of its network.
     pub(super) fn known_rtt(&self) -> Option<Nanos> {
-        self.interface.rtt.or(self.interface.remembered.and_then(|remembered| remembered.rtt))
+        self.interface.rtt.or(self
+            .interface
+            .remembered
+            .and_then(|remembered| remembered.rtt))
     }
 
     /// One endpoint per address.
@@ -87,18 +113,34 @@ impl Eligible<'_> {
 
     /// The lowest role by choice: never closes the last working subflow of a connection.
     pub(super) fn lowest(&self) -> Role {
-        if self.interface.sole > 0 { Role::Backup } else { Role::Unused }
+        if self.interface.sole > 0 {
+            Role::Backup
+        } else {
+            Role::Unused
+        }
     }
 
     /// The lowest role if it must carry nothing: never ends a connection.
     pub(super) fn lowest_by_force(&self) -> Role {
-        if self.interface.only > 0 { Role::Backup } else { Role::Unused }
+        if self.interface.only > 0 {
+            Role::Backup
+        } else {
+            Role::Unused
+        }
     }
 
     pub(super) fn filled(&self, config: &LiveConfig) -> Filled {
-        let rate = config.interface(&self.interface.name).and_then(|known| known.rate);
-        let most_bps = rate.map(|rate| rate.bps() as f64).or_else(|| self.remembered_bps());
+        let rate = config
+            .interface(&self.interface.name)
+            .and_then(|known| known.rate);
+        let most_bps = rate
+            .map(|rate| rate.bps() as f64)
+            .or_else(|| self.remembered_bps());
         let most_bps = most_bps.or(self.interface.capacity_bps);
-        Filled { rate_bps: self.interface.rate_bps, most_bps, is_said: rate.is_some() }
+        Filled {
+            rate_bps: self.interface.rate_bps,
+            most_bps,
+            is_said: rate.is_some(),
+        }
     }
 }

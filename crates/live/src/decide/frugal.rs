@@ -1,8 +1,11 @@
-//! Paths for `frugal`, `balanced` and `fast`: the advice of [`advise`] for a transfer over the known paths.
+//! Paths for `frugal`, `balanced` and `fast`: the advice of [`advise`] for a transfer over the
+//! known paths.
 
 use std::collections::BTreeSet;
 
-use joulepath_control::advise::{Coupling, Impossible, MOST_PATHS, Path, Plan, Question, Within, advise};
+use joulepath_control::advise::{
+    Coupling, Impossible, MOST_PATHS, Path, Plan, Question, Within, advise,
+};
 use joulepath_control::limit::Capacity;
 use joulepath_model::energy::InterfaceModel;
 use joulepath_model::energy::radios::RadioTable;
@@ -31,7 +34,8 @@ pub(super) struct Candidate {
     pub(super) rtt: Option<Nanos>,
     /// `None` without an energy model.
     pub(super) energy: Option<InterfaceModel>,
-    /// The table and the signal of a radio whose power follows its signal; `None` without a reading.
+    /// The table and the signal of a radio whose power follows its signal; `None` without a
+    /// reading.
     pub(super) radio: Option<(&'static RadioTable, Dbm)>,
 }
 
@@ -50,14 +54,26 @@ pub(super) struct Frugal {
 
 impl Frugal {
     /// The paths to use among `candidates`, which are in the order of cost and not empty.
-    pub(super) fn choose(&mut self, config: &LiveConfig, preset: Preset, candidates: &[Candidate]) -> Choice {
+    pub(super) fn choose(
+        &mut self,
+        config: &LiveConfig,
+        preset: Preset,
+        candidates: &[Candidate],
+    ) -> Choice {
         let asked = Some((preset, candidates.iter().map(rounded).collect::<Vec<_>>()));
         if let Some(choice) = self.choice.as_ref().filter(|_| asked == self.asked) {
             return choice.clone();
         }
-        let current = self.choice.take().map(|choice| choice.paths).unwrap_or_default();
+        let current = self
+            .choice
+            .take()
+            .map(|choice| choice.paths)
+            .unwrap_or_default();
         self.asked = asked;
-        let candidates = self.asked.as_ref().map_or(&[][..], |(_, candidates)| candidates);
+        let candidates = self
+            .asked
+            .as_ref()
+            .map_or(&[][..], |(_, candidates)| candidates);
         let choice = choose(config, preset, candidates, &current);
         self.choice = Some(choice.clone());
         choice
@@ -75,14 +91,19 @@ fn choose(
     candidates: &[Candidate],
     current: &BTreeSet<String>,
 ) -> Choice {
-    let alone = |reason| Choice { paths: [candidates[0].name.clone()].into(), reason };
+    let alone = |reason| Choice {
+        paths: [candidates[0].name.clone()].into(),
+        reason,
+    };
     if candidates.len() == 1 {
         return alone(Reason::OnlyPath);
     }
     let paths: Option<Vec<Path>> = candidates.iter().take(MOST_PATHS).map(path).collect();
     let Some(paths) = paths else {
         let nameless = candidates.iter().filter(|path| path.energy.is_none());
-        return alone(Reason::EnergyUnknown { paths: nameless.map(|path| path.name.clone()).collect() });
+        return alone(Reason::EnergyUnknown {
+            paths: nameless.map(|path| path.name.clone()).collect(),
+        });
     };
     let within = match (config.deadline, config.rate) {
         (Some(deadline), _) => Within::Deadline(deadline),
@@ -105,22 +126,36 @@ fn choose(
         Ok(advice) => advice,
         Err(impossible) => {
             let reason = match impossible {
-                Impossible::Degenerate => return alone(Reason::Cheapest { paths: candidates.len() }),
-                Impossible::Deadline { fastest_s } => Reason::DeadlineImpossible { least_time_s: fastest_s },
+                Impossible::Degenerate => {
+                    return alone(Reason::Cheapest {
+                        paths: candidates.len(),
+                    });
+                }
+                Impossible::Deadline { fastest_s } => Reason::DeadlineImpossible {
+                    least_time_s: fastest_s,
+                },
                 Impossible::Rate { most_bps } => Reason::RateImpossible { most_bps },
             };
-            return Choice { paths: candidates.iter().map(|path| path.name.clone()).collect(), reason };
+            return Choice {
+                paths: candidates.iter().map(|path| path.name.clone()).collect(),
+                reason,
+            };
         }
     };
     let transfer_bytes = config.transfer.0;
-    let of_current: Vec<Path> = paths.iter().filter(|path| current.contains(&path.name)).cloned().collect();
+    let of_current: Vec<Path> = paths
+        .iter()
+        .filter(|path| current.contains(&path.name))
+        .cloned()
+        .collect();
     if !current.is_empty() && of_current.len() == current.len() {
-        // If the best plan for the current set leaves some of its paths unused, its cost is not the current
-        // cost.
-        // A longest time in multiples of the fastest path's stays that of all paths.
+        // If the best plan for the current set leaves some of its paths unused, its cost is not the
+        // current cost. A longest time in multiples of the fastest path's stays that of all paths.
         let parts = of_current.len();
-        if let Ok(stays) = advise(&Question { paths: of_current, ..question.clone() })
-            && stays.best.paths.len() == parts
+        if let Ok(stays) = advise(&Question {
+            paths: of_current,
+            ..question.clone()
+        }) && stays.best.paths.len() == parts
             && names(&advice.best, paths) != *current
             && cost_j(&advice.best) > (1.0 - WORTH) * cost_j(&stays.best)
         {
@@ -131,7 +166,10 @@ fn choose(
                 other_energy_j: advice.best.energy_j,
                 least_saving_percent: WORTH * 100.0,
             };
-            return Choice { paths: current.clone(), reason };
+            return Choice {
+                paths: current.clone(),
+                reason,
+            };
         }
     }
     let list = |plan: &Plan| names(plan, paths).into_iter().collect();
@@ -145,11 +183,17 @@ fn choose(
         next_energy_j: advice.next_best.as_ref().map(|plan| plan.energy_j),
         advice: advice.reason,
     };
-    Choice { paths: names(&advice.best, paths), reason }
+    Choice {
+        paths: names(&advice.best, paths),
+        reason,
+    }
 }
 
 fn names(plan: &Plan, paths: &[Path]) -> BTreeSet<String> {
-    plan.paths.iter().map(|part| paths[part.path].name.clone()).collect()
+    plan.paths
+        .iter()
+        .map(|part| paths[part.path].name.clone())
+        .collect()
 }
 
 fn path(candidate: &Candidate) -> Option<Path> {
@@ -168,8 +212,14 @@ fn path(candidate: &Candidate) -> Option<Path> {
 }
 
 fn rounded(candidate: &Candidate) -> Candidate {
-    let rtt = candidate.rtt.map(|rtt| Nanos(step(rtt.0.max(1) as f64) as u64));
-    Candidate { rate_bps: candidate.rate_bps.map(|bps| step(bps.max(1.0))), rtt, ..candidate.clone() }
+    let rtt = candidate
+        .rtt
+        .map(|rtt| Nanos(step(rtt.0.max(1) as f64) as u64));
+    Candidate {
+        rate_bps: candidate.rate_bps.map(|bps| step(bps.max(1.0))),
+        rtt,
+        ..candidate.clone()
+    }
 }
 
 /// The nearest power of [`STEP`].
@@ -186,11 +236,20 @@ mod tests {
 
     fn candidate(name: &str, mbps: f64, energy: &str) -> Candidate {
         let energy = profile(energy).map(|profile| profile.model);
-        Candidate { name: name.into(), rate_bps: Some(mbps * 1e6), rtt: None, energy, radio: None }
+        Candidate {
+            name: name.into(),
+            rate_bps: Some(mbps * 1e6),
+            rtt: None,
+            energy,
+            radio: None,
+        }
     }
 
     fn both(wifi_mbps: f64, lte_mbps: f64) -> [Candidate; 2] {
-        [candidate("wifi", wifi_mbps, "wifi-huang2012"), candidate("lte", lte_mbps, "lte-huang2012")]
+        [
+            candidate("wifi", wifi_mbps, "wifi-huang2012"),
+            candidate("lte", lte_mbps, "lte-huang2012"),
+        ]
     }
 
     fn chosen(config: &str, candidates: &[Candidate]) -> (Vec<String>, Reason) {
@@ -203,8 +262,15 @@ mod tests {
     fn frugal_follows_the_advice_to_use_the_cheapest_radio() {
         let (paths, reason) = chosen("", &both(20.0, 20.0));
         assert_eq!(paths, ["wifi"]);
-        let Reason::Frugal { transfer_bytes, paths, energy_j, next_paths, next_energy_j, advice, .. } =
-            reason
+        let Reason::Frugal {
+            transfer_bytes,
+            paths,
+            energy_j,
+            next_paths,
+            next_energy_j,
+            advice,
+            ..
+        } = reason
         else {
             panic!("{reason}")
         };
@@ -219,7 +285,10 @@ mod tests {
         let (paths, reason) = chosen("deadline = \"3 s\"", &both(20.0, 20.0));
         assert_eq!(paths, ["lte", "wifi"], "{reason}");
         let (paths, reason) = chosen("deadline = \"100 ms\"", &both(20.0, 20.0));
-        assert!(paths.len() == 2 && matches!(reason, Reason::DeadlineImpossible { .. }), "{reason}");
+        assert!(
+            paths.len() == 2 && matches!(reason, Reason::DeadlineImpossible { .. }),
+            "{reason}"
+        );
     }
 
     /// 10 MB over WiFi at 4 Mbit/s take 20 s and 14 J, over LTE at 40 Mbit/s 2 s and 21 J.
@@ -243,7 +312,12 @@ mod tests {
         candidates[1].energy = None;
         let (paths, reason) = chosen("", &candidates);
         assert_eq!(paths, ["lte"]);
-        assert_eq!(reason, Reason::EnergyUnknown { paths: vec!["wifi".into()] });
+        assert_eq!(
+            reason,
+            Reason::EnergyUnknown {
+                paths: vec!["wifi".into()]
+            }
+        );
     }
 
     #[test]
@@ -252,12 +326,16 @@ mod tests {
         let mut frugal = Frugal::default();
         let mut after = |mbps: f64, rtt_ms: u64| {
             let rtt = Some(Nanos::from_millis(rtt_ms));
-            frugal.choose(&config, Preset::Saver, &both(mbps, mbps).map(|path| Candidate { rtt, ..path }));
+            frugal.choose(
+                &config,
+                Preset::Saver,
+                &both(mbps, mbps).map(|path| Candidate { rtt, ..path }),
+            );
             frugal.clone()
         };
         let first = after(20.0, 200);
-        // Steps are powers of 1.1: 19.6 and 20 Mbit/s round to 1.1^176 bit/s = 19.3 Mbit/s; 200 and 204 ms
-        // round to 1.1^201 ns = 208.9 ms.
+        // Steps are powers of 1.1: 19.6 and 20 Mbit/s round to 1.1^176 bit/s = 19.3 Mbit/s; 200 and
+        // 204 ms round to 1.1^201 ns = 208.9 ms.
         assert_eq!(after(19.6, 200), first);
         assert_eq!(after(20.0, 204), first);
         assert_ne!(after(18.0, 200), first);
@@ -267,12 +345,29 @@ mod tests {
     #[test]
     fn a_small_saving_changes_nothing() {
         let config = read_live("intent = \"frugal\"").unwrap();
-        let pair =
-            |second: f64| [candidate("a", 20.0, "lte-huang2012"), candidate("b", second, "lte-huang2012")];
+        let pair = |second: f64| {
+            [
+                candidate("a", 20.0, "lte-huang2012"),
+                candidate("b", second, "lte-huang2012"),
+            ]
+        };
         let mut frugal = Frugal::default();
-        assert!(frugal.choose(&config, Preset::Saver, &pair(10.0)).paths.contains("a"));
+        assert!(
+            frugal
+                .choose(&config, Preset::Saver, &pair(10.0))
+                .paths
+                .contains("a")
+        );
         let stays = frugal.choose(&config, Preset::Saver, &pair(23.5));
-        assert!(stays.paths.contains("a") && matches!(stays.reason, Reason::FrugalStays { .. }), "{stays:?}");
-        assert!(frugal.choose(&config, Preset::Saver, &pair(60.0)).paths.contains("b"));
+        assert!(
+            stays.paths.contains("a") && matches!(stays.reason, Reason::FrugalStays { .. }),
+            "{stays:?}"
+        );
+        assert!(
+            frugal
+                .choose(&config, Preset::Saver, &pair(60.0))
+                .paths
+                .contains("b")
+        );
     }
 }

@@ -5,7 +5,8 @@
 //!                                   │
 //!                    CALM of data over the first path alone, without trouble ──► over
 //! ```
-//! Bytes that other paths carry while the first path is gone do not count: no other path could carry them.
+//! Bytes that other paths carry while the first path is gone do not count: no other path could
+//! carry them.
 
 use std::collections::BTreeMap;
 
@@ -50,11 +51,13 @@ pub(super) struct Handover {
 impl Handover {
     /// True if the budget of the present event is used up.
     pub(super) fn is_spent(&self, config: &LiveConfig) -> bool {
-        self.event.as_ref().is_some_and(|event| event.used_bytes >= config.handover_budget.0)
+        self.event
+            .as_ref()
+            .is_some_and(|event| event.used_bytes >= config.handover_budget.0)
     }
 
-    /// Takes in a poll and limits the wanted roles of other paths. Returns when to poll again so that the
-    /// budget is hardly exceeded.
+    /// Takes in a poll and limits the wanted roles of other paths. Returns when to poll again so
+    /// that the budget is hardly exceeded.
     pub(super) fn bound(
         &mut self,
         config: &LiveConfig,
@@ -66,17 +69,25 @@ impl Handover {
     ) -> Option<Nanos> {
         let passed = self.passed(eligible);
         self.left = None;
-        let first = eligible.iter().min_by_key(|one| one.place_at_best(config, machine))?;
+        let first = eligible
+            .iter()
+            .min_by_key(|one| one.place_at_best(config, machine))?;
         let name = &first.interface.name;
         let others: Vec<&Eligible> = eligible
             .iter()
             .filter(|one| one.interface.name != *name && one.intent == Intent::Handover)
             .collect();
         let role = |one: &Eligible| memory[&one.interface.name].role;
-        let is_open =
-            |one: &&Eligible| role(one) != Role::Unused || plan[&one.interface.name].role != Role::Unused;
+        let is_open = |one: &&Eligible| {
+            role(one) != Role::Unused || plan[&one.interface.name].role != Role::Unused
+        };
         let is_one_open = others.iter().any(is_open);
-        if self.event.as_ref().is_some_and(|event| event.first != *name) && !is_one_open {
+        if self
+            .event
+            .as_ref()
+            .is_some_and(|event| event.first != *name)
+            && !is_one_open
+        {
             // The first path is gone. The event resumes when it returns.
             return None;
         }
@@ -92,15 +103,18 @@ impl Handover {
             calm: Nanos::ZERO,
             looked: now,
         });
-        event.used_bytes += others.iter().map(|one| passed[&one.interface.name]).sum::<u64>();
+        event.used_bytes += others
+            .iter()
+            .map(|one| passed[&one.interface.name])
+            .sum::<u64>();
         if plan[name].role != Role::Regular {
             event.why = Some(plan[name].reason.clone());
         }
         let is_well = first.standing.trouble.is_none() && first.watched.is_none();
         event.calm = match is_well && !is_one_open && role(first) == Role::Regular {
-            true if first.interface.rate_bps >= BRINGS_BPS => {
-                event.calm.saturating_add(now.saturating_sub(event.looked).min(LONGEST_LOOK))
-            }
+            true if first.interface.rate_bps >= BRINGS_BPS => event
+                .calm
+                .saturating_add(now.saturating_sub(event.looked).min(LONGEST_LOOK)),
             true => event.calm,
             false => Nanos::ZERO,
         };
@@ -113,11 +127,20 @@ impl Handover {
         let (used_bytes, budget_bytes) = (event.used_bytes, config.handover_budget.0);
         let is_over = event.calm >= CALM;
         if left == 0 && !is_over {
-            confine(first, &others, plan, (used_bytes, budget_bytes), event.why.as_ref());
+            confine(
+                first,
+                &others,
+                plan,
+                (used_bytes, budget_bytes),
+                event.why.as_ref(),
+            );
             self.event = Some(event);
             if !is_well {
                 let interfaces = others.iter().map(|one| one.interface.index).collect();
-                self.left = Some(Bound { interfaces, left_bytes: 0 });
+                self.left = Some(Bound {
+                    interfaces,
+                    left_bytes: 0,
+                });
             }
             return None;
         }
@@ -125,13 +148,21 @@ impl Handover {
         let open: Vec<&Eligible> = others.into_iter().filter(is_open).collect();
         if !open.is_empty() {
             let interfaces = open.iter().map(|one| one.interface.index).collect();
-            self.left = Some(Bound { interfaces, left_bytes: left });
+            self.left = Some(Bound {
+                interfaces,
+                left_bytes: left,
+            });
         }
         for one in &open {
             let want = plan.get_mut(&one.interface.name).expect("each has a plan");
             if want.role == Role::Regular {
                 let because = Box::new(want.reason.clone());
-                want.reason = Reason::Handover { first: name.clone(), used_bytes, budget_bytes, because };
+                want.reason = Reason::Handover {
+                    first: name.clone(),
+                    used_bytes,
+                    budget_bytes,
+                    because,
+                };
             }
         }
         let most_bps = |one: &&Eligible| one.interface.capacity_bps.unwrap_or(UNKNOWN_BPS);
@@ -151,8 +182,8 @@ impl Handover {
     }
 }
 
-/// Plans only the first path. The pair is the used part of the budget and the whole budget, bytes; `why` is
-/// the trouble of the first path.
+/// Plans only the first path. The pair is the used part of the budget and the whole budget, bytes;
+/// `why` is the trouble of the first path.
 fn confine(
     first: &Eligible,
     others: &[&Eligible],
@@ -160,16 +191,32 @@ fn confine(
     (used_bytes, budget_bytes): (u64, u64),
     why: Option<&Reason>,
 ) {
-    for one in others.iter().filter(|one| one.interface.name != first.interface.name) {
-        let reason = Reason::BudgetUsed { used_bytes, budget_bytes };
-        let want = Want { forced: true, ..Want::new(Role::Unused, reason) };
+    for one in others
+        .iter()
+        .filter(|one| one.interface.name != first.interface.name)
+    {
+        let reason = Reason::BudgetUsed {
+            used_bytes,
+            budget_bytes,
+        };
+        let want = Want {
+            forced: true,
+            ..Want::new(Role::Unused, reason)
+        };
         plan.insert(one.interface.name.clone(), want);
     }
     let because = match first.standing.is_clear() {
         true => why.into_iter().cloned().collect(),
         false => first.standing.against(),
     };
-    let reason = Reason::NoStandIn { used_bytes, budget_bytes, because };
-    let want = Want { exempt: true, ..Want::new(Role::Regular, reason) };
+    let reason = Reason::NoStandIn {
+        used_bytes,
+        budget_bytes,
+        because,
+    };
+    let want = Want {
+        exempt: true,
+        ..Want::new(Role::Regular, reason)
+    };
     plan.insert(first.interface.name.clone(), want);
 }

@@ -50,14 +50,22 @@ impl Hold {
     /// When a loss may force a change.
     pub(super) fn until_forced(&self, now: Nanos) -> Nanos {
         let last = self.forced.last().filter(|_| !self.may_force(now));
-        last.map_or(Nanos::ZERO, |last| last.saturating_add(Nanos(LONGEST.0 / URGENT)))
+        last.map_or(Nanos::ZERO, |last| {
+            last.saturating_add(Nanos(LONGEST.0 / URGENT))
+        })
     }
 
     /// When the next change may happen.
     pub(super) fn until(&self, now: Nanos, urgent: bool) -> Nanos {
-        let Some(changed) = self.changes.last() else { return Nanos::ZERO };
+        let Some(changed) = self.changes.last() else {
+            return Nanos::ZERO;
+        };
         let length = Nanos(FIRST.0 << self.changes.times(now, FORGET).saturating_sub(1));
-        changed.saturating_add(if urgent { Nanos(length.0 / URGENT) } else { length })
+        changed.saturating_add(if urgent {
+            Nanos(length.0 / URGENT)
+        } else {
+            length
+        })
     }
 }
 
@@ -82,8 +90,8 @@ mod tests {
 
     #[test]
     fn changes_come_at_growing_intervals() {
-        // At 1 s, then 10, 20, 40 … 640 s later: the seventh at 631 s, the eighth at 1271 s. After that one
-        // every 640 s, because one is forgotten in the meantime: 11 in total.
+        // At 1 s, then 10, 20, 40 … 640 s later: the seventh at 631 s, the eighth at 1271 s. After
+        // that one every 640 s, because one is forgotten in the meantime: 11 in total.
         assert_eq!(changes(false), 11);
         // A tenth of that: 1, 2, 4 … 64 s, then every 64 s.
         assert!((56..=64).contains(&changes(true)), "{}", changes(true));
@@ -110,7 +118,10 @@ mod tests {
         for s in [0, 10, 30] {
             hold.change(Nanos::from_secs(s));
         }
-        assert_eq!(hold.until(Nanos::from_secs(31), false), Nanos::from_secs(30 + 40));
+        assert_eq!(
+            hold.until(Nanos::from_secs(31), false),
+            Nanos::from_secs(30 + 40)
+        );
         let later = Nanos::from_secs(30 + 2 * 600);
         assert_eq!(hold.until(later, false), Nanos::from_secs(30 + 10));
     }

@@ -1,4 +1,5 @@
-//! Counts recent occurrences, for delays that grow with each, and tells how long a condition has held.
+//! Counts recent occurrences, for delays that grow with each, and tells how long a condition has
+//! held.
 
 use joulepath_model::units::Nanos;
 
@@ -15,12 +16,16 @@ impl Lately {
     pub(crate) fn times(&self, now: Nanos, forget: Nanos) -> u32 {
         let Some(last) = self.last else { return 0 };
         let forgotten = now.saturating_sub(last).0 / forget.0;
-        self.times.saturating_sub(u32::try_from(forgotten).unwrap_or(u32::MAX))
+        self.times
+            .saturating_sub(u32::try_from(forgotten).unwrap_or(u32::MAX))
     }
 
     /// Counts an occurrence, up to `most`.
     pub(crate) fn add(&mut self, now: Nanos, forget: Nanos, most: u32) {
-        *self = Lately { last: Some(now), times: (self.times(now, forget) + 1).min(most) };
+        *self = Lately {
+            last: Some(now),
+            times: (self.times(now, forget) + 1).min(most),
+        };
     }
 
     pub(crate) fn last(&self) -> Option<Nanos> {
@@ -48,7 +53,9 @@ mod tests {
         for now in [5, 6, 7, 8] {
             lately.add(s(now), s(10), 3);
         }
-        let times: Vec<u32> = [8, 17, 18, 37, 38, 1000].map(|now| lately.times(s(now), s(10))).into();
+        let times: Vec<u32> = [8, 17, 18, 37, 38, 1000]
+            .map(|now| lately.times(s(now), s(10)))
+            .into();
         assert_eq!((times, lately.last()), (vec![3, 3, 2, 1, 0, 0], Some(s(8))));
     }
 }

@@ -67,9 +67,12 @@ impl Memory {
         self.lost = Some(now);
     }
 
-    /// True if it was unusable only for a moment, for example while an address changed, and not too often.
+    /// True if it was unusable only for a moment, for example while an address changed, and not too
+    /// often.
     pub(super) fn was_lost_briefly(&self, now: Nanos) -> bool {
-        let is_brief = self.lost.is_some_and(|lost| now.saturating_sub(lost) < BRIEFLY);
+        let is_brief = self
+            .lost
+            .is_some_and(|lost| now.saturating_sub(lost) < BRIEFLY);
         self.role == Role::Unused && is_brief && self.hold.may_force(now)
     }
 
@@ -80,9 +83,11 @@ impl Memory {
         self.stands_in = true;
     }
 
-    /// True if it was lost so recently that its silence means nothing: other paths carry its traffic.
+    /// True if it was lost so recently that its silence means nothing: other paths carry its
+    /// traffic.
     pub(super) fn was_lost_lately(&self) -> bool {
-        self.lost.is_some_and(|lost| self.seen.saturating_sub(lost) < LATELY)
+        self.lost
+            .is_some_and(|lost| self.seen.saturating_sub(lost) < LATELY)
     }
 
     /// True if its role has not changed since `then`.
@@ -92,7 +97,8 @@ impl Memory {
 
     /// True if its role has not changed for `time`.
     pub(super) fn has_lasted(&self, time: Nanos, now: Nanos) -> bool {
-        self.since.is_none_or(|since| now.saturating_sub(since) >= time)
+        self.since
+            .is_none_or(|since| now.saturating_sub(since) >= time)
     }
 }
 
@@ -128,6 +134,9 @@ mod tests {
             memory.seen = S(s);
             memory.was_lost_lately()
         };
-        assert_eq!([100, 101, 129, 130, 500].map(&mut lately), [true, true, true, false, false]);
+        assert_eq!(
+            [100, 101, 129, 130, 500].map(&mut lately),
+            [true, true, true, false, false]
+        );
     }
 }

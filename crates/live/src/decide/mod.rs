@@ -1,4 +1,5 @@
-//! Which endpoints the machine should have: configuration and snapshot in, endpoints and reasons out. Pure.
+//! Which endpoints the machine should have: configuration and snapshot in, endpoints and reasons
+//! out. Pure.
 //!
 //! ```text
 //!   interface ──► may it be used at all?  ──► restrained or in trouble? ──► its place in the order
@@ -75,11 +76,13 @@ use self::want::{Plan, Want};
 use crate::reason::Reason;
 use crate::snapshot::{Families, Interface, Snapshot};
 
-/// A new regular path must exist this long before an old one goes: its subflows need their handshakes.
+/// A new regular path must exist this long before an old one goes: its subflows need their
+/// handshakes.
 const OVERLAP: Nanos = Nanos::from_secs(3);
 /// The same if the old path only replaces the new one, which was lost.
 const BRIEF_OVERLAP: Nanos = Nanos::from_secs(1);
-/// Time for connections on a forbidden interface to find another path before their last subflow is closed.
+/// Time for connections on a forbidden interface to find another path before their last subflow is
+/// closed.
 pub(crate) const CLOSE_AFTER: Nanos = Nanos::from_secs(5);
 /// Poll interval while a path is watched.
 const WATCH_EVERY: Nanos = Nanos::from_secs(1);
@@ -113,9 +116,15 @@ impl Decider {
     }
 
     /// Decides. `overrides` take precedence over the configuration.
-    pub fn decide(&mut self, config: &LiveConfig, overrides: &Overrides, snapshot: &Snapshot) -> Decision {
+    pub fn decide(
+        &mut self,
+        config: &LiveConfig,
+        overrides: &Overrides,
+        snapshot: &Snapshot,
+    ) -> Decision {
         let now = snapshot.now;
-        self.memory.retain(|_, memory| now.saturating_sub(memory.seen) < FORGET);
+        self.memory
+            .retain(|_, memory| now.saturating_sub(memory.seen) < FORGET);
         let intent = self.machine_intent(config, overrides, snapshot);
         if intent == Intent::Off {
             return self.off(config, overrides, snapshot);
@@ -131,7 +140,9 @@ impl Decider {
             let own = overrides.of(config, &interface.name);
             let memory = self.memory.entry(interface.name.clone()).or_default();
             memory.seen = now;
-            memory.settled.observe(now, interface.strength.map(|strength| strength.dbm));
+            memory
+                .settled
+                .observe(now, interface.strength.map(|strength| strength.dbm));
             let was_given_up = memory.trouble.was_given_up();
             let brings = |other: &&Interface| {
                 // If both are regular, this path may be silent because it waits for the other.
@@ -159,7 +170,11 @@ impl Decider {
             };
             let trouble = memory.trouble.observe(now, interface.stalled || dead);
             // How long a mute path is avoided is decided where it is found.
-            let trouble = if interface.mute { Some(Nanos::MAX) } else { trouble };
+            let trouble = if interface.mute {
+                Some(Nanos::MAX)
+            } else {
+                trouble
+            };
             let over = standing::is_over_hard_quota(config, interface) && interface.subflows > 0;
             memory.is_missing(interface.missing > 0, now);
             let waited = lasted(&mut memory.forbidden_since, over, now, CLOSE_AFTER);
@@ -168,9 +183,21 @@ impl Decider {
                 // A connection that starts here before the next poll gets its time, too.
                 memory.forbidden_since = None;
             }
-            match standing::of(config, own, interface, snapshot.battery, &mut memory.battery, trouble) {
+            match standing::of(
+                config,
+                own,
+                interface,
+                snapshot.battery,
+                &mut memory.battery,
+                trouble,
+            ) {
                 Ok(standing) => {
-                    eligible.push(Eligible { interface, standing, intent: own.unwrap_or(intent), watched });
+                    eligible.push(Eligible {
+                        interface,
+                        standing,
+                        intent: own.unwrap_or(intent),
+                        watched,
+                    });
                 }
                 Err(reason) => refused.push((interface, own.unwrap_or(intent), reason)),
             }
@@ -187,7 +214,10 @@ impl Decider {
         let mut renewed = self.renew(&eligible, now);
         renewed.extend(self.leave(&eligible, &plan));
         closed.extend(
-            eligible.iter().filter(|one| one.is_left(&plan)).flat_map(|one| &one.interface.addresses),
+            eligible
+                .iter()
+                .filter(|one| one.is_left(&plan))
+                .flat_map(|one| &one.interface.addresses),
         );
         let mut decision = self.told(config, (intent, snapshot), &eligible, refused, &plan, waits);
         decision.lists_next = self.slow.is_waiting();
@@ -200,13 +230,17 @@ impl Decider {
             let name = &one.interface.name;
             plan[name].forced && self.memory[name].role == Role::Unused
         };
-        decision.ended = eligible.iter().filter(ends).map(|one| one.interface.index).collect();
+        decision.ended = eligible
+            .iter()
+            .filter(ends)
+            .map(|one| one.interface.index)
+            .collect();
         decision.look_again = look_again.into_iter().chain(decision.look_again).min();
         decision
     }
 
-    /// What remains of the budget of `handover`. 0 while connections without another path keep an interface
-    /// open: they wait for the first path.
+    /// What remains of the budget of `handover`. 0 while connections without another path keep an
+    /// interface open: they wait for the first path.
     fn budget(&self, eligible: &[Eligible]) -> Option<Bound> {
         let mut left = self.handover.left.clone()?;
         if left.left_bytes == 0 {
@@ -220,10 +254,19 @@ impl Decider {
     }
 
     /// The machine's intent: `frugal` on a weak battery, if configured.
-    fn machine_intent(&mut self, config: &LiveConfig, overrides: &Overrides, snapshot: &Snapshot) -> Intent {
+    fn machine_intent(
+        &mut self,
+        config: &LiveConfig,
+        overrides: &Overrides,
+        snapshot: &Snapshot,
+    ) -> Intent {
         let intent = overrides.machine.unwrap_or(config.intent);
         let is_low = self.battery.observe(config.battery_below, snapshot.battery);
-        if is_low && intent != Intent::Off { Intent::Frugal } else { intent }
+        if is_low && intent != Intent::Off {
+            Intent::Frugal
+        } else {
+            intent
+        }
     }
 
     /// The decision to restore everything.
@@ -262,16 +305,29 @@ impl Decider {
         plan: &Plan,
         now: Nanos,
     ) -> BTreeMap<String, Nanos> {
-        let present: BTreeSet<&str> = eligible.iter().map(|one| one.interface.name.as_str()).collect();
+        let present: BTreeSet<&str> = eligible
+            .iter()
+            .map(|one| one.interface.name.as_str())
+            .collect();
         for (name, memory) in &mut self.memory {
             if !present.contains(name.as_str()) && memory.role != Role::Unused {
                 // Its return counts as a change, not its loss.
                 memory.is_lost(now);
             }
         }
-        debug_assert!(refused.iter().all(|(one, ..)| self.memory[&one.name].role == Role::Unused));
-        for one in eligible.iter().filter(|one| plan[&one.interface.name].forced) {
-            let memory = self.memory.get_mut(&one.interface.name).expect("noted above");
+        debug_assert!(
+            refused
+                .iter()
+                .all(|(one, ..)| self.memory[&one.name].role == Role::Unused)
+        );
+        for one in eligible
+            .iter()
+            .filter(|one| plan[&one.interface.name].forced)
+        {
+            let memory = self
+                .memory
+                .get_mut(&one.interface.name)
+                .expect("noted above");
             let next = plan[&one.interface.name].role.max(one.lowest_by_force());
             if next < memory.role {
                 memory.becomes(next, now);
@@ -281,7 +337,8 @@ impl Decider {
         // Upgrades come before downgrades, preferred interfaces first.
         for one in eligible {
             let (name, want) = (&one.interface.name, &plan[&one.interface.name]);
-            let alone = want.role == Role::Regular && !self.some_other_carries(name, eligible, None);
+            let alone =
+                want.role == Role::Regular && !self.some_other_carries(name, eligible, None);
             let memory = self.memory.get_mut(name).expect("noted above");
             if want.role > memory.role {
                 let until = match () {
@@ -303,13 +360,21 @@ impl Decider {
         for one in eligible.iter().rev() {
             let (name, want) = (&one.interface.name, &plan[&one.interface.name]);
             // The path that slows the others down may be the reason why nothing arrives over them.
-            let overlap = if self.memory[name].stands_in { BRIEF_OVERLAP } else { OVERLAP };
+            let overlap = if self.memory[name].stands_in {
+                BRIEF_OVERLAP
+            } else {
+                OVERLAP
+            };
             let since = (!want.afresh).then(|| now.saturating_sub(overlap));
             let is_replaced = self.some_other_carries(name, eligible, since);
             let memory = self.memory.get_mut(name).expect("noted above");
             if want.role < memory.role {
                 let is_exempt = want.exempt || memory.stands_in;
-                let until = if is_exempt { Nanos::ZERO } else { memory.hold.until(now, false) };
+                let until = if is_exempt {
+                    Nanos::ZERO
+                } else {
+                    memory.hold.until(now, false)
+                };
                 let next = want.role.max(one.lowest()).min(memory.role);
                 if !is_replaced {
                     waits.insert(name.clone(), now.saturating_add(overlap));
@@ -331,12 +396,18 @@ impl Decider {
         all.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Indexes of interfaces to leave: no connection needs their subflows, which are closed and reopened as
-    /// backups.
+    /// Indexes of interfaces to leave: no connection needs their subflows, which are closed and
+    /// reopened as backups.
     fn leave(&mut self, eligible: &[Eligible], plan: &Plan) -> Vec<u32> {
         let mut left = vec![];
-        for one in eligible.iter().filter(|one| plan[&one.interface.name].afresh) {
-            let memory = self.memory.get_mut(&one.interface.name).expect("noted above");
+        for one in eligible
+            .iter()
+            .filter(|one| plan[&one.interface.name].afresh)
+        {
+            let memory = self
+                .memory
+                .get_mut(&one.interface.name)
+                .expect("noted above");
             if memory.role == Role::Backup && !memory.is_left && one.interface.sole == 0 {
                 memory.is_left = true;
                 left.push(one.interface.index);
@@ -349,7 +420,10 @@ impl Decider {
     fn renew(&mut self, eligible: &[Eligible], now: Nanos) -> BTreeSet<u32> {
         let mut renewed = BTreeSet::new();
         for one in eligible {
-            let memory = self.memory.get_mut(&one.interface.name).expect("noted above");
+            let memory = self
+                .memory
+                .get_mut(&one.interface.name)
+                .expect("noted above");
             let has_lost = one.interface.lost > 0 && one.interface.healthy == 0;
             let is_used = memory.role != Role::Unused && memory.has_lasted(OVERLAP, now);
             let may = is_used && one.standing.trouble.is_none();
@@ -363,25 +437,32 @@ impl Decider {
 
     /// True if another interface carries data without trouble, and has since `since`.
     fn some_other_carries(&self, name: &str, eligible: &[Eligible], since: Option<Nanos>) -> bool {
-        eligible.iter().filter(|one| one.interface.name != name && one.standing.trouble.is_none()).any(
-            |one| {
+        eligible
+            .iter()
+            .filter(|one| one.interface.name != name && one.standing.trouble.is_none())
+            .any(|one| {
                 let memory = &self.memory[&one.interface.name];
                 // A path that has been silent since its failure may still be dead.
                 let is_silent = one.interface.silent.is_some() && !memory.was_lost_lately();
                 let brings = since.is_none() || !is_silent;
                 let lasts = since.is_none_or(|since| memory.is_as_it_was(since));
                 memory.role == Role::Regular && lasts && brings
-            },
-        )
+            })
     }
 
     /// Why subflows do not open here.
     fn missing(&self, one: &Eligible) -> Option<Reason> {
-        let Interface { missing, refused, .. } = *one.interface;
+        let Interface {
+            missing, refused, ..
+        } = *one.interface;
         match refused {
-            0 if self.memory[&one.interface.name].misses => Some(Reason::Unanswered { connections: missing }),
+            0 if self.memory[&one.interface.name].misses => Some(Reason::Unanswered {
+                connections: missing,
+            }),
             0 => None,
-            refused => Some(Reason::Refused { connections: refused }),
+            refused => Some(Reason::Refused {
+                connections: refused,
+            }),
         }
     }
 
@@ -399,26 +480,44 @@ impl Decider {
         for one in eligible {
             let name = &one.interface.name;
             let role = self.memory[name].role;
-            let Want { role: wanted, reason, .. } = plan[name].clone();
+            let Want {
+                role: wanted,
+                reason,
+                ..
+            } = plan[name].clone();
             let mut notes = vec![];
             if wanted != role && waits.contains_key(name) {
                 notes.push(Reason::Waits);
             } else if role != Role::Unused && one.interface.lost > one.interface.refused {
-                notes.push(Reason::Lost { connections: one.interface.lost });
+                notes.push(Reason::Lost {
+                    connections: one.interface.lost,
+                });
             } else if wanted != role && one.interface.sole > 0 {
-                notes.push(Reason::StillNeeded { connections: one.interface.sole });
+                notes.push(Reason::StillNeeded {
+                    connections: one.interface.sole,
+                });
             }
             if role != Role::Unused {
                 notes.extend(self.missing(one));
                 endpoints.extend(one.endpoints(config, role));
             }
             let (name, intent) = (name.clone(), one.intent);
-            interfaces.push(Told { name, intent, role, wanted, reason, notes, allowed: true });
+            interfaces.push(Told {
+                name,
+                intent,
+                role,
+                wanted,
+                reason,
+                notes,
+                allowed: true,
+            });
         }
         let most = places::number(snapshot);
         let (endpoints, left) = places::give(endpoints, most, snapshot.families);
         for one in eligible {
-            let told = interfaces.iter_mut().find(|told: &&mut Told| told.name == one.interface.name);
+            let told = interfaces
+                .iter_mut()
+                .find(|told: &&mut Told| told.name == one.interface.name);
             let told = told.expect("each was told above");
             if told.role != Role::Unused {
                 places::tell(one.interface, &endpoints, (&left, most), told);
@@ -434,10 +533,14 @@ impl Decider {
             allowed: standing::is_allowed(config, interface),
         }));
         let look_again = waits.into_values().min();
-        let held_back = eligible.iter().filter(|one| plan[&one.interface.name].held_back);
+        let held_back = eligible
+            .iter()
+            .filter(|one| plan[&one.interface.name].held_back);
         Decision {
             endpoints: Some(endpoints),
-            waiting: held_back.flat_map(|one| one.endpoints(config, Role::Regular)).collect(),
+            waiting: held_back
+                .flat_map(|one| one.endpoints(config, Role::Regular))
+                .collect(),
             closed: vec![],
             ended: vec![],
             lists_next: false,
@@ -462,6 +565,9 @@ pub struct Overrides {
 impl Overrides {
     /// The intent of an interface, if it has its own.
     pub fn of(&self, config: &LiveConfig, name: &str) -> Option<Intent> {
-        self.interfaces.get(name).copied().or_else(|| config.interface(name)?.intent)
+        self.interfaces
+            .get(name)
+            .copied()
+            .or_else(|| config.interface(name)?.intent)
     }
 }

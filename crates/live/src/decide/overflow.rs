@@ -5,13 +5,13 @@
 //!         ▲                                                                        │
 //!         └── all together carry less than FREE of the first k for FREE_AFTER ─────┘
 //! ```
-//! Without a configured rate, the highest rate seen is a path's rate. A steady application then seems to fill
-//! the path, so the next path is on trial: unless all paths together carry GAIN more after TRIAL, it closes.
-//! It opens again only when there is more to carry, or after PAUSE, which doubles each time. A slow path
-//! comes last (`slow`).
+//! Without a configured rate, the highest rate seen is a path's rate. A steady application then
+//! seems to fill the path, so the next path is on trial: unless all paths together carry GAIN more
+//! after TRIAL, it closes. It opens again only when there is more to carry, or after PAUSE, which
+//! doubles each time. A slow path comes last (`slow`).
 //!
-//! FREE is below FULL by more than the traffic that moves over when a path opens: otherwise the last path
-//! would flap.
+//! FREE is below FULL by more than the traffic that moves over when a path opens: otherwise the
+//! last path would flap.
 
 use joulepath_model::units::Nanos;
 
@@ -75,8 +75,9 @@ impl Overflow {
         let carried: f64 = paths.iter().map(|path| path.rate_bps).sum();
         let sum = |paths: &[Filled]| paths.iter().map(|path| path.most_bps).sum::<Option<f64>>();
         let is_sure = used.iter().all(|path| path.is_said);
-        let is_enough =
-            self.enough.is_some_and(|enough| now < enough.until && carried < GAIN * enough.rate_bps);
+        let is_enough = self
+            .enough
+            .is_some_and(|enough| now < enough.until && carried < GAIN * enough.rate_bps);
         let is_at_its_rate = sum(used).is_some_and(|most| used_bps(used) >= FULL * most);
         let is_full = is_at_its_rate && (is_sure || !is_enough);
         if self.trial_has_failed(now, carried) {
@@ -85,8 +86,14 @@ impl Overflow {
         let fewer = &used[..used.len().saturating_sub(1)];
         let is_free = self.further > 0 && carried < FREE * sum(fewer).unwrap_or(f64::INFINITY);
         if lasted(&mut self.full_since, is_full, now, FULL_AFTER) && self.further + 1 < most {
-            let trial = (!is_sure).then_some(Trial { since: now, before_bps: carried });
-            *self = Overflow { trial, ..self.with(self.further + 1) };
+            let trial = (!is_sure).then_some(Trial {
+                since: now,
+                before_bps: carried,
+            });
+            *self = Overflow {
+                trial,
+                ..self.with(self.further + 1)
+            };
         } else if lasted(&mut self.free_since, is_free, now, FREE_AFTER) {
             *self = self.with(self.further - 1);
         }
@@ -95,22 +102,38 @@ impl Overflow {
 
     /// This state with `further` additional paths, keeping what trials have shown.
     fn with(&self, further: usize) -> Overflow {
-        Overflow { further, enough: self.enough, ..Overflow::default() }
+        Overflow {
+            further,
+            enough: self.enough,
+            ..Overflow::default()
+        }
     }
 
     /// Ends a trial that is due. Returns true if it brought no gain.
     fn trial_has_failed(&mut self, now: Nanos, carried: f64) -> bool {
-        let Some(trial) = self.trial.filter(|trial| now.saturating_sub(trial.since) >= TRIAL) else {
+        let Some(trial) = self
+            .trial
+            .filter(|trial| now.saturating_sub(trial.since) >= TRIAL)
+        else {
             return false;
         };
         self.trial = None;
         if self.further == 0 || carried >= GAIN * trial.before_bps {
             return false;
         }
-        let times = self.enough.map_or(0, |enough| (enough.times + 1).min(MOST_DOUBLINGS));
+        let times = self
+            .enough
+            .map_or(0, |enough| (enough.times + 1).min(MOST_DOUBLINGS));
         let until = now.saturating_add(Nanos(PAUSE.0 << times));
-        let enough = Some(Enough { rate_bps: carried.max(trial.before_bps), until, times });
-        *self = Overflow { enough, ..self.with(self.further - 1) };
+        let enough = Some(Enough {
+            rate_bps: carried.max(trial.before_bps),
+            until,
+            times,
+        });
+        *self = Overflow {
+            enough,
+            ..self.with(self.further - 1)
+        };
         true
     }
 }
@@ -124,12 +147,19 @@ mod tests {
     use super::*;
 
     fn paths(rates: [f64; 2]) -> [Filled; 2] {
-        rates.map(|rate_bps| Filled { rate_bps, most_bps: Some(10e6), is_said: true })
+        rates.map(|rate_bps| Filled {
+            rate_bps,
+            most_bps: Some(10e6),
+            is_said: true,
+        })
     }
 
     /// Polls every second from `from` to `to`. Returns the last answer.
     fn look(overflow: &mut Overflow, from: u64, to: u64, rates: [f64; 2]) -> usize {
-        (from..to).map(|s| overflow.paths(Nanos::from_secs(s), &paths(rates))).last().unwrap()
+        (from..to)
+            .map(|s| overflow.paths(Nanos::from_secs(s), &paths(rates)))
+            .last()
+            .unwrap()
     }
 
     #[test]
@@ -147,21 +177,29 @@ mod tests {
     #[test]
     fn a_path_of_unknown_rate_is_never_full() {
         let mut overflow = Overflow::default();
-        let unknown = [1e9, 0.0].map(|rate_bps| Filled { rate_bps, most_bps: None, is_said: false });
+        let unknown = [1e9, 0.0].map(|rate_bps| Filled {
+            rate_bps,
+            most_bps: None,
+            is_said: false,
+        });
         for s in 0..100 {
             assert_eq!(overflow.paths(Nanos::from_secs(s), &unknown), 1);
         }
     }
 
-    /// Polls every second while an application sends `wanted` over a first path of 7 Mbit/s without a
-    /// configured rate. Returns how many polls used both paths.
+    /// Polls every second while an application sends `wanted` over a first path of 7 Mbit/s without
+    /// a configured rate. Returns how many polls used both paths.
     fn both_in_use(overflow: &mut Overflow, seconds: std::ops::Range<u64>, wanted: f64) -> usize {
         let (mut used, mut most, mut count) = (1, 0.0_f64, 0);
         for s in seconds {
             let first = f64::min(wanted, 7e6);
             most = most.max(first);
             let rates = [first, if used > 1 { wanted - first } else { 0.0 }];
-            let all = rates.map(|rate_bps| Filled { rate_bps, most_bps: Some(most), is_said: false });
+            let all = rates.map(|rate_bps| Filled {
+                rate_bps,
+                most_bps: Some(most),
+                is_said: false,
+            });
             used = overflow.paths(Nanos::from_secs(s), &all);
             count += used - 1;
         }
@@ -187,7 +225,10 @@ mod tests {
     fn lost_paths_reduce_the_number_in_use() {
         let mut overflow = Overflow::default();
         look(&mut overflow, 0, 10, [9e6, 0.0]);
-        assert_eq!(overflow.paths(Nanos::from_secs(10), &paths([9e6, 0.0])[..1]), 1);
+        assert_eq!(
+            overflow.paths(Nanos::from_secs(10), &paths([9e6, 0.0])[..1]),
+            1
+        );
         assert_eq!(overflow.paths(Nanos::from_secs(11), &[]), 1);
     }
 }

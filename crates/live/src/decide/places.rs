@@ -1,7 +1,7 @@
 //! Which addresses get one of the kernel's endpoint entries: 8, since Linux 7.2 64.
 //!
-//! In order of preference, each interface gets an entry for its address of the family that most connections
-//! use. Remaining entries go to the other addresses.
+//! In order of preference, each interface gets an entry for its address of the family that most
+//! connections use. Remaining entries go to the other addresses.
 
 use std::net::IpAddr;
 
@@ -18,17 +18,29 @@ pub(super) fn number(snapshot: &Snapshot) -> usize {
 }
 
 /// The endpoints that get an entry, in the given order, and the addresses without one.
-pub(super) fn give(wanted: Vec<Wanted>, most: usize, families: Families) -> (Vec<Wanted>, Vec<IpAddr>) {
+pub(super) fn give(
+    wanted: Vec<Wanted>,
+    most: usize,
+    families: Families,
+) -> (Vec<Wanted>, Vec<IpAddr>) {
     let is_of_most = |one: &Wanted| one.address.is_ipv6() == (families.v6 > families.v4);
     let of = |of_most: bool| {
         let all = wanted.iter().enumerate();
-        all.filter(move |(_, one)| is_of_most(one) == of_most).map(|(at, _)| at).collect::<Vec<usize>>()
+        all.filter(move |(_, one)| is_of_most(one) == of_most)
+            .map(|(at, _)| at)
+            .collect::<Vec<usize>>()
     };
     let mut served: Vec<usize> = of(true).into_iter().chain(of(false)).take(most).collect();
     served.sort_unstable();
-    let left = wanted.iter().enumerate().filter(|(at, _)| !served.contains(at));
+    let left = wanted
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !served.contains(at));
     let left = left.map(|(_, one)| one.address).collect();
-    let served = wanted.iter().enumerate().filter(|(at, _)| served.contains(at));
+    let served = wanted
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| served.contains(at));
     (served.map(|(_, one)| one.clone()).collect(), left)
 }
 
@@ -39,8 +51,12 @@ pub(super) fn tell(
     (left, most): (&[IpAddr], usize),
     told: &mut Told,
 ) {
-    let addresses: Vec<IpAddr> =
-        interface.addresses.iter().filter(|one| left.contains(one)).copied().collect();
+    let addresses: Vec<IpAddr> = interface
+        .addresses
+        .iter()
+        .filter(|one| left.contains(one))
+        .copied()
+        .collect();
     if addresses.is_empty() {
         return;
     }
@@ -58,7 +74,12 @@ mod tests {
     use crate::samples::seen;
 
     fn wanted(interfaces: u8) -> Vec<Wanted> {
-        let addresses = |i| [IpAddr::from([10, 0, i, 2]), IpAddr::from([0xfd00, 0, 0, i.into(), 0, 0, 0, 2])];
+        let addresses = |i| {
+            [
+                IpAddr::from([10, 0, i, 2]),
+                IpAddr::from([0xfd00, 0, 0, i.into(), 0, 0, 0, 2]),
+            ]
+        };
         let wanted = |(interface, address): (u8, IpAddr)| Wanted {
             address,
             interface: interface.into(),
@@ -68,7 +89,10 @@ mod tests {
             renew: false,
             laminar: false,
         };
-        (0..interfaces).flat_map(|i| addresses(i).map(|address| (i, address))).map(wanted).collect()
+        (0..interfaces)
+            .flat_map(|i| addresses(i).map(|address| (i, address)))
+            .map(wanted)
+            .collect()
     }
 
     /// Number of IPv4 and IPv6 addresses with an entry.

@@ -1,8 +1,8 @@
 //! When to reopen subflows lost to a NAT timeout, a reset or an outage.
 //!
-//! The kernel's path manager reopens none while their endpoint exists. Replacing the endpoint closes its
-//! remaining subflows in all connections. So the daemon does that only while none of them works, at growing
-//! intervals.
+//! The kernel's path manager reopens none while their endpoint exists. Replacing the endpoint
+//! closes its remaining subflows in all connections. So the daemon does that only while none of
+//! them works, at growing intervals.
 
 use joulepath_model::units::Nanos;
 
@@ -21,8 +21,12 @@ pub(crate) struct Renewal(Lately);
 impl Renewal {
     /// When the next attempt may happen.
     pub(crate) fn due(&self, now: Nanos) -> Nanos {
-        let Some(tried) = self.0.last() else { return Nanos::ZERO };
-        tried.saturating_add(Nanos(FIRST.0 << self.0.times(now, FORGET).saturating_sub(1)))
+        let Some(tried) = self.0.last() else {
+            return Nanos::ZERO;
+        };
+        tried.saturating_add(Nanos(
+            FIRST.0 << self.0.times(now, FORGET).saturating_sub(1),
+        ))
     }
 
     /// Records an attempt.

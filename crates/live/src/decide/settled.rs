@@ -4,8 +4,8 @@ use joulepath_model::units::{Dbm, Nanos};
 
 /// Time constant of the smoothed signal, s: shadowing while walking decorrelates within that time.
 const SMOOTHED_S: f64 = 10.0;
-/// The settled signal changes if the smoothed one is off by this, dB: the width of the bins in which radios
-/// were measured.
+/// The settled signal changes if the smoothed one is off by this, dB: the width of the bins in
+/// which radios were measured.
 const OFF_DB: f64 = 5.0;
 
 /// A signal with hysteresis.

@@ -1,5 +1,5 @@
-//! Tells a dead path from one on which nobody sends. The receiver of a download cannot tell, so the next path
-//! opens as a backup; a sender that gets no answers moves to it.
+//! Tells a dead path from one on which nobody sends. The receiver of a download cannot tell, so the
+//! next path opens as a backup; a sender that gets no answers moves to it.
 //!
 //! ```text
 //!   calm ── silent for PATIENCE ──► watched ── another path brings data ──► dead
@@ -49,7 +49,12 @@ pub(super) enum Verdict {
 
 impl Silence {
     /// Takes in a poll: how long the path has been silent, and whether another path brings data.
-    pub(super) fn observe(&mut self, now: Nanos, silent: Option<Nanos>, others_bring: bool) -> Verdict {
+    pub(super) fn observe(
+        &mut self,
+        now: Nanos,
+        silent: Option<Nanos>,
+        others_bring: bool,
+    ) -> Verdict {
         if std::mem::take(&mut self.is_idle) {
             self.begun = now;
         }
@@ -81,8 +86,16 @@ impl Silence {
 
     /// Resets the state; past false alarms still count.
     pub(super) fn start_anew(&mut self) -> Verdict {
-        let Silence { false_alarms, begun, .. } = *self;
-        *self = Silence { false_alarms, begun, ..Silence::default() };
+        let Silence {
+            false_alarms,
+            begun,
+            ..
+        } = *self;
+        *self = Silence {
+            false_alarms,
+            begun,
+            ..Silence::default()
+        };
         Verdict::Calm(None)
     }
 
@@ -112,8 +125,14 @@ mod tests {
     fn a_silent_path_is_dead_when_another_path_brings_data() {
         let mut silence = Silence::default();
         assert_eq!(silence.observe(S(10), None, false), Verdict::Calm(None));
-        assert_eq!(silence.observe(S(12), Some(S(2)), false), Verdict::Calm(Some(S(13))));
-        assert_eq!(silence.observe(S(13), Some(S(3)), false), Verdict::Watched(S(3)));
+        assert_eq!(
+            silence.observe(S(12), Some(S(2)), false),
+            Verdict::Calm(Some(S(13)))
+        );
+        assert_eq!(
+            silence.observe(S(13), Some(S(3)), false),
+            Verdict::Watched(S(3))
+        );
         assert_eq!(silence.observe(S(15), Some(S(5)), true), Verdict::Dead);
         // It stays dead while it is silent, even if all other paths pause.
         assert_eq!(silence.observe(S(99), Some(S(89)), false), Verdict::Dead);
@@ -127,8 +146,14 @@ mod tests {
         assert_eq!(silence.observe(S(10), None, false), Verdict::Calm(None));
         assert_eq!(silence.idle(), Verdict::Calm(None));
         // A connection begins, and its first packet has not arrived.
-        assert_eq!(silence.observe(S(16), Some(S(6)), false), Verdict::Calm(Some(S(19))));
-        assert_eq!(silence.observe(S(19), Some(S(9)), false), Verdict::Watched(S(3)));
+        assert_eq!(
+            silence.observe(S(16), Some(S(6)), false),
+            Verdict::Calm(Some(S(19)))
+        );
+        assert_eq!(
+            silence.observe(S(19), Some(S(9)), false),
+            Verdict::Watched(S(3))
+        );
     }
 
     #[test]
@@ -144,7 +169,10 @@ mod tests {
         }
         // At 3, 6 and 12 s of silence; 24 s never occur.
         assert_eq!(
-            alarms.iter().map(|s| s / 30).collect::<std::collections::BTreeSet<_>>(),
+            alarms
+                .iter()
+                .map(|s| s / 30)
+                .collect::<std::collections::BTreeSet<_>>(),
             [0, 1, 2].into()
         );
         assert_eq!(silence.doublings(S(900)), 3);
@@ -154,8 +182,18 @@ mod tests {
     #[test]
     fn a_long_silence_of_all_paths_is_no_failure() {
         let mut silence = Silence::default();
-        let verdicts: Vec<_> = (3..200).map(|s| silence.observe(S(s), Some(S(s)), false)).collect();
-        assert!(verdicts[..60].iter().all(|verdict| matches!(verdict, Verdict::Watched(_))));
-        assert!(verdicts[60..].iter().all(|verdict| *verdict == Verdict::Calm(None)));
+        let verdicts: Vec<_> = (3..200)
+            .map(|s| silence.observe(S(s), Some(S(s)), false))
+            .collect();
+        assert!(
+            verdicts[..60]
+                .iter()
+                .all(|verdict| matches!(verdict, Verdict::Watched(_)))
+        );
+        assert!(
+            verdicts[60..]
+                .iter()
+                .all(|verdict| *verdict == Verdict::Calm(None))
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Paths that answer but have become slow: a radio at the edge of its cell, a plan throttled after its cap.
-//! Such a path carries little of what is sent, and data waiting on it delays data on other paths.
+//! Paths that answer but have become slow: a radio at the edge of its cell, a plan throttled after
+//! its cap. Such a path carries little of what is sent, and data waiting on it delays data on other
+//! paths.
 //!
 //! A slow path looks like an application with less to send. So the daemon tries to do without it:
 //!
@@ -10,14 +11,14 @@
 //!     ▲                                                                            ▼ rate × GAIN
 //!     └── low again within BACK: the next trial after LOW_AGAIN ◄── Found: left for PAUSE · 2ⁿ
 //! ```
-//! A single path in use is the suspect, and the next path replaces it. Among several paths the suspect is the
-//! path furthest below its own highest rate; if almost nothing is carried, it is the path that never pauses,
-//! because the others wait for it. If no path ever pauses and all carry about the same, all are slow and none
-//! is tried: data waiting on a closed subflow would only be retransmitted into the queue of another slow
-//! path.
+//! A single path in use is the suspect, and the next path replaces it. Among several paths the
+//! suspect is the path furthest below its own highest rate; if almost nothing is carried, it is the
+//! path that never pauses, because the others wait for it. If no path ever pauses and all carry
+//! about the same, all are slow and none is tried: data waiting on a closed subflow would only be
+//! retransmitted into the queue of another slow path.
 //!
-//! n is the number of trials in recent hours. A pause ends early if far less is carried than in the failed
-//! trial.
+//! n is the number of trials in recent hours. A pause ends early if far less is carried than in the
+//! failed trial.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -88,11 +89,23 @@ pub(super) struct Path {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Stage {
-    /// A suspect is left as a trial. `asked`: start; `since`: when its subflows were closed; `empty`:
-    /// consecutive polls with almost no data.
-    Trial { name: String, asked: Nanos, since: Option<Nanos>, before_bps: f64, after: Mean, empty: u32 },
+    /// A suspect is left as a trial. `asked`: start; `since`: when its subflows were closed;
+    /// `empty`: consecutive polls with almost no data.
+    Trial {
+        name: String,
+        asked: Nanos,
+        since: Option<Nanos>,
+        before_bps: f64,
+        after: Mean,
+        empty: u32,
+    },
     /// The trial brought a gain.
-    Found { name: String, until: Nanos, reason: Reason, part: f64 },
+    Found {
+        name: String,
+        until: Nanos,
+        reason: Reason,
+        part: f64,
+    },
 }
 
 /// A path that should carry no data.
@@ -133,8 +146,8 @@ pub(super) struct Slow {
     trials: Lately,
 }
 
-/// Traffic since the last judgement. A poll of 200 ms sees at most one packet of a path throttled to 50
-/// kbit/s.
+/// Traffic since the last judgement. A poll of 200 ms sees at most one packet of a path throttled
+/// to 50 kbit/s.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Window {
     looked: Option<Nanos>,
@@ -155,11 +168,15 @@ struct Low {
 }
 
 impl Slow {
-    /// Takes in a poll of the paths, in order of preference. Returns the path that should carry no data, if
-    /// any.
+    /// Takes in a poll of the paths, in order of preference. Returns the path that should carry no
+    /// data, if any.
     pub(super) fn observe(&mut self, now: Nanos, paths: &[Path]) -> Option<Held> {
         match self.window.take(now, paths) {
-            None => self.stage.as_ref().filter(|stage| can_be_left(paths, stage.name())).map(Stage::held),
+            None => self
+                .stage
+                .as_ref()
+                .filter(|stage| can_be_left(paths, stage.name()))
+                .map(Stage::held),
             Some(paths) => self.judge_window(now, &paths),
         }
     }
@@ -173,17 +190,32 @@ impl Slow {
         } else if !self.usual.is_low() {
             self.low = Low::default();
         }
-        if self.stage.as_ref().is_some_and(|stage| !can_be_left(paths, stage.name())) {
+        if self
+            .stage
+            .as_ref()
+            .is_some_and(|stage| !can_be_left(paths, stage.name()))
+        {
             self.end(None);
         }
         match &mut self.stage {
             None => self.suspect(now, paths, carried_bps, low_for),
-            Some(Stage::Trial { name, asked, since, before_bps, after, empty }) => {
+            Some(Stage::Trial {
+                name,
+                asked,
+                since,
+                before_bps,
+                after,
+                empty,
+            }) => {
                 let before_bps = *before_bps;
                 // Data in the queue of the path that was left still arrives; it is no gain.
                 let others = paths.iter().filter(|path| path.name != *name);
                 let others_bps: f64 = others.map(|path| path.rate_bps).sum();
-                *empty = if since.is_some() && others_bps < LEAST_BPS { *empty + 1 } else { 0 };
+                *empty = if since.is_some() && others_bps < LEAST_BPS {
+                    *empty + 1
+                } else {
+                    0
+                };
                 if paths.iter().any(|path| path.name == *name && path.is_left) {
                     since.get_or_insert(now);
                 }
@@ -192,15 +224,24 @@ impl Slow {
                     after.add(others_bps);
                 }
                 // The first poll after SETTLE may include earlier data.
-                let is_worse = *empty >= MOST_EMPTY || (after.count >= 2 && others_bps < WORSE * before_bps);
-                let is_over = tried >= TRIAL || (since.is_none() && now.saturating_sub(*asked) >= LONGEST);
+                let is_worse =
+                    *empty >= MOST_EMPTY || (after.count >= 2 && others_bps < WORSE * before_bps);
+                let is_over =
+                    tried >= TRIAL || (since.is_none() && now.saturating_sub(*asked) >= LONGEST);
                 let (name, after_bps) = (name.clone(), after.get().unwrap_or(0.0));
                 if !is_worse && !is_over {
                     return self.stage.as_ref().map(Stage::held);
                 }
                 let held = self.judge(now, &name, before_bps, after_bps);
                 if held.is_none() {
-                    self.revert(now, if is_worse { Revert::AtOnce } else { Revert::Soon });
+                    self.revert(
+                        now,
+                        if is_worse {
+                            Revert::AtOnce
+                        } else {
+                            Revert::Soon
+                        },
+                    );
                 }
                 held
             }
@@ -239,11 +280,14 @@ impl Slow {
 
     /// Whether and how roles are restored after a trial.
     pub(super) fn reverts(&self, now: Nanos) -> Option<Revert> {
-        self.reverts.filter(|(until, _)| now < *until).map(|(_, revert)| revert)
+        self.reverts
+            .filter(|(until, _)| now < *until)
+            .map(|(_, revert)| revert)
     }
 
     fn is_back(&self, now: Nanos) -> bool {
-        self.back.is_some_and(|back| now.saturating_sub(back) < BACK)
+        self.back
+            .is_some_and(|back| now.saturating_sub(back) < BACK)
     }
 
     /// The rate below which all paths together carry little, bit/s.
@@ -257,7 +301,13 @@ impl Slow {
         (LOW * second_best_bps(&regular).unwrap_or(0.0)).max(FAR * usual_bps)
     }
 
-    fn suspect(&mut self, now: Nanos, paths: &[Path], carried_bps: f64, low_for: Nanos) -> Option<Held> {
+    fn suspect(
+        &mut self,
+        now: Nanos,
+        paths: &[Path],
+        carried_bps: f64,
+        low_for: Nanos,
+    ) -> Option<Held> {
         let is_back = self.is_back(now);
         let patience = if is_back { LOW_AGAIN } else { LOW_AFTER };
         if low_for < patience || !(is_back || self.may_try(now, carried_bps)) {
@@ -270,11 +320,22 @@ impl Slow {
         }
         let before_bps = self.low.all.get()?;
         let name = self.low.suspect(paths, &self.cleared)?.name.clone();
-        let regular = paths.iter().filter(|path| path.is_regular && path.most_bps.is_some());
-        self.suspects = regular.map(|path| path.name.clone()).chain([name.clone()]).collect();
+        let regular = paths
+            .iter()
+            .filter(|path| path.is_regular && path.most_bps.is_some());
+        self.suspects = regular
+            .map(|path| path.name.clone())
+            .chain([name.clone()])
+            .collect();
         let (asked, after) = (now, Mean::default());
-        self.stage =
-            Some(Stage::Trial { name: name.clone(), asked, since: None, before_bps, after, empty: 0 });
+        self.stage = Some(Stage::Trial {
+            name: name.clone(),
+            asked,
+            since: None,
+            before_bps,
+            after,
+            empty: 0,
+        });
         self.forget_low();
         self.stage.as_ref().map(Stage::held)
     }
@@ -293,10 +354,19 @@ impl Slow {
             let until = now.saturating_add(self.length(now));
             self.trials.add(now, FORGET, MOST_DOUBLINGS);
             let (path, with_bps, without_bps) = (name.to_owned(), before_bps, after_bps);
-            let reason = Reason::Slow { path, with_bps, without_bps };
+            let reason = Reason::Slow {
+                path,
+                with_bps,
+                without_bps,
+            };
             let part = before_bps / after_bps;
             self.end(Some(after_bps));
-            self.stage = Some(Stage::Found { name: name.to_owned(), until, reason, part });
+            self.stage = Some(Stage::Found {
+                name: name.to_owned(),
+                until,
+                reason,
+                part,
+            });
             return self.stage.as_ref().map(Stage::held);
         }
         self.cleared.insert(name.to_owned());
@@ -313,7 +383,11 @@ impl Slow {
 
     /// Records a trial without gain, which delays the next one.
     fn count(&mut self, now: Nanos, carried_bps: f64) {
-        let before = if now < self.pause_until { self.enough_bps } else { f64::INFINITY };
+        let before = if now < self.pause_until {
+            self.enough_bps
+        } else {
+            f64::INFINITY
+        };
         self.enough_bps = before.min(carried_bps);
         self.pause_until = now.saturating_add(self.length(now));
         self.trials.add(now, FORGET, MOST_DOUBLINGS);
@@ -355,23 +429,46 @@ impl Window {
         let Window { bits, length_s, .. } = std::mem::take(self);
         self.looked = Some(now);
         let mean_bps = |path: &Path| match length_s > 0.0 {
-            true => bits.get(&path.name).map_or(path.rate_bps, |bits| bits / length_s),
+            true => bits
+                .get(&path.name)
+                .map_or(path.rate_bps, |bits| bits / length_s),
             false => path.rate_bps,
         };
-        Some(paths.iter().map(|path| Path { rate_bps: mean_bps(path), ..path.clone() }).collect())
+        Some(
+            paths
+                .iter()
+                .map(|path| Path {
+                    rate_bps: mean_bps(path),
+                    ..path.clone()
+                })
+                .collect(),
+        )
     }
 }
 
 impl Stage {
     fn held(&self) -> Held {
         match self {
-            Stage::Trial { name, before_bps, .. } => {
-                let reason = Reason::Trial { path: name.clone(), rate_bps: *before_bps };
-                Held { name: name.clone(), reason, part: None }
+            Stage::Trial {
+                name, before_bps, ..
+            } => {
+                let reason = Reason::Trial {
+                    path: name.clone(),
+                    rate_bps: *before_bps,
+                };
+                Held {
+                    name: name.clone(),
+                    reason,
+                    part: None,
+                }
             }
-            Stage::Found { name, reason, part, .. } => {
-                Held { name: name.clone(), reason: reason.clone(), part: Some(*part) }
-            }
+            Stage::Found {
+                name, reason, part, ..
+            } => Held {
+                name: name.clone(),
+                reason: reason.clone(),
+                part: Some(*part),
+            },
         }
     }
 
@@ -386,14 +483,19 @@ impl Low {
     fn add(&mut self, paths: &[Path], carried_bps: f64) {
         self.all.add(carried_bps);
         let regular: Vec<&Path> = paths.iter().filter(|path| path.is_regular).collect();
-        let waits = second_best_bps(&regular).is_some_and(|best_bps| carried_bps < STALLED * best_bps);
+        let waits =
+            second_best_bps(&regular).is_some_and(|best_bps| carried_bps < STALLED * best_bps);
         self.stalled += u32::from(waits);
         for path in paths {
-            self.each.entry(path.name.clone()).or_default().add(path.rate_bps);
-            *self.rests.entry(path.name.clone()).or_default() += u32::from(path.rate_bps < LEAST_BPS);
+            self.each
+                .entry(path.name.clone())
+                .or_default()
+                .add(path.rate_bps);
+            *self.rests.entry(path.name.clone()).or_default() +=
+                u32::from(path.rate_bps < LEAST_BPS);
             if waits {
-                // The poll in which the wait begins still includes earlier data, so the minimum is used, not
-                // the mean.
+                // The poll in which the wait begins still includes earlier data, so the minimum is
+                // used, not the mean.
                 let least = self.least.entry(path.name.clone()).or_insert(f64::INFINITY);
                 *least = least.min(path.rate_bps);
             }
@@ -401,16 +503,24 @@ impl Low {
     }
 
     fn mean_bps(&self, path: &Path) -> f64 {
-        self.each.get(&path.name).and_then(|mean| mean.get()).unwrap_or(0.0)
+        self.each
+            .get(&path.name)
+            .and_then(|mean| mean.get())
+            .unwrap_or(0.0)
     }
 
     /// True if several paths carry almost nothing, all about the same, and none waits for another.
     fn is_everywhere(&self, paths: &[Path], carried_bps: f64) -> bool {
         let regular: Vec<&Path> = paths.iter().filter(|path| path.is_regular).collect();
-        let rests = |path: &Path| 2 * self.rests.get(&path.name).copied().unwrap_or(0) > self.all.count;
+        let rests =
+            |path: &Path| 2 * self.rests.get(&path.name).copied().unwrap_or(0) > self.all.count;
         let rates_bps = || regular.iter().map(|path| self.mean_bps(path));
-        let are_alike = rates_bps().fold(0.0, f64::max) <= ALIKE * rates_bps().fold(f64::INFINITY, f64::min);
-        let best_bps = regular.iter().filter_map(|path| path.most_bps).fold(0.0, f64::max);
+        let are_alike =
+            rates_bps().fold(0.0, f64::max) <= ALIKE * rates_bps().fold(f64::INFINITY, f64::min);
+        let best_bps = regular
+            .iter()
+            .filter_map(|path| path.most_bps)
+            .fold(0.0, f64::max);
         let is_little = carried_bps < STALLED * best_bps;
         regular.len() > 1 && is_little && are_alike && !regular.iter().any(|path| rests(path))
     }
@@ -427,16 +537,22 @@ impl Low {
             false => 0.0,
         };
         let part = |path: &Path| self.mean_bps(path) / path.most_bps.unwrap_or(f64::INFINITY);
-        let suspects =
-            regular.into_iter().filter(|path| path.most_bps.is_some() && !cleared.contains(&path.name));
-        suspects
-            .min_by(|a, b| while_stalled(b).total_cmp(&while_stalled(a)).then(part(a).total_cmp(&part(b))))
+        let suspects = regular
+            .into_iter()
+            .filter(|path| path.most_bps.is_some() && !cleared.contains(&path.name));
+        suspects.min_by(|a, b| {
+            while_stalled(b)
+                .total_cmp(&while_stalled(a))
+                .then(part(a).total_cmp(&part(b)))
+        })
     }
 }
 
 /// The path that replaces `name`.
 pub(super) fn next<'a>(paths: &'a [Path], name: &str) -> Option<&'a Path> {
-    paths.iter().find(|path| path.name != name && path.may_stand_in)
+    paths
+        .iter()
+        .find(|path| path.name != name && path.may_stand_in)
 }
 
 /// True if `name` exists and another path can replace it.

@@ -29,7 +29,11 @@ impl BatteryLow {
             self.0 = false;
             return false;
         };
-        let bound = if self.0 { below.get() + RECOVERED } else { below.get() };
+        let bound = if self.0 {
+            below.get() + RECOVERED
+        } else {
+            below.get()
+        };
         self.0 = battery.discharging && battery.level < bound;
         self.0
     }
@@ -42,7 +46,9 @@ pub(super) fn is_allowed(config: &LiveConfig, interface: &Interface) -> bool {
 
 /// True if its hard quota is used up.
 pub(crate) fn is_over_hard_quota(config: &LiveConfig, interface: &Interface) -> bool {
-    let quota = config.interface(&interface.name).and_then(|known| known.quota);
+    let quota = config
+        .interface(&interface.name)
+        .and_then(|known| known.quota);
     reached(quota, |quota| quota.hard, interface.used).is_some()
 }
 
@@ -64,7 +70,10 @@ pub(super) fn of(
     }
     let quota = known.and_then(|known| known.quota);
     if let Some((used_bytes, quota_bytes)) = reached(quota, |quota| quota.hard, interface.used) {
-        return Err(Reason::HardQuota { used_bytes, quota_bytes });
+        return Err(Reason::HardQuota {
+            used_bytes,
+            quota_bytes,
+        });
     }
     if !interface.usable {
         return Err(Reason::Down);
@@ -77,7 +86,10 @@ pub(super) fn of(
     }
     let mut restrained = vec![];
     if let Some((used_bytes, quota_bytes)) = reached(quota, |quota| quota.soft, interface.used) {
-        restrained.push(Reason::SoftQuota { used_bytes, quota_bytes });
+        restrained.push(Reason::SoftQuota {
+            used_bytes,
+            quota_bytes,
+        });
     }
     let below = known.and_then(|known| known.battery_below);
     if let (true, Some(below), Some(battery)) = (low.observe(below, battery), below, battery) {
@@ -86,7 +98,11 @@ pub(super) fn of(
             below_percent: below.get() * 100.0,
         });
     }
-    Ok(Standing { metered: known.is_some_and(|known| known.metered), restrained, trouble })
+    Ok(Standing {
+        metered: known.is_some_and(|known| known.metered),
+        restrained,
+        trouble,
+    })
 }
 
 /// The used bytes and the limit, if the limit is reached.
@@ -133,7 +149,11 @@ impl Standing {
     pub(super) fn against(&self) -> Vec<Reason> {
         let trouble = self.trouble.map(|_| Reason::NoAnswer);
         let metered = self.metered.then_some(Reason::Metered);
-        trouble.into_iter().chain(self.restrained.clone()).chain(metered).collect()
+        trouble
+            .into_iter()
+            .chain(self.restrained.clone())
+            .chain(metered)
+            .collect()
     }
 }
 
@@ -146,18 +166,23 @@ mod tests {
         let standing = |metered: bool, quota: bool, trouble: bool| Standing {
             metered,
             restrained: quota
-                .then_some(Reason::SoftQuota { used_bytes: 2, quota_bytes: 1 })
+                .then_some(Reason::SoftQuota {
+                    used_bytes: 2,
+                    quota_bytes: 1,
+                })
                 .into_iter()
                 .collect(),
             trouble: trouble.then_some(Nanos::from_secs(9)),
         };
         let all = [false, true].map(|trouble| {
-            [false, true].map(|quota| [false, true].map(|metered| standing(metered, quota, trouble)))
+            [false, true]
+                .map(|quota| [false, true].map(|metered| standing(metered, quota, trouble)))
         });
         let all: Vec<Standing> = all.into_iter().flatten().flatten().collect();
         assert!(all.is_sorted_by_key(Standing::rank) && all[0].rank() < all[7].rank());
-        let which =
-            |holds: fn(&Standing) -> bool| -> Vec<usize> { (0..8).filter(|&one| holds(&all[one])).collect() };
+        let which = |holds: fn(&Standing) -> bool| -> Vec<usize> {
+            (0..8).filter(|&one| holds(&all[one])).collect()
+        };
         assert_eq!(which(Standing::is_clear), [0]);
         assert_eq!(which(Standing::is_metered_only), [1]);
         assert_eq!(which(Standing::is_metered), [1, 3, 5, 7]);

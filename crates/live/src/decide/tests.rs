@@ -17,7 +17,8 @@ const LTE: &str = "[[interface]]\nname = \"wwan0\"\ncost = 2\nenergy = \"lte-hua
 
 /// A configuration with WiFi and LTE; `wifi` and `lte` are extra keys of their sections.
 fn config(machine: &str, wifi: &str, lte: &str) -> LiveConfig {
-    read_live(&format!("{machine}\n{WIFI}{wifi}\n{LTE}{lte}\n")).unwrap_or_else(|errors| panic!("{errors}"))
+    read_live(&format!("{machine}\n{WIFI}{wifi}\n{LTE}{lte}\n"))
+        .unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 /// A machine that polls every second.
@@ -32,8 +33,17 @@ impl World {
     fn new(config: LiveConfig) -> Self {
         let interfaces = vec![interface(2, "wlan0"), interface(3, "wwan0")];
         let families = Families { v4: 1, v6: 0 };
-        let snapshot = Snapshot { interfaces, families, ..Snapshot::default() };
-        World { decider: Decider::default(), config, overrides: Overrides::default(), snapshot }
+        let snapshot = Snapshot {
+            interfaces,
+            families,
+            ..Snapshot::default()
+        };
+        World {
+            decider: Decider::default(),
+            config,
+            overrides: Overrides::default(),
+            snapshot,
+        }
     }
 
     fn of(machine: &str) -> Self {
@@ -44,7 +54,8 @@ impl World {
     fn pass(&mut self, seconds: u64) -> Decision {
         let look = |_| {
             self.snapshot.now = self.snapshot.now.saturating_add(Nanos::from_secs(1));
-            self.decider.decide(&self.config, &self.overrides, &self.snapshot)
+            self.decider
+                .decide(&self.config, &self.overrides, &self.snapshot)
         };
         (0..seconds.max(1)).map(look).last().unwrap()
     }
@@ -65,7 +76,11 @@ impl World {
 }
 
 fn told<'a>(decision: &'a Decision, name: &str) -> &'a Told {
-    decision.interfaces.iter().find(|told| told.name == name).unwrap()
+    decision
+        .interfaces
+        .iter()
+        .find(|told| told.name == name)
+        .unwrap()
 }
 
 use Role::{Backup, Regular, Unused};
@@ -87,9 +102,15 @@ fn each_intent_gives_its_roles_from_the_start() {
         let decision = world.pass(100);
         assert_eq!(decision.endpoints.is_none(), intent == "off");
         let wanted = decision.endpoints.unwrap_or_default();
-        assert_eq!(wanted.len(), roles.iter().filter(|role| **role != Unused).count());
+        assert_eq!(
+            wanted.len(),
+            roles.iter().filter(|role| **role != Unused).count()
+        );
         for endpoint in wanted {
-            assert_eq!(endpoint.backup, roles[endpoint.interface as usize - 2] == Backup);
+            assert_eq!(
+                endpoint.backup,
+                roles[endpoint.interface as usize - 2] == Backup
+            );
         }
     }
 }
@@ -97,20 +118,31 @@ fn each_intent_gives_its_roles_from_the_start() {
 #[test]
 fn the_frugal_reason_states_joules() {
     let decision = World::of("intent = \"frugal\"").pass(1);
-    let Reason::Frugal { paths, energy_j, .. } = &told(&decision, "wlan0").reason else {
+    let Reason::Frugal {
+        paths, energy_j, ..
+    } = &told(&decision, "wlan0").reason
+    else {
         panic!("{decision:?}")
     };
     assert!(*paths == ["wlan0"] && *energy_j > 1.0, "{decision:?}");
-    assert_eq!(told(&decision, "wwan0").reason, Reason::NotNeeded { because: vec![] });
+    assert_eq!(
+        told(&decision, "wwan0").reason,
+        Reason::NotNeeded { because: vec![] }
+    );
 }
 
-/// 10 MB over WiFi at 4 Mbit/s take 20 s and 14 J, over LTE at 40 Mbit/s 2 s and 21 J: 7 J for 18 s.
+/// 10 MB over WiFi at 4 Mbit/s take 20 s and 14 J, over LTE at 40 Mbit/s 2 s and 21 J: 7 J for 18
+/// s.
 #[test]
 fn the_price_of_time_opens_a_fast_path() {
     let roles = |intent: &str| {
         let mut world = World::of(&format!("intent = \"{intent}\""));
         (world.wifi().capacity_bps, world.lte().capacity_bps) = (Some(4e6), Some(40e6));
-        world.snapshot.interfaces.iter_mut().for_each(|one| one.carried_bytes = 1_000_000_000);
+        world
+            .snapshot
+            .interfaces
+            .iter_mut()
+            .for_each(|one| one.carried_bytes = 1_000_000_000);
         world.roles(1)
     };
     assert_eq!(roles("frugal"), [Regular, Unused]);
@@ -137,7 +169,12 @@ fn frugal_uses_the_measured_rates() {
 #[test]
 fn frugal_uses_what_is_remembered_of_a_network_until_it_is_measured() {
     // 10 MB within 3 s need 26.7 Mbit/s; unmeasured, both count as 10 Mbit/s.
-    let remembered = |mbps: f64| Some(Remembered { rate_bps: Some(mbps * 1e6), rtt: None });
+    let remembered = |mbps: f64| {
+        Some(Remembered {
+            rate_bps: Some(mbps * 1e6),
+            rtt: None,
+        })
+    };
     for (memory, seen_bps, roles) in [
         (None, None, [Regular, Regular]),
         (remembered(100.0), None, [Regular, Unused]),
@@ -158,7 +195,10 @@ fn a_path_is_full_at_its_remembered_rate() {
     for (memory, used) in [(None, Regular), (Some(40e6), Backup)] {
         let mut world = World::of("intent = \"overflow\"");
         let wifi = world.wifi();
-        wifi.remembered = memory.map(|bps| Remembered { rate_bps: Some(bps), rtt: None });
+        wifi.remembered = memory.map(|bps| Remembered {
+            rate_bps: Some(bps),
+            rtt: None,
+        });
         (wifi.capacity_bps, wifi.rate_bps) = (Some(20e6), 19e6);
         // 19 Mbit/s are 95 % of 20, the highest rate seen, but less than half of 40.
         assert_eq!(world.roles(12), [Regular, used]);
@@ -185,7 +225,10 @@ fn the_last_subflow_of_a_connection_is_never_closed_by_choice() {
     (world.wifi().usable, world.lte().sole) = (true, 2);
     assert_eq!(world.roles(120), [Regular, Backup]);
     let decision = world.pass(1);
-    assert_eq!(told(&decision, "wwan0").notes, [Reason::StillNeeded { connections: 2 }]);
+    assert_eq!(
+        told(&decision, "wwan0").notes,
+        [Reason::StillNeeded { connections: 2 }]
+    );
     world.lte().sole = 0;
     assert_eq!(world.roles(60), [Regular, Unused]);
 }
@@ -211,8 +254,16 @@ fn a_soft_quota_makes_a_backup_and_a_hard_quota_ends_it() {
     world.lte().used = Some(Bytes(8_100_000_000));
     let decision = world.pass(60);
     assert_eq!(told(&decision, "wwan0").role, Backup);
-    let quota = Reason::SoftQuota { used_bytes: 8_100_000_000, quota_bytes: 8_000_000_000 };
-    assert_eq!(told(&decision, "wwan0").reason, Reason::OpenBackup { because: vec![quota] });
+    let quota = Reason::SoftQuota {
+        used_bytes: 8_100_000_000,
+        quota_bytes: 8_000_000_000,
+    };
+    assert_eq!(
+        told(&decision, "wwan0").reason,
+        Reason::OpenBackup {
+            because: vec![quota]
+        }
+    );
     world.lte().used = Some(Bytes(10_000_000_000));
     assert_eq!(world.roles(1), [Regular, Unused]);
     // Also if it is the only path.
@@ -225,15 +276,22 @@ fn a_soft_quota_makes_a_backup_and_a_hard_quota_ends_it() {
 
 #[test]
 fn initial_subflows_on_an_unused_path_are_closed_when_others_work() {
-    for (intent, closes) in
-        [("frugal", true), ("handover", true), ("interactive", false), ("aggregate", false)]
-    {
+    for (intent, closes) in [
+        ("frugal", true),
+        ("handover", true),
+        ("interactive", false),
+        ("aggregate", false),
+    ] {
         let mut world = World::of(&format!("intent = \"{intent}\""));
         (world.wifi().first, world.lte().first) = (false, true);
         (world.lte().subflows, world.lte().sole) = (2, 1);
         assert!(world.pass(60).closed.is_empty(), "{intent}");
         world.lte().sole = 0;
-        let expected = if closes { world.lte().addresses.clone() } else { vec![] };
+        let expected = if closes {
+            world.lte().addresses.clone()
+        } else {
+            vec![]
+        };
         assert_eq!(world.pass(1).closed, expected, "{intent}");
         // A program that chose its own path is left alone.
         world.lte().first = false;
@@ -243,10 +301,15 @@ fn initial_subflows_on_an_unused_path_are_closed_when_others_work() {
 
 #[test]
 fn initial_subflows_over_a_hard_quota_are_closed_when_others_work_or_after_a_delay() {
-    let mut world = World::new(config("intent = \"aggregate\"", "", "quota = { hard = \"10 GB\" }"));
+    let mut world = World::new(config(
+        "intent = \"aggregate\"",
+        "",
+        "quota = { hard = \"10 GB\" }",
+    ));
     world.pass(60);
     let (address, none): (_, Vec<IpAddr>) = (world.lte().addresses.clone(), vec![]);
-    (world.lte().used, world.lte().subflows, world.lte().sole) = (Some(Bytes(10_000_000_000)), 2, 1);
+    (world.lte().used, world.lte().subflows, world.lte().sole) =
+        (Some(Bytes(10_000_000_000)), 2, 1);
     assert_eq!(world.pass(1).closed, none);
     world.lte().sole = 0;
     assert_eq!(world.pass(1).closed, address);
@@ -269,13 +332,21 @@ fn lost_subflows_are_reopened_at_growing_intervals_while_none_works() {
     let mut world = World::of("intent = \"interactive\"");
     world.pass(60);
     let renewals = |world: &mut World, seconds: u64| -> Vec<u64> {
-        let renews =
-            |decision: Decision| decision.endpoints.unwrap().iter().any(|one| one.renew && one.backup);
+        let renews = |decision: Decision| {
+            decision
+                .endpoints
+                .unwrap()
+                .iter()
+                .any(|one| one.renew && one.backup)
+        };
         (0..seconds).filter(|_| renews(world.pass(1))).collect()
     };
     (world.lte().lost, world.lte().healthy) = (3, 1);
     assert_eq!(renewals(&mut world, 100), [0; 0]);
-    assert_eq!(told(&world.pass(1), "wwan0").notes, [Reason::Lost { connections: 3 }]);
+    assert_eq!(
+        told(&world.pass(1), "wwan0").notes,
+        [Reason::Lost { connections: 3 }]
+    );
     world.lte().healthy = 0;
     assert_eq!(renewals(&mut world, 40), [0, 5, 15, 35]);
     world.lte().lost = 0;
@@ -293,7 +364,13 @@ fn a_path_that_delays_the_other_becomes_a_backup_with_new_subflows() {
     world.pass(60);
     // Together 3 of 20 Mbit/s; each path has carried 20.
     (world.wifi().rate_bps, world.lte().rate_bps) = (2.9e6, 0.1e6);
-    let renewed = |decision: Decision| decision.endpoints.unwrap().into_iter().find(|one| one.renew);
+    let renewed = |decision: Decision| {
+        decision
+            .endpoints
+            .unwrap()
+            .into_iter()
+            .find(|one| one.renew)
+    };
     let all: Vec<_> = (0..6).filter_map(|_| renewed(world.pass(1))).collect();
     assert_eq!(all.len(), 1);
     assert!(all[0].backup && all[0].interface == 3, "{all:?}");
@@ -301,7 +378,10 @@ fn a_path_that_delays_the_other_becomes_a_backup_with_new_subflows() {
     (world.wifi().rate_bps, world.lte().rate_bps) = (15e6, 0.0);
     let decision = world.pass(10);
     let reason = &told(&decision, "wwan0").reason;
-    assert!(matches!(reason, Reason::Slow { path, .. } if path == "wwan0"), "{decision:?}");
+    assert!(
+        matches!(reason, Reason::Slow { path, .. } if path == "wwan0"),
+        "{decision:?}"
+    );
     // Data on a regular path proves nothing about a silent one.
     world.wifi().silent = Some(Nanos::from_secs(9));
     assert_eq!(world.roles(1), [Regular, Backup]);
@@ -320,10 +400,21 @@ fn a_slow_path_is_left_if_the_next_one_brings_more() {
         let decision = world.pass(1);
         let roles = ["wlan0", "wwan0"].map(|name| told(&decision, name).role);
         assert_eq!(roles, [Backup, Regular], "{decision:?}");
-        let because = Box::new(Reason::Trial { path: "wlan0".into(), rate_bps: 2e6 });
-        assert_eq!(told(&decision, "wwan0").reason, Reason::StandsIn { because });
+        let because = Box::new(Reason::Trial {
+            path: "wlan0".into(),
+            rate_bps: 2e6,
+        });
+        assert_eq!(
+            told(&decision, "wwan0").reason,
+            Reason::StandsIn { because }
+        );
         let endpoints = decision.endpoints.unwrap();
-        assert!(endpoints.iter().all(|one| one.renew == (one.interface == 2)), "{endpoints:?}");
+        assert!(
+            endpoints
+                .iter()
+                .all(|one| one.renew == (one.interface == 2)),
+            "{endpoints:?}"
+        );
         (world.wifi().rate_bps, world.lte().rate_bps) = (0.0, 5e6);
         assert_eq!(world.roles(30), [Backup, Regular]);
         // WiFi recovers a minute later.
@@ -333,7 +424,11 @@ fn a_slow_path_is_left_if_the_next_one_brings_more() {
     }
     // With a used-up quota, and with other intents, the slow path stays.
     for (machine, lte, others) in [
-        ("intent = \"interactive\"", "quota = { soft = \"1 GB\" }", Backup),
+        (
+            "intent = \"interactive\"",
+            "quota = { soft = \"1 GB\" }",
+            Backup,
+        ),
         ("intent = \"handover\"", "", Unused),
         ("intent = \"frugal\"", "", Unused),
     ] {
@@ -357,7 +452,10 @@ fn a_stopped_download_opens_a_backup_and_moves_to_it() {
     world.pass(60);
     assert_eq!(passes(&mut world, 2, 1), [Regular, Unused]);
     assert_eq!(passes(&mut world, 3, 1), [Regular, Backup]);
-    let silent = Reason::Silent { path: "wlan0".into(), silent_s: 3.0 };
+    let silent = Reason::Silent {
+        path: "wlan0".into(),
+        silent_s: 3.0,
+    };
     assert_eq!(told(&world.pass(1), "wwan0").reason, silent);
     // The sender has moved over.
     (world.lte().rate_bps, world.lte().subflows) = (500e3, 1);
@@ -383,12 +481,17 @@ fn a_metered_path_waits_unless_its_own_intent_uses_it() {
     let mut world = World::new(config("intent = \"aggregate\"", "", "metered = true"));
     assert_eq!(world.roles(60), [Regular, Backup]);
     let decision = world.pass(1);
-    let Reason::FirstPath { others } = &told(&decision, "wlan0").reason else { panic!("{decision:?}") };
+    let Reason::FirstPath { others } = &told(&decision, "wlan0").reason else {
+        panic!("{decision:?}")
+    };
     assert!(others.len() == 1 && others[0].path == "wwan0", "{others:?}");
     world.wifi().usable = false;
     assert_eq!(world.roles(1), [Unused, Regular]);
-    let mut world =
-        World::new(config("intent = \"interactive\"", "", "metered = true\nintent = \"aggregate\""));
+    let mut world = World::new(config(
+        "intent = \"interactive\"",
+        "",
+        "metered = true\nintent = \"aggregate\"",
+    ));
     assert_eq!(world.roles(60), [Regular, Regular]);
 }
 
@@ -419,11 +522,22 @@ fn overflow_fills_each_path_before_the_next() {
 #[test]
 fn virtual_devices_must_be_named_and_unusable_ones_get_a_reason() {
     let mut world = World::of("intent = \"aggregate\"");
-    world.snapshot.interfaces.push(Interface { kind: Some("wireguard".into()), ..interface(4, "wg0") });
-    world.snapshot.interfaces.push(Interface { routed: false, ..interface(5, "eth0") });
+    world.snapshot.interfaces.push(Interface {
+        kind: Some("wireguard".into()),
+        ..interface(4, "wg0")
+    });
+    world.snapshot.interfaces.push(Interface {
+        routed: false,
+        ..interface(5, "eth0")
+    });
     world.snapshot.interfaces.push(interface(6, "eth1"));
     let decision = world.pass(1);
-    assert_eq!(told(&decision, "wg0").reason, Reason::Virtual { kind: "wireguard".into() });
+    assert_eq!(
+        told(&decision, "wg0").reason,
+        Reason::Virtual {
+            kind: "wireguard".into()
+        }
+    );
     assert_eq!(told(&decision, "eth0").reason, Reason::NoRoute);
     assert_eq!(told(&decision, "eth1").role, Regular);
     world.config.allow.push("wg*".into());
@@ -432,21 +546,36 @@ fn virtual_devices_must_be_named_and_unusable_ones_get_a_reason() {
 
 #[test]
 fn five_dual_stack_interfaces_give_five_subflows_and_report_addresses_without_an_entry() {
-    for (families, most) in [(Families { v4: 2, v6: 0 }, true), (Families { v4: 1, v6: 3 }, false)] {
+    for (families, most) in [
+        (Families { v4: 2, v6: 0 }, true),
+        (Families { v4: 1, v6: 3 }, false),
+    ] {
         let mut world = World::of("intent = \"aggregate\"");
         world.snapshot.families = families;
-        world.snapshot.interfaces = (2..7).map(|index| interface(index, &format!("eth{index}"))).collect();
+        world.snapshot.interfaces = (2..7)
+            .map(|index| interface(index, &format!("eth{index}")))
+            .collect();
         for one in &mut world.snapshot.interfaces {
-            one.addresses.push([0xfd00, 0, 0, one.index as u16, 0, 0, 0, 2].into());
+            one.addresses
+                .push([0xfd00, 0, 0, one.index as u16, 0, 0, 0, 2].into());
         }
         let decision = world.pass(60);
         let wanted = decision.endpoints.as_ref().unwrap();
-        let of = |is_v4: bool| wanted.iter().filter(|one| one.address.is_ipv4() == is_v4).count();
+        let of = |is_v4: bool| {
+            wanted
+                .iter()
+                .filter(|one| one.address.is_ipv4() == is_v4)
+                .count()
+        };
         assert_eq!((of(most), of(!most)), (5, 3), "{wanted:?}");
-        assert!(decision.interfaces.iter().all(|told| told.role == Regular), "{decision:?}");
+        assert!(
+            decision.interfaces.iter().all(|told| told.role == Regular),
+            "{decision:?}"
+        );
         let notes = decision.interfaces.iter().flat_map(|told| &told.notes);
-        let without =
-            notes.filter(|note| matches!(note, Reason::NoPlace { addresses, .. } if addresses.len() == 1));
+        let without = notes.filter(
+            |note| matches!(note, Reason::NoPlace { addresses, .. } if addresses.len() == 1),
+        );
         assert_eq!(without.count(), 2, "{decision:?}");
     }
 }
@@ -456,7 +585,10 @@ fn refused_and_unanswered_subflows_have_different_notes() {
     let mut world = World::of("intent = \"aggregate\"");
     world.pass(60);
     world.lte().missing = 2;
-    assert_eq!(told(&world.pass(6), "wwan0").notes, [Reason::Unanswered { connections: 2 }]);
+    assert_eq!(
+        told(&world.pass(6), "wwan0").notes,
+        [Reason::Unanswered { connections: 2 }]
+    );
     world.lte().refused = 2;
     let refused = [Reason::Refused { connections: 2 }];
     assert_eq!(told(&world.pass(1), "wwan0").notes, refused);
@@ -474,12 +606,23 @@ fn a_slow_path_without_budget_reports_it() {
     assert_eq!(world.roles(4)[1], Regular);
     world.lte().carried_bytes += 2_000_000;
     let decision = world.pass(1);
-    assert_eq!(["wlan0", "wwan0"].map(|name| told(&decision, name).role), [Regular, Unused]);
-    let Reason::NoStandIn { used_bytes, budget_bytes, because } = &told(&decision, "wlan0").reason else {
+    assert_eq!(
+        ["wlan0", "wwan0"].map(|name| told(&decision, name).role),
+        [Regular, Unused]
+    );
+    let Reason::NoStandIn {
+        used_bytes,
+        budget_bytes,
+        because,
+    } = &told(&decision, "wlan0").reason
+    else {
         panic!("{decision:?}")
     };
     assert_eq!((*used_bytes, *budget_bytes), (2_000_000, 1_000_000));
-    assert!(matches!(&because[..], [Reason::Trial { path, .. }] if path == "wlan0"), "{because:?}");
+    assert!(
+        matches!(&because[..], [Reason::Trial { path, .. }] if path == "wlan0"),
+        "{because:?}"
+    );
 }
 
 #[test]
@@ -488,7 +631,10 @@ fn an_intent_can_be_set_at_run_time() {
     world.pass(60);
     world.overrides.machine = Some(Intent::Interactive);
     assert_eq!(world.roles(60), [Regular, Backup]);
-    world.overrides.interfaces.insert("wlan0".into(), Intent::Off);
+    world
+        .overrides
+        .interfaces
+        .insert("wlan0".into(), Intent::Off);
     assert_eq!(world.roles(1), [Unused, Regular]);
     world.overrides.machine = Some(Intent::Off);
     assert_eq!(world.pass(1).endpoints, None);

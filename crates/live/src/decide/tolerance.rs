@@ -1,8 +1,8 @@
-//! Traffic that may wait: a path that replaces a failed one stays closed until the tolerance has passed,
-//! unless the failed or a better path works before, or other traffic has woken its radio.
+//! Traffic that may wait: a path that replaces a failed one stays closed until the tolerance has
+//! passed, unless the failed or a better path works before, or other traffic has woken its radio.
 //!
-//! The same word as in scenarios, where messages wait for each other. A path manager cannot hold back data:
-//! it only leaves the further radio asleep, so that the data waits in the sockets.
+//! The same word as in scenarios, where messages wait for each other. A path manager cannot hold
+//! back data: it only leaves the further radio asleep, so that the data waits in the sockets.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,10 @@ impl Tolerance {
         };
         let place = |one: &Eligible| one.place_at_best(config, intent);
         if let Some(best) = eligible.iter().filter(works).map(place).min() {
-            *self = Tolerance { had: Some(best), since: None };
+            *self = Tolerance {
+                had: Some(best),
+                since: None,
+            };
             return None;
         }
         // At the start no path has failed.
@@ -60,8 +63,11 @@ impl Tolerance {
             // The promotion and the tail of a radio that is awake are paid for.
             rises && place(one) > *had && one.interface.rate_bps < BRINGS_BPS
         };
-        let early: Vec<String> =
-            eligible.iter().filter(is_early).map(|one| one.interface.name.clone()).collect();
+        let early: Vec<String> = eligible
+            .iter()
+            .filter(is_early)
+            .map(|one| one.interface.name.clone())
+            .collect();
         if early.is_empty() {
             self.since = None;
             return None;
@@ -71,8 +77,17 @@ impl Tolerance {
             return None;
         }
         for name in early {
-            let reason = Reason::MayWait { path: had.3.clone(), tolerance_s: tolerance.as_secs_f64() };
-            plan.insert(name, Want { held_back: true, ..Want::new(Role::Unused, reason) });
+            let reason = Reason::MayWait {
+                path: had.3.clone(),
+                tolerance_s: tolerance.as_secs_f64(),
+            };
+            plan.insert(
+                name,
+                Want {
+                    held_back: true,
+                    ..Want::new(Role::Unused, reason)
+                },
+            );
         }
         Some(until)
     }

@@ -1,5 +1,5 @@
-//! Paths whose subflows get no answer. Such a path is avoided for a time that doubles with each failure: only
-//! using it shows whether it has recovered.
+//! Paths whose subflows get no answer. Such a path is avoided for a time that doubles with each
+//! failure: only using it shows whether it has recovered.
 
 use joulepath_model::units::Nanos;
 
@@ -37,8 +37,12 @@ impl Trouble {
         let stalls = lasted(&mut self.stalled_since, stalled, now, AFTER);
         let is_given_up = self.is_given_up(now);
         if stalls && !is_given_up {
-            let calm = self.until.map_or(0, |until| now.saturating_sub(until).0 / FORGET.0);
-            self.times = self.times.saturating_sub(u32::try_from(calm).unwrap_or(u32::MAX));
+            let calm = self
+                .until
+                .map_or(0, |until| now.saturating_sub(until).0 / FORGET.0);
+            self.times = self
+                .times
+                .saturating_sub(u32::try_from(calm).unwrap_or(u32::MAX));
             self.until = Some(now.saturating_add(Nanos(FIRST.0 << self.times.min(MOST_DOUBLINGS))));
             self.times = (self.times + 1).min(MOST_DOUBLINGS);
         }

@@ -28,13 +28,17 @@ impl Usual {
         self.bps
     }
 
-    /// Takes in a rate, which is low below `bound_bps`. Returns for how long it has been low. Delayed data
-    /// arrives in bursts, so time with a normal rate is subtracted only by half.
+    /// Takes in a rate, which is low below `bound_bps`. Returns for how long it has been low.
+    /// Delayed data arrives in bursts, so time with a normal rate is subtracted only by half.
     pub(super) fn observe(&mut self, now: Nanos, carried_bps: f64, bound_bps: f64) -> Nanos {
-        let passed = self.looked.map_or(Nanos::ZERO, |looked| now.saturating_sub(looked));
+        let passed = self
+            .looked
+            .map_or(Nanos::ZERO, |looked| now.saturating_sub(looked));
         self.looked = Some(now);
         let rests = carried_bps < LEAST_BPS;
-        let begins = self.resting_since.is_some_and(|since| now.saturating_sub(since) >= BREAK);
+        let begins = self
+            .resting_since
+            .is_some_and(|since| now.saturating_sub(since) >= BREAK);
         if lasted(&mut self.resting_since, rests, now, REST) {
             self.bps = None;
         }
@@ -69,7 +73,11 @@ impl Usual {
 
     /// Sets the usual rate.
     pub(super) fn becomes(&mut self, bps: f64) {
-        *self = Usual { bps: Some(bps), looked: self.looked, ..Usual::default() };
+        *self = Usual {
+            bps: Some(bps),
+            looked: self.looked,
+            ..Usual::default()
+        };
     }
 }
 
@@ -86,11 +94,19 @@ mod tests {
         assert_eq!(usual.bps(), Some(4e6));
         // After 10 s a step has settled except for e^-1: 8 - 4 / e = 6.528 Mbit/s.
         usual.observe(S(10), 8e6, 0.0);
-        assert!((usual.bps().unwrap() - 6.528482e6).abs() < 1.0, "{:?}", usual.bps());
+        assert!(
+            (usual.bps().unwrap() - 6.528482e6).abs() < 1.0,
+            "{:?}",
+            usual.bps()
+        );
         // A rate set at 10 s and seen again at 20 s continues from there: 8 - 6 / e = 5.793 Mbit/s.
         usual.becomes(2e6);
         usual.observe(S(20), 8e6, 0.0);
-        assert!((usual.bps().unwrap() - 5.792723e6).abs() < 1.0, "{:?}", usual.bps());
+        assert!(
+            (usual.bps().unwrap() - 5.792723e6).abs() < 1.0,
+            "{:?}",
+            usual.bps()
+        );
     }
 
     #[test]
@@ -99,7 +115,10 @@ mod tests {
         for page in 0..6 {
             // A rest, the begin of a page, and its end.
             for (after, bps) in [(0, 0.0), (4, 1e6), (5, 8e6), (6, 1e6)] {
-                assert!(usual.observe(S(10 * page + after), bps, 4e6) <= S(1), "{page}");
+                assert!(
+                    usual.observe(S(10 * page + after), bps, 4e6) <= S(1),
+                    "{page}"
+                );
             }
         }
         // A flow that is slow all the time is.
@@ -110,13 +129,27 @@ mod tests {
     #[test]
     fn time_at_a_normal_rate_counts_half_against_low_time() {
         let mut usual = Usual::default();
-        let low: Vec<(Nanos, bool)> =
-            [(0, 1e6), (6, 1e6), (10, 4e6), (11, 1e6), (17, 4e6), (18, 1e6), (40, 4e6)]
-                .map(|(s, bps)| (usual.observe(S(s), bps, 2e6), usual.is_low()))
-                .into();
+        let low: Vec<(Nanos, bool)> = [
+            (0, 1e6),
+            (6, 1e6),
+            (10, 4e6),
+            (11, 1e6),
+            (17, 4e6),
+            (18, 1e6),
+            (40, 4e6),
+        ]
+        .map(|(s, bps)| (usual.observe(S(s), bps, 2e6), usual.is_low()))
+        .into();
         // Low for 6 s, minus half of 4; plus 1 s, minus half of 6; plus 1 s.
         let zero = Nanos::ZERO;
-        let expected = [(zero, false), (S(6), true), (zero, true), (S(5), true), (zero, true), (S(3), true)];
+        let expected = [
+            (zero, false),
+            (S(6), true),
+            (zero, true),
+            (S(5), true),
+            (zero, true),
+            (S(3), true),
+        ];
         assert_eq!(low[..6], expected);
         assert_eq!(low[6], (zero, false));
     }

@@ -4,8 +4,9 @@
 //! from an address of the interface, or bound to it ─► main table without its default routes: its own network
 //!                                                  ─► network unreachable
 //! ```
-//! These rules come before those of all other programs. They apply to packets of this machine only. What the
-//! routing table would send over the interface is the subject of [`start`](super::plan::start).
+//! These rules come before those of all other programs. They apply to packets of this machine only.
+//! What the routing table would send over the interface is the subject of
+//! [`start`](super::plan::start).
 
 use std::net::IpAddr;
 
@@ -56,15 +57,24 @@ pub(super) fn wanted(view: &View, devices: &[u32]) -> Vec<Rule> {
 
 /// The rules that exist.
 pub(super) fn present(view: &View) -> Vec<Rule> {
-    view.rules.iter().filter(|rule| rule.origin == ORIGIN).cloned().collect()
+    view.rules
+        .iter()
+        .filter(|rule| rule.origin == ORIGIN)
+        .cloned()
+        .collect()
 }
 
 /// Before all rules of other programs. Stays as long as that is true.
 fn priority(view: &View) -> u32 {
-    let others = view.rules.iter().filter(|rule| rule.origin != ORIGIN && rule.priority > 0);
+    let others = view
+        .rules
+        .iter()
+        .filter(|rule| rule.origin != ORIGIN && rule.priority > 0);
     let first = others.map(|rule| rule.priority).min().unwrap_or(LATEST + 1);
     let ours = present(view).into_iter().map(|rule| rule.priority).max();
-    ours.filter(|&ours| ours < first).unwrap_or(first.saturating_sub(1).min(LATEST)).max(2)
+    ours.filter(|&ours| ours < first)
+        .unwrap_or(first.saturating_sub(1).min(LATEST))
+        .max(2)
 }
 
 /// True if only a default route leads to `destination`.

@@ -1,7 +1,7 @@
 //! New TCP connections on the preferred interface: `first = "steer"`.
 //!
-//! The kernel opens the first subflow of a connection by the routing table. These rules come after those of
-//! other programs and before the main table, and apply to packets of this machine only:
+//! The kernel opens the first subflow of a connection by the routing table. These rules come after
+//! those of other programs and before the main table, and apply to packets of this machine only:
 //!
 //! ```text
 //! all ─► main table without its default routes      networks, hosts and VPNs stay as they are
@@ -11,12 +11,12 @@
 //! The rules for addresses apply to all protocols, because the kernel's strict reverse-path filter
 //! (`rp_filter = 1`) asks for the route of an answer without a protocol.
 //!
-//! A change of preference replaces one route, in the table of new connections. The rule of an address goes
-//! when no connection needs it. If another program's routing takes over, such as a VPN's, our rules go at
-//! once: that program decides the path of open connections, too.
+//! A change of preference replaces one route, in the table of new connections. The rule of an
+//! address goes when no connection needs it. If another program's routing takes over, such as a
+//! VPN's, our rules go at once: that program decides the path of open connections, too.
 //!
-//! The kernel stores the creator of each rule and route, so there is no journal: whatever has our number is
-//! ours, also after SIGKILL.
+//! The kernel stores the creator of each rule and route, so there is no journal: whatever has our
+//! number is ours, also after SIGKILL.
 //!
 //! | module | what |
 //! |---|---|
@@ -53,7 +53,8 @@ pub(crate) struct Outcome {
     pub(crate) changes: usize,
     /// Where new connections start, by family.
     pub(crate) starts: Vec<Start>,
-    /// Addresses whose rules stay only for open connections, and the number of their TCP connections.
+    /// Addresses whose rules stay only for open connections, and the number of their TCP
+    /// connections.
     pub(crate) stays: BTreeMap<IpAddr, usize>,
     /// When to retry.
     pub(crate) again: Option<Nanos>,
@@ -100,11 +101,14 @@ pub(crate) struct Steering<R> {
 
 impl<R: Router> Steering<R> {
     pub(crate) fn new(router: R) -> Self {
-        Steering { router, last: Outcome::default() }
+        Steering {
+            router,
+            last: Outcome::default(),
+        }
     }
 
-    /// Makes new connections start as wished; `None`: as they did before the daemon. Returns the outcome and
-    /// the remarks that are new.
+    /// Makes new connections start as wished; `None`: as they did before the daemon. Returns the
+    /// outcome and the remarks that are new.
     ///
     /// # Errors
     /// If the kernel refuses. The call may be repeated.
@@ -115,7 +119,13 @@ impl<R: Router> Steering<R> {
         now: Nanos,
     ) -> Result<(Outcome, Vec<String>)> {
         if wish.is_none() && self.last.again.is_some_and(|again| again > now) {
-            return Ok((Outcome { changes: 0, ..self.last.clone() }, vec![]));
+            return Ok((
+                Outcome {
+                    changes: 0,
+                    ..self.last.clone()
+                },
+                vec![],
+            ));
         }
         let outcome = match wish {
             Some(wish) => steer(&mut self.router, view, wish, &self.last, now)?,
@@ -137,18 +147,39 @@ impl<R: Router> Steering<R> {
 ///
 /// # Errors
 /// If the kernel refuses. The call may be repeated.
-fn steer(router: &mut impl Router, view: &View, wish: &Wish, last: &Outcome, now: Nanos) -> Result<Outcome> {
+fn steer(
+    router: &mut impl Router,
+    view: &View,
+    wish: &Wish,
+    last: &Outcome,
+    now: Nanos,
+) -> Result<Outcome> {
     let [(v4, start_v4), (v6, start_v6)] = [true, false].map(|v4| start(view, wish, v4));
     let keeps = [&start_v4, &start_v6].map(|start| !matches!(start, Start::Refused(_)));
     let wanted = [(v4, keeps[0]), (v6, keeps[1])];
-    let outcome = change(router, view, wanted, &cut::wanted(view, &wish.cut), last, now)?;
-    Ok(Outcome { starts: vec![start_v4, start_v6], ..outcome })
+    let outcome = change(
+        router,
+        view,
+        wanted,
+        &cut::wanted(view, &wish.cut),
+        last,
+        now,
+    )?;
+    Ok(Outcome {
+        starts: vec![start_v4, start_v6],
+        ..outcome
+    })
 }
 
 /// What a start would change, one line per family.
 pub(crate) fn steps(view: &View, wish: &Wish) -> Vec<String> {
     let family = |(v4, family): (bool, &str)| {
-        let name = |device: u32| view.links.get(&device).map(|link| link.name.clone()).unwrap_or_default();
+        let name = |device: u32| {
+            view.links
+                .get(&device)
+                .map(|link| link.name.clone())
+                .unwrap_or_default()
+        };
         match start(view, wish, v4) {
             (set, Start::On(device)) if set != Set::default() => Some(format!(
                 "add {} routing rules and {} routes: new {family} connections start on {}",
@@ -159,7 +190,10 @@ pub(crate) fn steps(view: &View, wish: &Wish) -> Vec<String> {
             _ => None,
         }
     };
-    [(true, "IPv4"), (false, "IPv6")].into_iter().filter_map(family).collect()
+    [(true, "IPv4"), (false, "IPv6")]
+        .into_iter()
+        .filter_map(family)
+        .collect()
 }
 
 /// Removes everything that is ours, except what TCP connections need to keep their path.
@@ -167,12 +201,19 @@ pub(crate) fn steps(view: &View, wish: &Wish) -> Vec<String> {
 /// # Errors
 /// If the kernel refuses. The call may be repeated.
 pub(crate) fn undo(router: &mut impl Router, view: &View, now: Nanos) -> Result<Outcome> {
-    change(router, view, [(); 2].map(|()| (Set::default(), true)), &[], &Outcome::default(), now)
+    change(
+        router,
+        view,
+        [(); 2].map(|()| (Set::default(), true)),
+        &[],
+        &Outcome::default(),
+        now,
+    )
 }
 
-/// Replaces our rules and routes by the wanted set of each family, IPv4 first. If the set comes with `true`,
-/// rules of addresses stay while connections need them. `last` saves counting connections before its
-/// [`Outcome::again`].
+/// Replaces our rules and routes by the wanted set of each family, IPv4 first. If the set comes
+/// with `true`, rules of addresses stay while connections need them. `last` saves counting
+/// connections before its [`Outcome::again`].
 fn change(
     router: &mut impl Router,
     view: &View,
@@ -181,18 +222,28 @@ fn change(
     last: &Outcome,
     now: Nanos,
 ) -> Result<Outcome> {
-    let mut outcome = Outcome { changes: replace(router, cut, &cut::present(view))?, ..Outcome::default() };
+    let mut outcome = Outcome {
+        changes: replace(router, cut, &cut::present(view))?,
+        ..Outcome::default()
+    };
     let begun = thread_cpu_ns();
     let is_early = last.again.is_some_and(|again| again > now);
     let mut counted = is_early.then(|| last.stays.clone());
     for ((mut wanted, keeps), v4) in wanted.into_iter().zip([true, false]) {
         let present = Set::present(view, v4);
-        let going = if keeps { present.addresses_beyond(&wanted) } else { vec![] };
+        let going = if keeps {
+            present.addresses_beyond(&wanted)
+        } else {
+            vec![]
+        };
         if !going.is_empty() {
-            let known =
-                counted.take().filter(|known| going.iter().all(|address| known.contains_key(address)));
+            let known = counted
+                .take()
+                .filter(|known| going.iter().all(|address| known.contains_key(address)));
             let known = known.map_or_else(|| router.sources(), Ok)?;
-            outcome.stays.extend(wanted.keep(&present, view, v4, &known));
+            outcome
+                .stays
+                .extend(wanted.keep(&present, view, v4, &known));
             counted = Some(known);
         }
         outcome.changes += apply(router, &wanted, &present)?;
@@ -206,18 +257,29 @@ fn change(
 
 /// Makes the rules for interfaces that are cut off equal to `wanted`. Their order does not matter.
 fn replace(router: &mut impl Router, wanted: &[Rule], present: &[Rule]) -> Result<usize> {
-    let new: Vec<&Rule> = wanted.iter().filter(|rule| !present.contains(rule)).collect();
-    let gone: Vec<&Rule> = present.iter().filter(|rule| !wanted.contains(rule)).collect();
+    let new: Vec<&Rule> = wanted
+        .iter()
+        .filter(|rule| !present.contains(rule))
+        .collect();
+    let gone: Vec<&Rule> = present
+        .iter()
+        .filter(|rule| !wanted.contains(rule))
+        .collect();
     new.iter().try_for_each(|rule| router.add_rule(rule))?;
-    gone.iter().try_for_each(|rule| if_there(router.delete_rule(rule)))?;
+    gone.iter()
+        .try_for_each(|rule| if_there(router.delete_rule(rule)))?;
     Ok(new.len() + gone.len())
 }
 
-/// Makes `present` equal to `wanted`. Routes come before the rules that lead to them and go after them.
-/// Returns the number of changes.
+/// Makes `present` equal to `wanted`. Routes come before the rules that lead to them and go after
+/// them. Returns the number of changes.
 fn apply(router: &mut impl Router, wanted: &Set, present: &Set) -> Result<usize> {
     let mut changes = 0;
-    for route in wanted.routes.iter().filter(|route| !present.routes.contains(route)) {
+    for route in wanted
+        .routes
+        .iter()
+        .filter(|route| !present.routes.contains(route))
+    {
         router.add_route(route)?;
         changes += 1;
     }
@@ -237,11 +299,13 @@ fn apply(router: &mut impl Router, wanted: &Set, present: &Set) -> Result<usize>
     Ok(changes)
 }
 
-/// The result of a removal, which succeeds if the kernel was faster: it removes the routes of an interface
-/// that goes down.
+/// The result of a removal, which succeeds if the kernel was faster: it removes the routes of an
+/// interface that goes down.
 fn if_there(removal: Result<()>) -> Result<()> {
     let is_gone = |error: &io::Error| {
-        [Errno::SRCH, Errno::NOENT].iter().any(|gone| error.raw_os_error() == Some(gone.raw_os_error()))
+        [Errno::SRCH, Errno::NOENT]
+            .iter()
+            .any(|gone| error.raw_os_error() == Some(gone.raw_os_error()))
     };
     match removal {
         Err(Error::Io { source, .. }) if is_gone(&source) => Ok(()),
@@ -255,10 +319,13 @@ enum Change<'a> {
     Remove(&'a Rule),
 }
 
-/// The kernel puts a new rule behind those of the same priority, so whatever must come later than a new rule
-/// is added again. `wanted` is in order; the order of `present` is unknown, but was right.
+/// The kernel puts a new rule behind those of the same priority, so whatever must come later than a
+/// new rule is added again. `wanted` is in order; the order of `present` is unknown, but was right.
 fn rule_changes<'a>(wanted: &'a [Rule], present: &'a [Rule]) -> Vec<Change<'a>> {
-    let first_new = wanted.iter().position(|rule| !present.contains(rule)).unwrap_or(wanted.len());
+    let first_new = wanted
+        .iter()
+        .position(|rule| !present.contains(rule))
+        .unwrap_or(wanted.len());
     let (stay, anew) = wanted.split_at(first_new);
     let mut changes: Vec<Change> = vec![];
     // The last rule sends new connections here: it goes first and comes last.

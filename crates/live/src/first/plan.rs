@@ -31,8 +31,8 @@ pub(crate) struct Wish {
     pub(crate) foreign: Vec<u32>,
     /// WiFi clients that change their access point.
     pub(crate) roaming: Vec<u32>,
-    /// True if new TCP connections should start on the preferred interface. Otherwise the routing table
-    /// decides, except for interfaces that are cut off.
+    /// True if new TCP connections should start on the preferred interface. Otherwise the routing
+    /// table decides, except for interfaces that are cut off.
     pub(crate) steers: bool,
     /// Interfaces that must carry nothing more.
     pub(crate) cut: Vec<u32>,
@@ -71,8 +71,15 @@ pub(crate) fn is_ours(route: &Route) -> bool {
 #[cfg(test)]
 pub(super) fn starts_on(view: &View, v4: bool) -> Option<u32> {
     let is_default = |route: &&Route| route.destination.is_all() && is_v4(route.destination) == v4;
-    let route = view.routes.iter().filter(is_default).find(|route| route.table == NEW)?;
-    let has_rule = view.rules.iter().any(|rule| is_of_new(rule) && is_v4(rule.source) == v4);
+    let route = view
+        .routes
+        .iter()
+        .filter(is_default)
+        .find(|route| route.table == NEW)?;
+    let has_rule = view
+        .rules
+        .iter()
+        .any(|rule| is_of_new(rule) && is_v4(rule.source) == v4);
     has_rule.then(|| route.hops.first()?.device)?
 }
 
@@ -89,32 +96,50 @@ pub(super) fn is_of_specific_routes(rule: &Rule) -> bool {
 impl Set {
     /// What is there.
     pub(super) fn present(view: &View, v4: bool) -> Self {
-        let rules = view.rules.iter().filter(|rule| rule.origin == ORIGIN && is_v4(rule.source) == v4);
-        let routes = view.routes.iter().filter(|route| is_ours(route) && is_v4(route.destination) == v4);
-        Set { rules: rules.cloned().collect(), routes: routes.cloned().collect() }
+        let rules = view
+            .rules
+            .iter()
+            .filter(|rule| rule.origin == ORIGIN && is_v4(rule.source) == v4);
+        let routes = view
+            .routes
+            .iter()
+            .filter(|route| is_ours(route) && is_v4(route.destination) == v4);
+        Set {
+            rules: rules.cloned().collect(),
+            routes: routes.cloned().collect(),
+        }
     }
 
     /// Addresses with a rule for the route of their interface that `wanted` lacks.
     pub(super) fn addresses_beyond(&self, wanted: &Set) -> Vec<IpAddr> {
-        self.beyond(wanted).map(|(rule, _)| rule.source.address()).collect()
+        self.beyond(wanted)
+            .map(|(rule, _)| rule.source.address())
+            .collect()
     }
 
-    /// These rules, with their interfaces. An address that has moved to another interface is not among them.
+    /// These rules, with their interfaces. An address that has moved to another interface is not
+    /// among them.
     fn beyond(&self, wanted: &Set) -> impl Iterator<Item = (&Rule, u32)> {
         let of_device = |rule: &Rule| match rule.action {
             Action::Table(table) => device_of(table),
             Action::Other(_) => None,
         };
         let has = move |source: Prefix| {
-            wanted.rules.iter().any(|rule| rule.source == source && of_device(rule).is_some())
+            wanted
+                .rules
+                .iter()
+                .any(|rule| rule.source == source && of_device(rule).is_some())
         };
-        let with_device = self.rules.iter().filter_map(move |rule| Some((rule, of_device(rule)?)));
+        let with_device = self
+            .rules
+            .iter()
+            .filter_map(move |rule| Some((rule, of_device(rule)?)));
         with_device.filter(move |(rule, _)| !has(rule.source))
     }
 
-    /// Adds the rules and routes of the present set that open connections need: the path of a source address
-    /// whose packets would leave through another interface without its rule. Returns these addresses and the
-    /// number of their connections.
+    /// Adds the rules and routes of the present set that open connections need: the path of a
+    /// source address whose packets would leave through another interface without its rule. Returns
+    /// these addresses and the number of their connections.
     pub(super) fn keep(
         &mut self,
         present: &Set,
@@ -125,7 +150,10 @@ impl Set {
         let routed = default_device(view, v4).filter(|_| self.rules.is_empty());
         let mut kept = vec![];
         let mut stays = BTreeMap::new();
-        for (rule, device) in present.beyond(self).filter(|&(_, device)| routed != Some(device)) {
+        for (rule, device) in present
+            .beyond(self)
+            .filter(|&(_, device)| routed != Some(device))
+        {
             let address = rule.source.address();
             if let Some(&count) = connections.get(&address).filter(|&&count| count > 0) {
                 stays.insert(address, count);
@@ -136,17 +164,34 @@ impl Set {
             return stays;
         }
         if self.rules.is_empty() {
-            self.rules.extend(present.rules.iter().find(|rule| is_of_specific_routes(rule)).cloned());
+            self.rules.extend(
+                present
+                    .rules
+                    .iter()
+                    .find(|rule| is_of_specific_routes(rule))
+                    .cloned(),
+            );
         }
         for (_, device) in &kept {
             let table = NEW + device;
             if self.routes.iter().all(|route| route.table != table) {
-                self.routes.extend(present.routes.iter().filter(|route| route.table == table).cloned());
+                self.routes.extend(
+                    present
+                        .routes
+                        .iter()
+                        .filter(|route| route.table == table)
+                        .cloned(),
+                );
             }
         }
         self.routes.sort();
-        let at = self.rules.iter().position(|rule| !is_of_specific_routes(rule)).unwrap_or(self.rules.len());
-        self.rules.splice(at..at, kept.into_iter().map(|(rule, _)| rule));
+        let at = self
+            .rules
+            .iter()
+            .position(|rule| !is_of_specific_routes(rule))
+            .unwrap_or(self.rules.len());
+        self.rules
+            .splice(at..at, kept.into_iter().map(|(rule, _)| rule));
         stays
     }
 }
@@ -166,7 +211,11 @@ pub(super) fn start(view: &View, wish: &Wish, v4: bool) -> (Set, Start) {
         .collect();
     let may_start = |device: &&u32| gates.contains_key(device) && !is_cut(**device);
     let Some(&preferred) = wish.preferred.iter().find(may_start) else {
-        return if replaces { (closed(v4), Start::Closed) } else { (Set::default(), Start::AsRouted) };
+        return if replaces {
+            (closed(v4), Start::Closed)
+        } else {
+            (Set::default(), Start::AsRouted)
+        };
     };
     if gates.len() < 2 {
         return (Set::default(), Start::AsRouted);
@@ -177,28 +226,51 @@ pub(super) fn start(view: &View, wish: &Wish, v4: bool) -> (Set, Start) {
     if let Some(why) = obstacle(view, wish, routed, v4).filter(|_| !replaces) {
         return (Set::default(), Start::Refused(why));
     }
-    let mut rules = vec![Rule { suppress: Some(0), ..rule(v4, None, MAIN) }];
+    let mut rules = vec![Rule {
+        suppress: Some(0),
+        ..rule(v4, None, MAIN)
+    }];
     for &device in gates.keys() {
-        rules.extend(addresses(view, device, v4).map(|address| rule(v4, Some(address), NEW + device)));
+        rules.extend(
+            addresses(view, device, v4).map(|address| rule(v4, Some(address), NEW + device)),
+        );
     }
     if !v4 {
-        // No rule selects packets without an IPv6 source address, so the last one applies to all others.
-        let others = view.links.values().filter(|link| !link.loopback && !gates.contains_key(&link.index));
+        // No rule selects packets without an IPv6 source address, so the last one applies to all
+        // others.
+        let others = view
+            .links
+            .values()
+            .filter(|link| !link.loopback && !gates.contains_key(&link.index));
         let others = others.flat_map(|link| addresses(view, link.index, v4));
         rules.extend(others.map(|address| rule(v4, Some(address), MAIN)));
     }
     let without_source = IpAddr::from([0; 4]);
     // Nothing may leave by the default route of an interface that is cut off.
     let protocol = (!replaces).then_some(TCP);
-    rules.push(Rule { protocol, ..rule(v4, v4.then_some(without_source), NEW) });
-    let of_device = gates.iter().map(|(device, route)| Route { table: NEW + device, ..route.clone() });
-    let of_new = Route { table: NEW, ..gates[&preferred].clone() };
-    let detours =
-        wish.detours.iter().filter(|(server, to)| server.is_ipv4() == v4 && !is_cut(*to)).filter_map(
-            |(server, device)| {
-                Some(Route { table: NEW, destination: Prefix::from(*server), ..gates.get(device)?.clone() })
-            },
-        );
+    rules.push(Rule {
+        protocol,
+        ..rule(v4, v4.then_some(without_source), NEW)
+    });
+    let of_device = gates.iter().map(|(device, route)| Route {
+        table: NEW + device,
+        ..route.clone()
+    });
+    let of_new = Route {
+        table: NEW,
+        ..gates[&preferred].clone()
+    };
+    let detours = wish
+        .detours
+        .iter()
+        .filter(|(server, to)| server.is_ipv4() == v4 && !is_cut(*to))
+        .filter_map(|(server, device)| {
+            Some(Route {
+                table: NEW,
+                destination: Prefix::from(*server),
+                ..gates.get(device)?.clone()
+            })
+        });
     let mut routes: Vec<Route> = of_device.chain([of_new]).chain(detours).collect();
     routes.sort();
     (Set { rules, routes }, Start::On(preferred))
@@ -206,15 +278,27 @@ pub(super) fn start(view: &View, wish: &Wish, v4: bool) -> (Set, Start) {
 
 /// Everything except default routes is left to the main table; the rest is unreachable.
 fn closed(v4: bool) -> Set {
-    let specific = Rule { suppress: Some(0), ..rule(v4, None, MAIN) };
-    let rest = Rule { action: UNREACHABLE, ..rule(v4, None, MAIN) };
-    Set { rules: vec![specific, rest], routes: vec![] }
+    let specific = Rule {
+        suppress: Some(0),
+        ..rule(v4, None, MAIN)
+    };
+    let rest = Rule {
+        action: UNREACHABLE,
+        ..rule(v4, None, MAIN)
+    };
+    Set {
+        rules: vec![specific, rest],
+        routes: vec![],
+    }
 }
 
 /// Why these rules would do nothing, or would lead around another program's routing.
 fn obstacle(view: &View, wish: &Wish, routed: u32, v4: bool) -> Option<String> {
-    let name =
-        |device: u32| view.links.get(&device).map_or_else(|| device.to_string(), |link| link.name.clone());
+    let name = |device: u32| {
+        view.links
+            .get(&device)
+            .map_or_else(|| device.to_string(), |link| link.name.clone())
+    };
     if wish.foreign.contains(&routed) {
         return Some(format!(
             "the default route leads through {}, which the daemon must not use",
@@ -240,13 +324,19 @@ fn obstacle(view: &View, wish: &Wish, routed: u32, v4: bool) -> Option<String> {
             && decides
     };
     let rule = view.rules.iter().find(catches_all)?;
-    Some(format!("another program's routing rule (priority {}) comes first", rule.priority))
+    Some(format!(
+        "another program's routing rule (priority {}) comes first",
+        rule.priority
+    ))
 }
 
 fn rule(v4: bool, source: Option<IpAddr>, table: u32) -> Rule {
     Rule {
         priority: PRIORITY,
-        source: source.map_or(if v4 { Prefix::ALL_V4 } else { Prefix::ALL_V6 }, Prefix::from),
+        source: source.map_or(
+            if v4 { Prefix::ALL_V4 } else { Prefix::ALL_V6 },
+            Prefix::from,
+        ),
         destination: None,
         incoming: Some(LOOPBACK.into()),
         outgoing: None,
@@ -270,8 +360,12 @@ fn device_of(table: u32) -> Option<u32> {
 }
 
 pub(super) fn addresses(view: &View, device: u32, v4: bool) -> impl Iterator<Item = IpAddr> {
-    let all = view.addresses.iter().filter(move |one| one.device == device && one.scope == Scope::Universe);
-    all.map(|one| one.address).filter(move |address| address.is_ipv4() == v4)
+    let all = view
+        .addresses
+        .iter()
+        .filter(move |one| one.device == device && one.scope == Scope::Universe);
+    all.map(|one| one.address)
+        .filter(move |address| address.is_ipv4() == v4)
 }
 
 /// Default routes of a family that are not ours, the preferred one first.
@@ -288,7 +382,10 @@ fn defaults(view: &View, v4: bool) -> Vec<&Route> {
 
 /// The main table's preferred default route of a family.
 fn main_default(view: &View, v4: bool) -> Option<&Route> {
-    defaults(view, v4).first().copied().filter(|route| route.table == MAIN)
+    defaults(view, v4)
+        .first()
+        .copied()
+        .filter(|route| route.table == MAIN)
 }
 
 /// The device of that route.

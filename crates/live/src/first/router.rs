@@ -54,7 +54,10 @@ impl Kernel {
     /// # Errors
     /// As [`Routing::open`] and [`Diag::open`].
     pub(crate) fn open() -> Result<Self> {
-        Ok(Kernel { routing: Routing::open()?, diag: Diag::open()? })
+        Ok(Kernel {
+            routing: Routing::open()?,
+            diag: Diag::open()?,
+        })
     }
 }
 
@@ -77,7 +80,10 @@ impl Router for Kernel {
 
     fn sources(&mut self) -> Result<BTreeMap<IpAddr, usize>> {
         let all = self.diag.list()?;
-        let subflows = all.connections.iter().flat_map(|connection| &connection.subflows);
+        let subflows = all
+            .connections
+            .iter()
+            .flat_map(|connection| &connection.subflows);
         let mut sources = BTreeMap::new();
         for socket in all.plain.iter().chain(&all.orphans).chain(subflows) {
             if !matches!(socket.state, TcpState::Closed | TcpState::TimeWait) {

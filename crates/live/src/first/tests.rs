@@ -36,8 +36,12 @@ struct Fake {
 impl Router for Fake {
     fn add_rule(&mut self, rule: &Rule) -> Result<()> {
         assert!(self.view.rules.insert(rule.clone()), "it exists: {rule:?}");
-        let after = self.rules.iter().rposition(|one| one.priority <= rule.priority);
-        self.rules.insert(after.map_or(0, |at| at + 1), rule.clone());
+        let after = self
+            .rules
+            .iter()
+            .rposition(|one| one.priority <= rule.priority);
+        self.rules
+            .insert(after.map_or(0, |at| at + 1), rule.clone());
         Ok(())
     }
 
@@ -55,9 +59,15 @@ impl Router for Fake {
     }
 
     fn delete_route(&mut self, route: &Route) -> Result<()> {
-        assert!(self.view.routes.remove(route), "it does not exist: {route:?}");
+        assert!(
+            self.view.routes.remove(route),
+            "it does not exist: {route:?}"
+        );
         match self.is_late {
-            true => Err(Error::io("removing a route", std::io::Error::from(Errno::SRCH))),
+            true => Err(Error::io(
+                "removing a route",
+                std::io::Error::from(Errno::SRCH),
+            )),
             false => Ok(()),
         }
     }
@@ -69,8 +79,8 @@ impl Router for Fake {
 }
 
 impl Fake {
-    /// WiFi and a modem, each with an address and a default route of both families; the routing table prefers
-    /// the modem.
+    /// WiFi and a modem, each with an address and a default route of both families; the routing
+    /// table prefers the modem.
     fn new() -> Self {
         let mut view = View::default();
         for (index, name, metric) in [(WLAN, "wlan0", 600), (WWAN, "wwan0", 100)] {
@@ -84,7 +94,14 @@ impl Fake {
                 });
             }
         }
-        Fake { view, rules: vec![], roaming: vec![], sources: BTreeMap::new(), counts: 0, is_late: false }
+        Fake {
+            view,
+            rules: vec![],
+            roaming: vec![],
+            sources: BTreeMap::new(),
+            counts: 0,
+            is_late: false,
+        }
     }
 
     fn steer(&mut self, preferred: &[u32]) -> Outcome {
@@ -128,10 +145,14 @@ impl Fake {
             });
             all.min_by_key(|route| route.priority)?.hops[0].device
         };
-        let tables = self.rules.iter().filter(matches).filter_map(|rule| match rule.action {
-            Action::Table(table) => Some(table),
-            Action::Other(_) => None,
-        });
+        let tables = self
+            .rules
+            .iter()
+            .filter(matches)
+            .filter_map(|rule| match rule.action {
+                Action::Table(table) => Some(table),
+                Action::Other(_) => None,
+            });
         tables.chain([254]).find_map(default)
     }
 
@@ -144,10 +165,16 @@ impl Fake {
 #[test]
 fn new_connections_start_on_the_preferred_interface_and_others_keep_theirs() {
     let mut fake = Fake::new();
-    assert_eq!([true, false].map(|v4| fake.leaves(v4, None)), [Some(WWAN); 2]);
+    assert_eq!(
+        [true, false].map(|v4| fake.leaves(v4, None)),
+        [Some(WWAN); 2]
+    );
     let outcome = fake.steer(&[WLAN, WWAN]);
     assert_eq!(outcome.starts, [Start::On(WLAN), Start::On(WLAN)]);
-    for (v4, wlan, wwan) in [(true, "192.0.2.2", "192.0.3.2"), (false, "2001:db8:2::2", "2001:db8:3::2")] {
+    for (v4, wlan, wwan) in [
+        (true, "192.0.2.2", "192.0.3.2"),
+        (false, "2001:db8:2::2", "2001:db8:3::2"),
+    ] {
         assert_eq!(starts_on(&fake.view, v4), Some(WLAN));
         assert_eq!(fake.leaves(v4, None), Some(WLAN));
         assert_eq!(fake.leaves(v4, Some(wlan)), Some(WLAN));
@@ -170,7 +197,10 @@ fn an_interface_that_appears_later_comes_before_the_rule_for_new_connections() {
     fake.view.links.insert(eth, link(eth, "eth0", true));
     fake.view.addresses.insert(address(eth, "2001:db8:9::2"));
     let router = ip("2001:db8:9::1");
-    fake.view.routes.insert(Route { priority: 50, ..Route::via(Prefix::ALL_V6, router, eth) });
+    fake.view.routes.insert(Route {
+        priority: 50,
+        ..Route::via(Prefix::ALL_V6, router, eth)
+    });
     // A device without a default route.
     fake.view.links.insert(10, link(10, "br0", true));
     fake.view.addresses.insert(address(10, "2001:db8:a::2"));
@@ -182,37 +212,73 @@ fn an_interface_that_appears_later_comes_before_the_rule_for_new_connections() {
     assert_eq!(fake.leaves(false, Some("2001:db8:2::2")), Some(WLAN));
 }
 
-/// Without steering, an interface over its hard quota keeps neither new connections nor its addresses.
+/// Without steering, an interface over its hard quota keeps neither new connections nor its
+/// addresses.
 #[test]
 fn nothing_leaves_through_an_interface_that_is_cut_off() {
     let mut fake = Fake::new();
-    let mut wish = Wish { preferred: vec![WLAN], cut: vec![WWAN], ..Wish::default() };
+    let mut wish = Wish {
+        preferred: vec![WLAN],
+        cut: vec![WWAN],
+        ..Wish::default()
+    };
     let follow = |fake: &mut Fake, wish: &Wish| {
         let view = fake.view.clone();
         steer(fake, &view, wish, &Outcome::default(), NOW).unwrap()
     };
-    assert_eq!(follow(&mut fake, &wish).starts, [Start::On(WLAN), Start::On(WLAN)]);
-    assert_eq!([true, false].map(|v4| fake.leaves(v4, None)), [Some(WLAN); 2]);
-    assert!(fake.rules.iter().all(|rule| rule.protocol.is_none()), "{:?}", fake.rules);
+    assert_eq!(
+        follow(&mut fake, &wish).starts,
+        [Start::On(WLAN), Start::On(WLAN)]
+    );
+    assert_eq!(
+        [true, false].map(|v4| fake.leaves(v4, None)),
+        [Some(WLAN); 2]
+    );
+    assert!(
+        fake.rules.iter().all(|rule| rule.protocol.is_none()),
+        "{:?}",
+        fake.rules
+    );
     let is_refused = |fake: &Fake, source: &str| {
         let refuses = |rule: &&Rule| rule.source == ip(source).into() && rule.action == UNREACHABLE;
         fake.rules.iter().position(|rule| refuses(&rule))
     };
     // Before the rules that keep the paths of open connections.
-    assert!(["192.0.3.2", "2001:db8:3::2"].iter().all(|one| is_refused(&fake, one).is_some_and(|at| at < 8)));
-    assert!(["192.0.2.2", "2001:db8:2::2"].iter().all(|one| is_refused(&fake, one).is_none()));
+    assert!(
+        ["192.0.3.2", "2001:db8:3::2"]
+            .iter()
+            .all(|one| is_refused(&fake, one).is_some_and(|at| at < 8))
+    );
+    assert!(
+        ["192.0.2.2", "2001:db8:2::2"]
+            .iter()
+            .all(|one| is_refused(&fake, one).is_none())
+    );
     assert_eq!(follow(&mut fake, &wish).changes, 0);
     // Another program's rule comes later: ours move before it.
-    let theirs = Rule { priority: 100, origin: 0, action: Action::Table(7), ..fake.rules[0].clone() };
+    let theirs = Rule {
+        priority: 100,
+        origin: 0,
+        action: Action::Table(7),
+        ..fake.rules[0].clone()
+    };
     fake.view.rules.insert(theirs.clone());
     fake.rules.insert(0, theirs.clone());
     follow(&mut fake, &wish);
-    assert!(fake.rules.iter().filter(|rule| rule.origin == 78).all(|rule| rule.priority < 100));
+    assert!(
+        fake.rules
+            .iter()
+            .filter(|rule| rule.origin == 78)
+            .all(|rule| rule.priority < 100)
+    );
     fake.view.rules.remove(&theirs);
     fake.rules.retain(|rule| *rule != theirs);
     // No other path.
     wish.preferred.clear();
-    assert_eq!(follow(&mut fake, &wish).starts, [Start::Closed, Start::Closed]);
+    assert_eq!(
+        follow(&mut fake, &wish).starts,
+        [Start::Closed, Start::Closed]
+    );
     assert!(
         fake.rules
             .iter()
@@ -221,8 +287,14 @@ fn nothing_leaves_through_an_interface_that_is_cut_off() {
     );
     // The interface does not own the default route.
     wish.cut = vec![WLAN];
-    assert_eq!(follow(&mut fake, &wish).starts, [Start::AsRouted, Start::AsRouted]);
-    assert_eq!([true, false].map(|v4| fake.leaves(v4, None)), [Some(WWAN); 2]);
+    assert_eq!(
+        follow(&mut fake, &wish).starts,
+        [Start::AsRouted, Start::AsRouted]
+    );
+    assert_eq!(
+        [true, false].map(|v4| fake.leaves(v4, None)),
+        [Some(WWAN); 2]
+    );
     fake.undo();
     assert!(fake.is_as_before());
 }
@@ -231,8 +303,13 @@ fn nothing_leaves_through_an_interface_that_is_cut_off() {
 fn one_interface_or_none_needs_no_rules() {
     let mut fake = Fake::new();
     fake.steer(&[WLAN]);
-    fake.view.routes.retain(|route| route.hops[0].device != Some(WWAN));
-    assert_eq!(fake.steer(&[WLAN]).starts, [Start::AsRouted, Start::AsRouted]);
+    fake.view
+        .routes
+        .retain(|route| route.hops[0].device != Some(WWAN));
+    assert_eq!(
+        fake.steer(&[WLAN]).starts,
+        [Start::AsRouted, Start::AsRouted]
+    );
     assert!(fake.view.rules.is_empty());
     let mut fake = Fake::new();
     fake.steer(&[]);
@@ -256,20 +333,37 @@ fn rules_stay_while_wifi_changes_its_access_point() {
 fn connections_keep_their_path_when_there_is_nothing_left_to_choose() {
     let mut fake = Fake::new();
     fake.steer(&[WLAN]);
-    fake.sources = [(ip("192.0.2.2"), 1), (ip("2001:db8:2::2"), 3), (ip("192.0.3.2"), 5)].into();
+    fake.sources = [
+        (ip("192.0.2.2"), 1),
+        (ip("2001:db8:2::2"), 3),
+        (ip("192.0.3.2"), 5),
+    ]
+    .into();
     // No interface is preferred; the routing table prefers the modem.
     let outcome = fake.steer(&[]);
     assert_eq!(outcome.starts, [Start::AsRouted, Start::AsRouted]);
-    assert_eq!(outcome.stays, [(ip("192.0.2.2"), 1), (ip("2001:db8:2::2"), 3)].into());
+    assert_eq!(
+        outcome.stays,
+        [(ip("192.0.2.2"), 1), (ip("2001:db8:2::2"), 3)].into()
+    );
     for (v4, wlan) in [(true, "192.0.2.2"), (false, "2001:db8:2::2")] {
-        assert_eq!([None, Some(wlan)].map(|source| fake.leaves(v4, source)), [Some(WWAN), Some(WLAN)]);
+        assert_eq!(
+            [None, Some(wlan)].map(|source| fake.leaves(v4, source)),
+            [Some(WWAN), Some(WLAN)]
+        );
     }
     // Repeated: no change, and connections are counted again only when it is time.
     let counts = fake.counts;
     let again = fake.steer_after(&outcome, &[]);
-    assert_eq!((again.changes, again.again, fake.counts), (0, outcome.again, counts));
+    assert_eq!(
+        (again.changes, again.again, fake.counts),
+        (0, outcome.again, counts)
+    );
     // The choice is back.
-    assert_eq!(fake.steer_after(&outcome, &[WLAN]).starts, [Start::On(WLAN), Start::On(WLAN)]);
+    assert_eq!(
+        fake.steer_after(&outcome, &[WLAN]).starts,
+        [Start::On(WLAN), Start::On(WLAN)]
+    );
     assert_eq!(fake.leaves(true, None), Some(WLAN));
     fake.steer(&[]);
     fake.sources.clear();
@@ -291,26 +385,47 @@ fn connections_keep_their_path_when_there_is_nothing_left_to_choose() {
     let mut fake = Fake::new();
     fake.steer(&[WLAN]);
     fake.sources = [(ip("192.0.2.2"), 1)].into();
-    for route in fake.view.routes.clone().iter().filter(|route| route.table == 254) {
+    for route in fake
+        .view
+        .routes
+        .clone()
+        .iter()
+        .filter(|route| route.table == 254)
+    {
         fake.view.routes.remove(route);
-        fake.view.routes.insert(Route { table: 100, ..route.clone() });
+        fake.view.routes.insert(Route {
+            table: 100,
+            ..route.clone()
+        });
     }
     let outcome = fake.steer(&[WLAN]);
     assert_eq!(outcome.starts, [Start::Unrouted, Start::Unrouted]);
     assert_eq!(fake.leaves(true, Some("192.0.2.2")), Some(WLAN));
-    assert!(outcome.remarks().next().unwrap().ends_with("the main table has no default route"));
+    assert!(
+        outcome
+            .remarks()
+            .next()
+            .unwrap()
+            .ends_with("the main table has no default route")
+    );
 }
 
 #[test]
 fn connections_of_an_interface_that_loses_its_default_route_keep_their_path() {
     let eth = 9;
     for v4 in [true, false] {
-        let (router, source) =
-            if v4 { ("192.0.9.1", "192.0.9.2") } else { ("2001:db8:9::1", "2001:db8:9::2") };
+        let (router, source) = if v4 {
+            ("192.0.9.1", "192.0.9.2")
+        } else {
+            ("2001:db8:9::1", "2001:db8:9::2")
+        };
         let mut fake = Fake::new();
         fake.view.links.insert(eth, link(eth, "eth0", true));
         fake.view.addresses.insert(address(eth, source));
-        let route = Route { priority: 50, ..Route::via(Prefix::all_like(ip(router)), ip(router), eth) };
+        let route = Route {
+            priority: 50,
+            ..Route::via(Prefix::all_like(ip(router)), ip(router), eth)
+        };
         fake.view.routes.insert(route.clone());
         fake.steer(&[WLAN]);
         fake.sources = [(ip(source), 1)].into();
@@ -321,7 +436,12 @@ fn connections_of_an_interface_that_loses_its_default_route_keep_their_path() {
         assert_eq!(fake.leaves(v4, None), Some(WLAN));
         fake.sources.clear();
         fake.steer(&[WLAN]);
-        assert!(fake.view.routes.iter().all(|route| route.hops[0].device != Some(eth)));
+        assert!(
+            fake.view
+                .routes
+                .iter()
+                .all(|route| route.hops[0].device != Some(eth))
+        );
     }
 }
 
@@ -329,7 +449,10 @@ fn connections_of_an_interface_that_loses_its_default_route_keep_their_path() {
 fn the_routing_of_a_vpn_or_another_program_is_left_alone() {
     let mut fake = Fake::new();
     fake.view.links.insert(VPN, link(VPN, "tun0", true));
-    fake.view.routes.insert(Route { priority: 50, ..Route::via(Prefix::ALL_V4, ip("10.0.0.1"), VPN) });
+    fake.view.routes.insert(Route {
+        priority: 50,
+        ..Route::via(Prefix::ALL_V4, ip("10.0.0.1"), VPN)
+    });
     // Our rules go at once, also for open connections: the VPN decides their path.
     let mut steered = Fake::new();
     steered.steer(&[WLAN]);
@@ -337,8 +460,13 @@ fn the_routing_of_a_vpn_or_another_program_is_left_alone() {
     steered.view.routes.extend(fake.view.routes.iter().cloned());
     assert_eq!(steered.steer(&[WLAN]).stays, [].into());
     assert_eq!(steered.leaves(true, Some("192.0.2.2")), Some(VPN));
-    let Start::Refused(why) = &fake.steer(&[WLAN]).starts[0] else { panic!() };
-    assert_eq!(why, "the default route leads through tun0, which the daemon must not use");
+    let Start::Refused(why) = &fake.steer(&[WLAN]).starts[0] else {
+        panic!()
+    };
+    assert_eq!(
+        why,
+        "the default route leads through tun0, which the daemon must not use"
+    );
 
     // As of wg-quick: what has no mark uses the tunnel's table.
     let tunnel = Rule {
@@ -365,14 +493,25 @@ fn the_routing_of_a_vpn_or_another_program_is_left_alone() {
     );
     assert_eq!(starts[1], Start::On(WLAN));
     assert_eq!(
-        fake.rules.iter().filter(|rule| rule.source.address().is_ipv4()).collect::<Vec<_>>(),
+        fake.rules
+            .iter()
+            .filter(|rule| rule.source.address().is_ipv4())
+            .collect::<Vec<_>>(),
         [&tunnel]
     );
 
     // Rules for some packets do not matter.
     let mut fake = Fake::new();
-    let of_source = Rule { source: ip("192.0.3.2").into(), mark: None, invert: false, ..tunnel.clone() };
-    let of_mark = Rule { invert: false, ..tunnel };
+    let of_source = Rule {
+        source: ip("192.0.3.2").into(),
+        mark: None,
+        invert: false,
+        ..tunnel.clone()
+    };
+    let of_mark = Rule {
+        invert: false,
+        ..tunnel
+    };
     for rule in [of_source, of_mark] {
         fake.add_rule(&rule).unwrap();
     }
@@ -390,7 +529,9 @@ fn the_end_keeps_the_path_of_open_connections() {
     let lines: Vec<String> = outcome.staying().collect();
     assert_eq!(
         lines,
-        ["the routing rule for 192.0.2.2 stays for 2 TCP connections; it is removed when they have ended"]
+        [
+            "the routing rule for 192.0.2.2 stays for 2 TCP connections; it is removed when they have ended"
+        ]
     );
     assert!(outcome.again.is_some());
     assert_eq!(fake.leaves(true, Some("192.0.2.2")), Some(WLAN));
@@ -435,10 +576,17 @@ fn what_another_program_removed_is_added_again_in_order() {
 #[test]
 fn addresses_of_the_link_alone_have_no_rules() {
     let mut fake = Fake::new();
-    let local = Address { scope: joulepath_kernel::route::Scope::Link, ..address(WLAN, "fe80::2") };
+    let local = Address {
+        scope: joulepath_kernel::route::Scope::Link,
+        ..address(WLAN, "fe80::2")
+    };
     fake.view.addresses.insert(local);
     fake.steer(&[WLAN]);
-    assert!(fake.rules.iter().all(|rule| rule.source.address() != ip("fe80::2")));
+    assert!(
+        fake.rules
+            .iter()
+            .all(|rule| rule.source.address() != ip("fe80::2"))
+    );
 }
 
 #[test]
@@ -447,15 +595,32 @@ fn a_detour_leads_one_server_over_another_interface() {
     let view = fake.view.clone();
     let servers = [ip("203.0.113.1"), ip("2001:db8:9::1")];
     let detours = servers.map(|server| (server, WWAN)).to_vec();
-    let wish = Wish { preferred: vec![WLAN], detours, steers: true, ..Wish::default() };
+    let wish = Wish {
+        preferred: vec![WLAN],
+        detours,
+        steers: true,
+        ..Wish::default()
+    };
     steer(&mut fake, &view, &wish, &Outcome::default(), NOW).unwrap();
     for server in servers {
-        let mut routes = fake.view.routes.iter().filter(|route| route.destination == Prefix::from(server));
-        assert_eq!(routes.next().map(|route| route.hops[0].device), Some(Some(WWAN)));
+        let mut routes = fake
+            .view
+            .routes
+            .iter()
+            .filter(|route| route.destination == Prefix::from(server));
+        assert_eq!(
+            routes.next().map(|route| route.hops[0].device),
+            Some(Some(WWAN))
+        );
         assert_eq!(routes.next(), None);
         assert_eq!(starts_on(&fake.view, server.is_ipv4()), Some(WLAN));
         assert_eq!(fake.leaves(server.is_ipv4(), None), Some(WLAN));
     }
     fake.steer(&[WLAN]);
-    assert!(fake.view.routes.iter().all(|route| !servers.contains(&route.destination.address())));
+    assert!(
+        fake.view
+            .routes
+            .iter()
+            .all(|route| !servers.contains(&route.destination.address()))
+    );
 }

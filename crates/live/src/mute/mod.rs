@@ -70,7 +70,9 @@ impl Display for Why {
             Why::Quiet => to.write_str("nothing arrives"),
             Why::Router => to.write_str("its router does not answer"),
             Why::Elsewhere(server) => write!(to, "{server} answers only over another interface"),
-            Why::Several(servers) => write!(to, "{servers} servers do not answer, and no other does"),
+            Why::Several(servers) => {
+                write!(to, "{servers} servers do not answer, and no other does")
+            }
         }
     }
 }
@@ -101,7 +103,8 @@ pub(crate) struct Told {
     pub(crate) mute: BTreeSet<u32>,
     /// First routers to ask now.
     pub(crate) ask: Vec<Ask>,
-    /// Servers whose next connection should not start on a device, which shows whether the path is mute.
+    /// Servers whose next connection should not start on a device, which shows whether the path is
+    /// mute.
     pub(crate) detours: Vec<(IpAddr, u32)>,
     /// When to poll again.
     pub(crate) again: Option<Nanos>,
@@ -145,7 +148,8 @@ struct Mute {
     since: Nanos,
     /// True if its router works, so that only servers can show that it has recovered.
     beyond: bool,
-    /// True if it is tried again after some time, because nothing else may show that it has recovered.
+    /// True if it is tried again after some time, because nothing else may show that it has
+    /// recovered.
     is_tried: bool,
     /// Received packets that show no recovery.
     packets: u64,
@@ -183,7 +187,9 @@ struct Dead {
 impl Paths {
     /// True if the next poll must list connections.
     pub(crate) fn is_asking(&self) -> bool {
-        self.paths.values().any(|path| matches!(path.state, State::Asking(_)))
+        self.paths
+            .values()
+            .any(|path| matches!(path.state, State::Asking(_)))
     }
 
     /// True if the device's router is worth a look.
@@ -195,17 +201,23 @@ impl Paths {
 
     /// Takes in a poll of all usable devices.
     pub(crate) fn observe(&mut self, now: Nanos, all: &[Seen]) -> Told {
-        self.paths.retain(|device, _| all.iter().any(|seen| seen.device == *device));
+        self.paths
+            .retain(|device, _| all.iter().any(|seen| seen.device == *device));
         let heard: Vec<&Heard> = all.iter().flat_map(|seen| &seen.heard).collect();
         self.dead.retain(|server, dead| {
-            let is_back = heard.iter().any(|heard| heard.server == *server && heard.at > dead.since);
+            let is_back = heard
+                .iter()
+                .any(|heard| heard.server == *server && heard.at > dead.since);
             !is_back && dead.times.times(now, FORGET_DEAD) > 0
         });
         let mut told = Told::default();
         for seen in all {
             let mut path = self.paths.remove(&seen.device).unwrap_or_default();
             if path.addresses != seen.addresses {
-                path = Path { addresses: seen.addresses.clone(), ..Path::default() };
+                path = Path {
+                    addresses: seen.addresses.clone(),
+                    ..Path::default()
+                };
             }
             path.state = match std::mem::take(&mut path.state) {
                 State::Calm => self.calm(now, seen, &mut told),
@@ -213,7 +225,9 @@ impl Paths {
                     let is_known = path.router_answers || seen.has_router;
                     self.asking(now, (seen, all), (asking, is_known), &mut told)
                 }
-                State::Mute(mute) => self.mute(now, (seen, all), mute, &mut path.returns, &mut told),
+                State::Mute(mute) => {
+                    self.mute(now, (seen, all), mute, &mut path.returns, &mut told)
+                }
             };
             match &path.state {
                 State::Calm => {}
@@ -222,8 +236,12 @@ impl Paths {
                     if now.saturating_sub(asking.since) < DOUBT {
                         told.again(now.saturating_add(SOON));
                     }
-                    told.detours
-                        .extend(asking.detour.as_ref().map(|detour| (detour.server.ip(), seen.device)));
+                    told.detours.extend(
+                        asking
+                            .detour
+                            .as_ref()
+                            .map(|detour| (detour.server.ip(), seen.device)),
+                    );
                 }
                 State::Mute(_) => {
                     told.mute.insert(seen.device);
@@ -235,7 +253,10 @@ impl Paths {
     }
 
     fn calm(&self, now: Nanos, seen: &Seen, told: &mut Told) -> State {
-        let mut vain = seen.vain.iter().filter(|vain| !self.is_dead(vain.server, now));
+        let mut vain = seen
+            .vain
+            .iter()
+            .filter(|vain| !self.is_dead(vain.server, now));
         let Some(first) = vain.next() else {
             if seen.router_fails && seen.waits {
                 return State::Asking(Asking::new(now, seen, None));
@@ -245,7 +266,11 @@ impl Paths {
             }
             return State::Calm;
         };
-        let ask = Ask { device: seen.device, source: first.source, towards: first.server.ip() };
+        let ask = Ask {
+            device: seen.device,
+            source: first.source,
+            towards: first.server.ip(),
+        };
         told.ask.push(ask);
         let mut asking = Asking::new(now, seen, Some(ask));
         asking.take(now, vain.chain([first]));
@@ -262,7 +287,9 @@ impl Paths {
     ) -> State {
         asking.take(now, seen.vain.iter());
         let suspected = asking.servers.len();
-        asking.servers.retain(|server, _| !self.is_dead(*server, now));
+        asking
+            .servers
+            .retain(|server, _| !self.is_dead(*server, now));
         if suspected > 0 && asking.servers.is_empty() && !seen.router_fails {
             return State::Calm;
         }
@@ -271,7 +298,9 @@ impl Paths {
             || seen.bytes.saturating_sub(asking.bytes) >= TRAFFIC_BYTES
             || arrived && asking.detour.is_none() && seen.vain.is_empty();
         if is_answered {
-            asking.unanswered().for_each(|server| self.is_dead_since(server, now));
+            asking
+                .unanswered()
+                .for_each(|server| self.is_dead_since(server, now));
             return State::Calm;
         }
         if let Some(why) = asking.verdict(now, (seen, all), arrived, is_known) {
@@ -314,7 +343,9 @@ impl Paths {
             && !seen.router_fails
             && mute.servers.iter().all(is_dead)
         {
-            mute.servers.iter().for_each(|server| self.is_dead_since(*server, now));
+            mute.servers
+                .iter()
+                .for_each(|server| self.is_dead_since(*server, now));
             told.news.push((seen.device, News::Dead(server)));
             return State::Calm;
         }
@@ -328,8 +359,9 @@ impl Paths {
         }
         let is_heard = seen.heard.iter().any(|heard| heard.at > mute.since);
         let is_back = is_heard || arrived && !mute.beyond || mute.is_tried && now >= trial;
-        let may_return =
-            returns.last().is_none_or(|last| now >= last.saturating_add(Nanos(RETURN.0 << times)));
+        let may_return = returns
+            .last()
+            .is_none_or(|last| now >= last.saturating_add(Nanos(RETURN.0 << times)));
         if is_back && may_return {
             returns.add(now, FORGET, MOST_DOUBLINGS);
             told.news.push((seen.device, News::Back));
@@ -384,20 +416,36 @@ impl Asking {
 
     /// Servers that have left enough packets unanswered.
     fn unanswered(&self) -> impl Iterator<Item = SocketAddr> {
-        self.servers.iter().filter(|(_, timeouts)| **timeouts >= TIMEOUTS).map(|(server, _)| *server)
+        self.servers
+            .iter()
+            .filter(|(_, timeouts)| **timeouts >= TIMEOUTS)
+            .map(|(server, _)| *server)
     }
 
     /// A detour for a server that has been silent for long enough.
-    fn begin_detour(&self, now: Nanos, (seen, all): (&Seen, &[Seen]), arrived: bool) -> Option<Detour> {
+    fn begin_detour(
+        &self,
+        now: Nanos,
+        (seen, all): (&Seen, &[Seen]),
+        arrived: bool,
+    ) -> Option<Detour> {
         let is_long = now.saturating_sub(self.since) >= ANSWER && !arrived;
-        let server =
-            self.unanswered().next().or_else(|| self.servers.keys().next().copied().filter(|_| is_long))?;
-        let before = elsewhere(all, seen.device, server).map(|heard| heard.local).collect();
-        Some(Detour { server, since: now, before })
+        let server = self
+            .unanswered()
+            .next()
+            .or_else(|| self.servers.keys().next().copied().filter(|_| is_long))?;
+        let before = elsewhere(all, seen.device, server)
+            .map(|heard| heard.local)
+            .collect();
+        Some(Detour {
+            server,
+            since: now,
+            before,
+        })
     }
 
-    /// Why the path is mute, if it is. `arrived`: packets have arrived, but no TCP segment. `is_known`: its
-    /// first router answers.
+    /// Why the path is mute, if it is. `arrived`: packets have arrived, but no TCP segment.
+    /// `is_known`: its first router answers.
     fn verdict(
         &self,
         now: Nanos,
@@ -442,7 +490,15 @@ impl Asking {
     fn mute(self, now: Nanos, seen: &Seen, beyond: bool, is_known: bool) -> Mute {
         let is_tried = beyond || !is_known;
         let servers = self.servers.into_keys().collect();
-        Mute { since: now, beyond, is_tried, packets: seen.packets, servers, ask: self.ask, asked: now }
+        Mute {
+            since: now,
+            beyond,
+            is_tried,
+            packets: seen.packets,
+            servers,
+            ask: self.ask,
+            asked: now,
+        }
     }
 }
 
@@ -455,11 +511,15 @@ impl Told {
 /// Sockets that the server has answered over other devices.
 fn elsewhere(all: &[Seen], device: u32, server: SocketAddr) -> impl Iterator<Item = &Heard> {
     let others = all.iter().filter(move |seen| seen.device != device);
-    others.flat_map(|seen| &seen.heard).filter(move |heard| heard.server == server)
+    others
+        .flat_map(|seen| &seen.heard)
+        .filter(move |heard| heard.server == server)
 }
 
 /// True if the server leaves packets over another device unanswered, too.
 fn is_vain_elsewhere(all: &[Seen], device: u32, server: SocketAddr) -> bool {
     let others = all.iter().filter(|seen| seen.device != device);
-    others.flat_map(|seen| &seen.vain).any(|vain| vain.server == server && vain.timeouts >= TIMEOUTS)
+    others
+        .flat_map(|seen| &seen.vain)
+        .any(|vain| vain.server == server && vain.timeouts >= TIMEOUTS)
 }

@@ -31,7 +31,8 @@ pub(crate) struct Seen {
     pub(crate) opens: bool,
     /// True if the routers of its default routes do not answer ARP or neighbour solicitations.
     pub(crate) router_fails: bool,
-    /// True if the kernel knows the hardware address of one, which therefore answers as long as it is there.
+    /// True if the kernel knows the hardware address of one, which therefore answers as long as it
+    /// is there.
     pub(crate) has_router: bool,
     /// How to ask its router; `None` without one.
     pub(crate) router: Option<Ask>,
@@ -62,14 +63,24 @@ pub(crate) struct Heard {
 }
 
 /// The usable devices with a default route.
-pub(crate) fn paths(view: &View, looked: &[Looked], measured: &BTreeMap<String, Measured>) -> Vec<Seen> {
+pub(crate) fn paths(
+    view: &View,
+    looked: &[Looked],
+    measured: &BTreeMap<String, Measured>,
+) -> Vec<Seen> {
     let is_path = |one: &&Looked| {
         let usable = view.links.get(&one.device).is_some_and(Link::is_usable);
-        usable && [true, false].into_iter().any(|v4| is_routed(view, one.device, v4))
+        usable
+            && [true, false]
+                .into_iter()
+                .any(|v4| is_routed(view, one.device, v4))
     };
     let seen = |one: &Looked| {
         let counters = one.counters?;
-        let passed = measured.get(one.name).map(|measured| measured.passed).unwrap_or_default();
+        let passed = measured
+            .get(one.name)
+            .map(|measured| measured.passed)
+            .unwrap_or_default();
         Some(Seen {
             device: one.device,
             addresses: one.addresses.to_vec(),
@@ -83,16 +94,22 @@ pub(crate) fn paths(view: &View, looked: &[Looked], measured: &BTreeMap<String, 
     looked.iter().filter(is_path).filter_map(seen).collect()
 }
 
-/// How to ask the router of a device. One with a link-local address is asked only by its servers' packets.
+/// How to ask the router of a device. One with a link-local address is asked only by its servers'
+/// packets.
 fn ask_router(view: &View, one: &Looked) -> Option<Ask> {
     let is_link_local = |ip: IpAddr| matches!(ip, IpAddr::V6(v6) if v6.is_unicast_link_local());
     let towards = machine::routers(view, one.device).find(|router| !is_link_local(*router))?;
     let mut own = one.addresses.iter().copied();
     let source = own.find(|own| own.is_ipv4() == towards.is_ipv4() && !is_link_local(*own))?;
-    Some(Ask { device: one.device, source, towards })
+    Some(Ask {
+        device: one.device,
+        source,
+        towards,
+    })
 }
 
-/// Notes whether the routers of the devices answer: those of the family of an unanswered server, or else all.
+/// Notes whether the routers of the devices answer: those of the family of an unanswered server, or
+/// else all.
 pub(crate) fn routers(view: &View, neighbours: &[Neighbour], all: &mut [Seen]) {
     for seen in all {
         let known = |router: IpAddr| {
@@ -103,22 +120,47 @@ pub(crate) fn routers(view: &View, neighbours: &[Neighbour], all: &mut [Seen]) {
             let is_alike = |one: &Vain| one.server.is_ipv4() == router.is_ipv4();
             seen.vain.is_empty() || seen.vain.iter().any(is_alike)
         };
-        let found: Vec<_> = machine::routers(view, seen.device).filter(matters).map(known).collect();
+        let found: Vec<_> = machine::routers(view, seen.device)
+            .filter(matters)
+            .map(known)
+            .collect();
         let fails = |one: &Option<&Neighbour>| one.is_some_and(|one| one.unanswering);
         seen.router_fails = !found.is_empty() && found.iter().all(fails);
-        seen.has_router = found.iter().flatten().any(|one| !one.unanswering && !one.hardware.is_empty());
+        seen.has_router = found
+            .iter()
+            .flatten()
+            .any(|one| !one.unanswering && !one.hardware.is_empty());
     }
 }
 
-/// Sorts the sockets of a listing to devices. A subflow that joins a connection may be dropped on its way for
-/// other reasons, and servers with a route of their own tell nothing about the default route.
-pub(crate) fn sockets(now: Nanos, listing: &Listing, view: &View, places: Places, all: &mut [Seen]) {
-    let subflows = listing.connections.iter().flat_map(|connection| &connection.subflows);
+/// Sorts the sockets of a listing to devices. A subflow that joins a connection may be dropped on
+/// its way for other reasons, and servers with a route of their own tell nothing about the default
+/// route.
+pub(crate) fn sockets(
+    now: Nanos,
+    listing: &Listing,
+    view: &View,
+    places: Places,
+    all: &mut [Seen],
+) {
+    let subflows = listing
+        .connections
+        .iter()
+        .flat_map(|connection| &connection.subflows);
     for socket in listing.plain.iter().chain(&listing.orphans).chain(subflows) {
-        let Some(device) = places.device(socket) else { continue };
-        let Some(seen) = all.iter_mut().find(|seen| seen.device == device) else { continue };
+        let Some(device) = places.device(socket) else {
+            continue;
+        };
+        let Some(seen) = all.iter_mut().find(|seen| seen.device == device) else {
+            continue;
+        };
         let server = SocketAddr::new(socket.remote.ip().to_canonical(), socket.remote.port());
-        let heard = |at, is_closed| Heard { local: socket.local, server, at, is_closed };
+        let heard = |at, is_closed| Heard {
+            local: socket.local,
+            server,
+            at,
+            is_closed,
+        };
         let timeouts = match (socket.state, &socket.info) {
             (TcpState::SynSent, _) if socket.membership.is_some_and(|one| one.joined) => continue,
             (TcpState::SynSent, Some(info)) => info.retransmitted_segments,
@@ -132,7 +174,10 @@ pub(crate) fn sockets(now: Nanos, listing: &Listing, view: &View, places: Places
                 seen.heard.push(heard(at, false));
                 continue;
             }
-            (TcpState::Closed | TcpState::Listen | TcpState::SynReceived | TcpState::SynSent, _) => continue,
+            (
+                TcpState::Closed | TcpState::Listen | TcpState::SynReceived | TcpState::SynSent,
+                _,
+            ) => continue,
             _ => {
                 seen.heard.push(heard(Nanos::ZERO, true));
                 continue;
@@ -144,7 +189,11 @@ pub(crate) fn sockets(now: Nanos, listing: &Listing, view: &View, places: Places
         match timeouts {
             0 => seen.opens = true,
             timeouts => {
-                seen.vain.push(Vain { source: socket.local.ip().to_canonical(), server, timeouts });
+                seen.vain.push(Vain {
+                    source: socket.local.ip().to_canonical(),
+                    server,
+                    timeouts,
+                });
             }
         }
     }

@@ -36,7 +36,14 @@ impl World {
         };
         let all = [seen(WLAN), seen(WWAN)];
         let (paths, told) = (Paths::default(), Told::default());
-        World { paths, all, now: ms(10_000), told, news: vec![], asked: vec![] }
+        World {
+            paths,
+            all,
+            now: ms(10_000),
+            told,
+            news: vec![],
+            asked: vec![],
+        }
     }
 
     fn wlan(&mut self) -> &mut Seen {
@@ -48,12 +55,25 @@ impl World {
         while self.now < until {
             change(self.now, &mut self.all, &self.told);
             self.told = self.paths.observe(self.now, &self.all);
-            let news = self.told.news.iter().map(|&(device, news)| (self.now, device, news));
+            let news = self
+                .told
+                .news
+                .iter()
+                .map(|&(device, news)| (self.now, device, news));
             self.news.extend(news);
-            self.asked.extend(self.told.ask.iter().filter(|ask| ask.device == WLAN).map(|_| self.now));
+            self.asked.extend(
+                self.told
+                    .ask
+                    .iter()
+                    .filter(|ask| ask.device == WLAN)
+                    .map(|_| self.now),
+            );
             let next = self.now.saturating_add(ms(2000));
             let soonest = self.now.saturating_add(ms(100));
-            self.now = self.told.again.map_or(next, |again| again.max(soonest).min(next));
+            self.now = self
+                .told
+                .again
+                .map_or(next, |again| again.max(soonest).min(next));
         }
     }
 
@@ -63,13 +83,22 @@ impl World {
 }
 
 fn vain(device: u32, server: &str, timeouts: u32) -> Vain {
-    Vain { source: ip(&format!("192.0.{device}.2")), server: at(server), timeouts }
+    Vain {
+        source: ip(&format!("192.0.{device}.2")),
+        server: at(server),
+        timeouts,
+    }
 }
 
-/// The sockets of a program that connects every 4 s from `begin` on and repeats its SYN each second.
+/// The sockets of a program that connects every 4 s from `begin` on and repeats its SYN each
+/// second.
 fn connecting(now: Nanos, begin: Nanos, server: &str) -> Vec<Vain> {
     let age_s = now.saturating_sub(begin).0 / 1_000_000_000 % 4;
-    if age_s == 0 { vec![] } else { vec![vain(WLAN, server, age_s as u32)] }
+    if age_s == 0 {
+        vec![]
+    } else {
+        vec![vain(WLAN, server, age_s as u32)]
+    }
 }
 
 #[test]
@@ -82,7 +111,9 @@ fn a_silent_path_is_mute_within_four_seconds_of_the_first_syn_wherever_the_poll_
             all[0].opens = now >= begin && all[0].vain.is_empty();
             all[0].waits = now >= begin;
         });
-        let [(at, WLAN, News::Mute(Why::Quiet))] = world.news[..] else { panic!("{:?}", world.news) };
+        let [(at, WLAN, News::Mute(Why::Quiet))] = world.news[..] else {
+            panic!("{:?}", world.news)
+        };
         assert!(at <= begin.saturating_add(ms(4000)), "{offset}: {at:?}");
     }
 }
@@ -100,7 +131,10 @@ fn a_dead_server_moves_only_its_own_connections_and_only_for_a_moment() {
         let sockets = connecting(now, begin, "203.0.113.1");
         all[0].vain = if is_detour { vec![] } else { sockets.clone() };
         all[1].vain = match is_detour {
-            true => sockets.iter().map(|one| vain(WWAN, "203.0.113.1", one.timeouts)).collect(),
+            true => sockets
+                .iter()
+                .map(|one| vain(WWAN, "203.0.113.1", one.timeouts))
+                .collect(),
             false => vec![],
         };
     });
@@ -119,7 +153,12 @@ fn a_dead_server_is_no_evidence_while_others_answer() {
     world.run(ms(60_000), |now, all, _| {
         all[0].vain = vec![vain(WLAN, "203.0.113.1", 3), vain(WLAN, "203.0.113.2", 3)];
         let local = SocketAddr::new(ip("192.0.2.2"), 40_000);
-        all[0].heard = vec![Heard { local, server: at("203.0.113.9"), at: now, is_closed: false }];
+        all[0].heard = vec![Heard {
+            local,
+            server: at("203.0.113.9"),
+            at: now,
+            is_closed: false,
+        }];
         all[0].packets += 1;
     });
     assert_eq!((world.news.len(), world.told.detours.len()), (0, 0));
@@ -141,16 +180,30 @@ fn a_path_is_mute_beyond_a_working_router_if_a_server_answers_over_another_path(
         all[0].packets += 1;
         if !told.detours.is_empty() {
             let local = SocketAddr::new(ip("192.0.3.2"), 40_001);
-            all[1].heard = vec![Heard { local, server: at("203.0.113.1"), at: now, is_closed: false }];
+            all[1].heard = vec![Heard {
+                local,
+                server: at("203.0.113.1"),
+                at: now,
+                is_closed: false,
+            }];
         }
     });
     let why = Why::Elsewhere(at("203.0.113.1"));
-    assert!(matches!(world.news[..], [(_, WLAN, News::Mute(found))] if found == why), "{:?}", world.news);
+    assert!(
+        matches!(world.news[..], [(_, WLAN, News::Mute(found))] if found == why),
+        "{:?}",
+        world.news
+    );
     // Packets of the router are no recovery; an answer of a server is.
     assert!(world.is_mute());
     let local = SocketAddr::new(ip("192.0.2.2"), 40_002);
     world.wlan().vain.clear();
-    world.wlan().heard = vec![Heard { local, server: at("203.0.113.1"), at: world.now, is_closed: false }];
+    world.wlan().heard = vec![Heard {
+        local,
+        server: at("203.0.113.1"),
+        at: world.now,
+        is_closed: false,
+    }];
     world.run(world.now.saturating_add(ms(1)), |_, _, _| {});
     assert!(!world.is_mute());
 }
@@ -167,7 +220,14 @@ fn several_unanswered_servers_are_a_mute_path_and_time_brings_it_back() {
         all[0].packets += 1;
     });
     let news: Vec<News> = world.news.iter().map(|(_, _, news)| *news).collect();
-    assert_eq!(news, [News::Mute(Why::Several(2)), News::Back, News::Mute(Why::Several(2))]);
+    assert_eq!(
+        news,
+        [
+            News::Mute(Why::Several(2)),
+            News::Back,
+            News::Mute(Why::Several(2))
+        ]
+    );
     let [first, back, again] = [0, 1, 2].map(|place| world.news[place].0);
     assert_eq!(back.saturating_sub(first), TRIAL);
     assert!(again.saturating_sub(back) < ms(4000));
@@ -195,7 +255,11 @@ fn a_mute_path_is_asked_at_growing_intervals_and_returns_with_the_first_answer()
     let begin = ms(10_000);
     let silent = |until: Nanos| {
         move |now: Nanos, all: &mut [Seen; 2], told: &Told| {
-            all[0].vain = if told.mute.is_empty() { connecting(now, begin, "203.0.113.1") } else { vec![] };
+            all[0].vain = if told.mute.is_empty() {
+                connecting(now, begin, "203.0.113.1")
+            } else {
+                vec![]
+            };
             if now >= until {
                 all[0].vain.clear();
                 all[0].packets += told.ask.len() as u64;
@@ -203,11 +267,20 @@ fn a_mute_path_is_asked_at_growing_intervals_and_returns_with_the_first_answer()
         }
     };
     world.run(ms(70_000), silent(ms(50_000)));
-    let [(_, _, News::Mute(_)), (back, _, News::Back)] = world.news[..] else { panic!("{:?}", world.news) };
+    let [(_, _, News::Mute(_)), (back, _, News::Back)] = world.news[..] else {
+        panic!("{:?}", world.news)
+    };
     // A quarter of 40 s, and the poll that sees the answer.
     assert!((ms(50_000)..ms(61_000)).contains(&back), "{back:?}");
-    let pauses: Vec<Nanos> = world.asked.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
-    assert!(pauses.len() < 12 && pauses.last() > pauses.get(3), "{pauses:?}");
+    let pauses: Vec<Nanos> = world
+        .asked
+        .windows(2)
+        .map(|pair| pair[1].saturating_sub(pair[0]))
+        .collect();
+    assert!(
+        pauses.len() < 12 && pauses.last() > pauses.get(3),
+        "{pauses:?}"
+    );
 }
 
 /// The path passes packets for 5 s in every 10 s.
@@ -222,7 +295,11 @@ fn a_path_that_comes_and_goes_returns_ever_more_rarely() {
         };
         all[0].packets += u64::from(works);
     });
-    let returns = world.news.iter().filter(|(_, _, news)| *news == News::Back).count();
+    let returns = world
+        .news
+        .iter()
+        .filter(|(_, _, news)| *news == News::Back)
+        .count();
     assert!((3..=9).contains(&returns), "{returns} in half an hour");
 }
 
@@ -231,20 +308,31 @@ fn a_path_that_comes_and_goes_returns_ever_more_rarely() {
 fn where_no_router_answers_only_another_path_shows_whether_the_server_is_dead() {
     for is_dead in [true, false] {
         let mut world = World::new();
-        world.all.iter_mut().for_each(|seen| seen.has_router = false);
+        world
+            .all
+            .iter_mut()
+            .for_each(|seen| seen.has_router = false);
         world.run(ms(20_000), |now, all, told| {
             let sockets = connecting(now, ms(10_500), "203.0.113.1");
             let is_moved = !told.detours.is_empty() || !told.mute.is_empty();
-            all.iter_mut().for_each(|seen| (seen.vain.clear(), seen.heard.clear()).0);
+            all.iter_mut()
+                .for_each(|seen| (seen.vain.clear(), seen.heard.clear()).0);
             match (is_moved, is_dead) {
                 (false, _) => all[0].vain = sockets,
                 (true, true) => {
-                    all[1].vain = sockets.iter().map(|one| vain(WWAN, "203.0.113.1", one.timeouts)).collect();
+                    all[1].vain = sockets
+                        .iter()
+                        .map(|one| vain(WWAN, "203.0.113.1", one.timeouts))
+                        .collect();
                 }
                 (true, false) => {
                     let local = SocketAddr::new(ip("192.0.3.2"), 40_000);
-                    all[1].heard =
-                        vec![Heard { local, server: at("203.0.113.1"), at: now, is_closed: false }];
+                    all[1].heard = vec![Heard {
+                        local,
+                        server: at("203.0.113.1"),
+                        at: now,
+                        is_closed: false,
+                    }];
                 }
             }
         });
@@ -266,22 +354,44 @@ fn a_path_returns_when_the_server_is_dead_on_the_other_path_too() {
     let mut world = World::new();
     world.run(ms(25_000), |now, all, told| {
         let [wlan, wwan] = all;
-        let device = if told.mute.contains(&WLAN) { WWAN } else { WLAN };
+        let device = if told.mute.contains(&WLAN) {
+            WWAN
+        } else {
+            WLAN
+        };
         let sockets: Vec<Vain> = connecting(now, ms(10_500), "203.0.113.1");
-        let sockets = sockets.iter().map(|one| vain(device, "203.0.113.1", one.timeouts)).collect();
-        (wlan.vain, wwan.vain) = if device == WLAN { (sockets, vec![]) } else { (vec![], sockets) };
+        let sockets = sockets
+            .iter()
+            .map(|one| vain(device, "203.0.113.1", one.timeouts))
+            .collect();
+        (wlan.vain, wwan.vain) = if device == WLAN {
+            (sockets, vec![])
+        } else {
+            (vec![], sockets)
+        };
     });
     let news: Vec<News> = world.news.iter().map(|(_, _, news)| *news).collect();
-    assert_eq!(news, [News::Mute(Why::Quiet), News::Dead(at("203.0.113.1"))]);
-    assert!(world.news[1].0.saturating_sub(world.news[0].0) < ms(6000), "{:?}", world.news);
+    assert_eq!(
+        news,
+        [News::Mute(Why::Quiet), News::Dead(at("203.0.113.1"))]
+    );
+    assert!(
+        world.news[1].0.saturating_sub(world.news[0].0) < ms(6000),
+        "{:?}",
+        world.news
+    );
 }
 
 #[test]
 fn another_network_starts_without_a_verdict() {
     let mut world = World::new();
-    world.run(ms(16_000), |now, all, _| all[0].vain = connecting(now, ms(10_000), "203.0.113.1"));
+    world.run(ms(16_000), |now, all, _| {
+        all[0].vain = connecting(now, ms(10_000), "203.0.113.1")
+    });
     assert!(world.is_mute());
     world.wlan().addresses = vec![ip("10.0.0.2")];
-    world.run(world.now.saturating_add(ms(1)), |_, all, _| all[0].vain.clear());
+    world.run(world.now.saturating_add(ms(1)), |_, all, _| {
+        all[0].vain.clear()
+    });
     assert!(!world.is_mute());
 }

@@ -4,8 +4,8 @@
 //! joulepath run ── creates the group, attaches the eBPF program, joins ──► becomes the command
 //!        └─ first keeper ── leaves the group, starts ──► second keeper: removes the empty group
 //! ```
-//! The eBPF program stays attached while the second keeper has its descriptor. The first one ends at once,
-//! so that the command has no child that it did not start.
+//! The eBPF program stays attached while the second keeper has its descriptor. The first one ends
+//! at once, so that the command has no child that it did not start.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -43,25 +43,39 @@ fn join_kept(own: &Group, group: &Group) -> Result<()> {
     let held = hold(&Scope::group(group.id()?))?;
     group.join()?;
     let doing = "starting the process that removes the control group";
-    let descriptor = held.as_fd().try_clone_to_owned().map_err(|error| Error::io(doing, error))?;
+    let descriptor = held
+        .as_fd()
+        .try_clone_to_owned()
+        .map_err(|error| Error::io(doing, error))?;
     let status = keeper(group.path(), descriptor.into()).status();
     match status.map_err(|error| Error::io(doing, error))?.success() {
         true => Ok(()),
-        false => Err(Error::Run(format!("{doing} failed in {}", own.path().display()))),
+        false => Err(Error::Run(format!(
+            "{doing} failed in {}",
+            own.path().display()
+        ))),
     }
 }
 
 /// A process that keeps the eBPF program attached, which is its standard input.
 fn keeper(group: &Path, held: Stdio) -> Command {
     let mut command = Command::new("/proc/self/exe");
-    command.arg0("joulepath").args(KEEP).arg(group).current_dir("/").stdin(held);
+    command
+        .arg0("joulepath")
+        .args(KEEP)
+        .arg(group)
+        .current_dir("/")
+        .stdin(held);
     // Signals of the terminal are for the command.
-    command.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0);
     command
 }
 
-/// Runs a keeper: in the group it starts another one outside; outside it waits for the group's end and
-/// removes it.
+/// Runs a keeper: in the group it starts another one outside; outside it waits for the group's end
+/// and removes it.
 ///
 /// # Errors
 /// If the group cannot be left, watched or removed.
@@ -76,9 +90,14 @@ pub fn keep(group: PathBuf) -> Result<()> {
         return group.remove();
     }
     let doing = "leaving the control group of the command";
-    let outside = group.parent().ok_or_else(|| Error::Run(format!("{doing}: it has no parent")))?;
+    let outside = group
+        .parent()
+        .ok_or_else(|| Error::Run(format!("{doing}: it has no parent")))?;
     outside.join()?;
-    keeper(group.path(), Stdio::inherit()).spawn().map(drop).map_err(|error| Error::io(doing, error))
+    keeper(group.path(), Stdio::inherit())
+        .spawn()
+        .map(drop)
+        .map_err(|error| Error::io(doing, error))
 }
 
 /// Removes groups whose keeper was killed.
@@ -87,7 +106,12 @@ fn sweep(own: &Group) {
         let pid = group.path().file_name()?.to_str()?.strip_prefix(NAME)?;
         (!Path::new("/proc").join(pid).exists()).then_some(())
     };
-    for group in own.children().unwrap_or_default().iter().filter(|group| is_left(group).is_some()) {
+    for group in own
+        .children()
+        .unwrap_or_default()
+        .iter()
+        .filter(|group| is_left(group).is_some())
+    {
         // With processes in it the group stays.
         let _ = group.remove();
     }

@@ -1,4 +1,5 @@
-//! What the kernel does with an executable file: run it, load a dynamic linker, or run an interpreter.
+//! What the kernel does with an executable file: run it, load a dynamic linker, or run an
+//! interpreter.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -19,7 +20,10 @@ pub(super) enum Executable {
     /// A program of another architecture, or a 32-bit program.
     Foreign,
     /// `#!INTERPRETER [ARGUMENT]`.
-    Script { interpreter: PathBuf, argument: Option<OsString> },
+    Script {
+        interpreter: PathBuf,
+        argument: Option<OsString>,
+    },
     /// Neither: `execvp` runs it with `/bin/sh`.
     Text,
 }
@@ -41,8 +45,11 @@ pub(super) struct Go(pub(super) Option<u32>);
 const LONGEST_LINE: u64 = 256;
 
 /// `e_machine` of the architectures for which the library exists.
-const MACHINES: [(&str, u16); 3] =
-    [("x86_64", elf::EM_X86_64), ("aarch64", elf::EM_AARCH64), ("riscv64", elf::EM_RISCV)];
+const MACHINES: [(&str, u16); 3] = [
+    ("x86_64", elf::EM_X86_64),
+    ("aarch64", elf::EM_AARCH64),
+    ("riscv64", elf::EM_RISCV),
+];
 
 // runtime/debug: the section of Go's build information.
 const GO_SECTION: &str = ".go.buildinfo";
@@ -59,7 +66,9 @@ const GO_VERSION: usize = 32;
 pub(super) fn read(path: &Path) -> io::Result<Executable> {
     let file = File::open(path)?;
     let mut start = vec![];
-    file.try_clone()?.take(LONGEST_LINE).read_to_end(&mut start)?;
+    file.try_clone()?
+        .take(LONGEST_LINE)
+        .read_to_end(&mut start)?;
     if let Some(line) = start.strip_prefix(b"#!") {
         return Ok(script(line).unwrap_or(Executable::Text));
     }
@@ -72,12 +81,22 @@ pub(super) fn read(path: &Path) -> io::Result<Executable> {
 /// The interpreter is the first word; the rest of the line is one argument (fs/binfmt_script.c).
 fn script(line: &[u8]) -> Option<Executable> {
     let line = line.split(|byte| *byte == b'\n').next()?.trim_ascii();
-    let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
+    let end = line
+        .iter()
+        .position(u8::is_ascii_whitespace)
+        .unwrap_or(line.len());
     let (interpreter, rest) = line.split_at(end);
     let text = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
-    let argument = Some(rest.trim_ascii()).filter(|rest| !rest.is_empty()).map(text);
-    let interpreter = Some(interpreter).filter(|path| !path.is_empty()).map(text)?;
-    Some(Executable::Script { interpreter: interpreter.into(), argument })
+    let argument = Some(rest.trim_ascii())
+        .filter(|rest| !rest.is_empty())
+        .map(text);
+    let interpreter = Some(interpreter)
+        .filter(|path| !path.is_empty())
+        .map(text)?;
+    Some(Executable::Script {
+        interpreter: interpreter.into(),
+        argument,
+    })
 }
 
 /// `None` if it is not a 64-bit little-endian program of this architecture.
@@ -90,7 +109,9 @@ fn program(file: File) -> Option<Elf> {
     }
     let names_linker = |header: &ProgramHeader64<_>| header.p_type(LittleEndian) == elf::PT_INTERP;
     let is_dynamic = file.elf_program_headers().iter().any(names_linker);
-    let go = file.section_by_name(GO_SECTION).map(|info| Go(info.data().ok().and_then(go_version)));
+    let go = file
+        .section_by_name(GO_SECTION)
+        .map(|info| Go(info.data().ok().and_then(go_version)));
     Some(Elf { is_dynamic, go })
 }
 
@@ -104,7 +125,9 @@ fn go_version(info: &[u8]) -> Option<u32> {
     let text = info.get(GO_VERSION + 1..)?;
     let text = String::from_utf8_lossy(&text[..length.min(text.len())]);
     let (_, minor) = text.split_once("go1.")?;
-    let digits = minor.find(|c: char| !c.is_ascii_digit()).unwrap_or(minor.len());
+    let digits = minor
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(minor.len());
     minor[..digits].parse().ok()
 }
 
@@ -123,10 +146,15 @@ mod tests {
 
     /// A program with these program header types and, if given, Go's section.
     fn program(segments: &[u32], go: Option<&[u8]>) -> Vec<u8> {
-        let machine = MACHINES.iter().find(|(name, _)| *name == std::env::consts::ARCH).unwrap().1;
+        let machine = MACHINES
+            .iter()
+            .find(|(name, _)| *name == std::env::consts::ARCH)
+            .unwrap()
+            .1;
         let mut bytes = vec![0; HEADER];
         let mut set = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
-        let sizes = [HEADER, PROGRAM_HEADER, segments.len(), SECTION_HEADER].map(|size| size as u16);
+        let sizes =
+            [HEADER, PROGRAM_HEADER, segments.len(), SECTION_HEADER].map(|size| size as u16);
         set(0, b"\x7fELF\x02\x01\x01");
         set(18, &machine.to_le_bytes());
         set(32, &(HEADER as u64).to_le_bytes());
@@ -147,7 +175,12 @@ mod tests {
         bytes.extend([0; SECTION_HEADER]);
         for (name, kind, offset, size) in [
             (1, elf::SHT_PROGBITS, info_at, info.len()),
-            (GO_SECTION.len() as u32 + 2, elf::SHT_STRTAB, names_at, names.len()),
+            (
+                GO_SECTION.len() as u32 + 2,
+                elf::SHT_STRTAB,
+                names_at,
+                names.len(),
+            ),
         ] {
             let mut header = [0; SECTION_HEADER];
             header[..4].copy_from_slice(&name.to_le_bytes());
@@ -179,25 +212,48 @@ mod tests {
 
     #[test]
     fn programs_are_dynamic_if_they_name_a_dynamic_linker() {
-        for (segments, is_dynamic) in [(&[1, 2][..], false), (&[6, elf::PT_INTERP, 1], true), (&[], false)] {
-            let expected = Executable::Elf(Elf { is_dynamic, go: None });
+        for (segments, is_dynamic) in [
+            (&[1, 2][..], false),
+            (&[6, elf::PT_INTERP, 1], true),
+            (&[], false),
+        ] {
+            let expected = Executable::Elf(Elf {
+                is_dynamic,
+                go: None,
+            });
             assert_eq!(read_bytes(&program(segments, None)), expected);
         }
     }
 
     #[test]
     fn go_programs_tell_the_version_of_go() {
-        for (version, minor) in
-            [("go1.24.3", Some(24)), ("go1.21", Some(21)), ("devel go1.23-a1b2 X", Some(23)), ("?", None)]
-        {
+        for (version, minor) in [
+            ("go1.24.3", Some(24)),
+            ("go1.21", Some(21)),
+            ("devel go1.23-a1b2 X", Some(23)),
+            ("?", None),
+        ] {
             let read = read_bytes(&program(&[1], Some(&build_info(version))));
-            assert_eq!(read, Executable::Elf(Elf { is_dynamic: false, go: Some(Go(minor)) }), "{version}");
+            assert_eq!(
+                read,
+                Executable::Elf(Elf {
+                    is_dynamic: false,
+                    go: Some(Go(minor))
+                }),
+                "{version}"
+            );
         }
         // Go 1.17 and earlier: two pointers in place of the text.
         let mut old = build_info("go1.17");
         old[GO_FLAGS] = 0;
         let read = read_bytes(&program(&[1], Some(&old)));
-        assert_eq!(read, Executable::Elf(Elf { is_dynamic: false, go: Some(Go(None)) }));
+        assert_eq!(
+            read,
+            Executable::Elf(Elf {
+                is_dynamic: false,
+                go: Some(Go(None))
+            })
+        );
     }
 
     #[test]

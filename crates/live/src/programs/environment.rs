@@ -12,7 +12,8 @@ pub(crate) const GODEBUG: &str = "GODEBUG";
 /// Since Go 1.21 (package `net`): connections ask for MPTCP.
 const GO_SWITCH: &[u8] = b"multipathtcp=1";
 
-/// `LD_PRELOAD` with our library after those that are there, so that they see the program's own requests.
+/// `LD_PRELOAD` with our library after those that are there, so that they see the program's own
+/// requests.
 pub(crate) fn preload(present: Option<&OsStr>, library: &Path) -> OsString {
     let present = present.unwrap_or_default();
     let library = library.as_os_str();
@@ -56,7 +57,10 @@ mod tests {
             (Some("/a.so:/l.so"), "/a.so:/l.so"),
             (Some("/x/l.so"), "/x/l.so /l.so"),
         ] {
-            assert_eq!(preload(present.map(OsStr::new), Path::new("/l.so")), expected);
+            assert_eq!(
+                preload(present.map(OsStr::new), Path::new("/l.so")),
+                expected
+            );
         }
     }
 
@@ -69,7 +73,10 @@ mod tests {
             (Some("netdns=go,multipathtcp=1"), "netdns=go,multipathtcp=1"),
             // The last one applies.
             (Some("multipathtcp=0"), "multipathtcp=0,multipathtcp=1"),
-            (Some("multipathtcp=1,multipathtcp=0"), "multipathtcp=1,multipathtcp=0,multipathtcp=1"),
+            (
+                Some("multipathtcp=1,multipathtcp=0"),
+                "multipathtcp=1,multipathtcp=0,multipathtcp=1",
+            ),
         ] {
             assert_eq!(go_debug(present.map(OsStr::new)), expected);
         }

@@ -1,5 +1,5 @@
-//! An intent for one program: the program starts in a systemd scope, whose control group a rule of the
-//! daemon's configuration gives the intent. The configuration decides which users may do that.
+//! An intent for one program: the program starts in a systemd scope, whose control group a rule of
+//! the daemon's configuration gives the intent. The configuration decides which users may do that.
 
 use std::env;
 use std::process::{self, Command};
@@ -18,7 +18,9 @@ pub fn scope(intent: Intent, daemon: crate::Result<Status>) -> Result<Command, S
     let unit = format!("joulepath-{}-{}.scope", intent.word(), process::id());
     admitted(&status, intent, &unit)?;
     if !std::path::Path::new("/run/systemd/system").is_dir() {
-        return Err("systemd does not run here, and only it can give a program a control group".into());
+        return Err(
+            "systemd does not run here, and only it can give a program a control group".into(),
+        );
     }
     let words = words(unit, geteuid().is_root());
     let mut command = Command::new(&words[0]);
@@ -36,8 +38,16 @@ fn admitted(status: &Status, intent: Intent, unit: &str) -> Result<(), String> {
             "the daemon treats all connections alike: set `pm = \"userspace\"` in its configuration".into()
         );
     };
-    let matches = |rule: &str| rule.strip_prefix("cgroup ").is_some_and(|pattern| fits(pattern, unit));
-    match steering.rules.iter().find(|one| matches(&one.rule)).map(|one| one.intent) {
+    let matches = |rule: &str| {
+        rule.strip_prefix("cgroup ")
+            .is_some_and(|pattern| fits(pattern, unit))
+    };
+    match steering
+        .rules
+        .iter()
+        .find(|one| matches(&one.rule))
+        .map(|one| one.intent)
+    {
         Some(found) if found == intent => Ok(()),
         Some(found) => Err(format!("a rule gives {unit} the intent {}", found.word())),
         None => Err(format!(
@@ -48,12 +58,23 @@ fn admitted(status: &Status, intent: Intent, unit: &str) -> Result<(), String> {
     }
 }
 
-/// The words before a command that put it into the unit. `systemd-run` replaces itself with the command; the
-/// environment, exit code and signals are the command's.
+/// The words before a command that put it into the unit. `systemd-run` replaces itself with the
+/// command; the environment, exit code and signals are the command's.
 fn words(unit: String, is_root: bool) -> Vec<String> {
     let manager = if is_root { "--system" } else { "--user" };
-    let words = ["systemd-run", manager, "--scope", "--quiet", "--collect", "--unit"];
-    words.into_iter().map(str::to_owned).chain([unit, "--".into()]).collect()
+    let words = [
+        "systemd-run",
+        manager,
+        "--scope",
+        "--quiet",
+        "--collect",
+        "--unit",
+    ];
+    words
+        .into_iter()
+        .map(str::to_owned)
+        .chain([unit, "--".into()])
+        .collect()
 }
 
 #[cfg(test)]
@@ -74,7 +95,10 @@ mod tests {
         };
         let rules = rules.iter().map(rule).collect();
         Status {
-            steering: Some(SteeringStatus { rules, ..SteeringStatus::default() }),
+            steering: Some(SteeringStatus {
+                rules,
+                ..SteeringStatus::default()
+            }),
             ..samples::status(vec![])
         }
     }
@@ -84,22 +108,54 @@ mod tests {
         let unit = "joulepath-aggregate-7.scope";
         let asked = |rules: &[_]| admitted(&steering(rules), Intent::Aggregate, unit);
         let pattern = "cgroup joulepath-aggregate-*";
-        assert_eq!(asked(&[("cgroup film.service", Intent::Off), (pattern, Intent::Aggregate)]), Ok(()));
-        assert!(asked(&[]).unwrap_err().contains("cgroup = \"joulepath-aggregate-*\""));
+        assert_eq!(
+            asked(&[
+                ("cgroup film.service", Intent::Off),
+                (pattern, Intent::Aggregate)
+            ]),
+            Ok(())
+        );
+        assert!(
+            asked(&[])
+                .unwrap_err()
+                .contains("cgroup = \"joulepath-aggregate-*\"")
+        );
         // It needs a match of the program, too.
-        assert!(asked(&[("program curl, cgroup joulepath-aggregate-*", Intent::Aggregate)]).is_err());
+        assert!(
+            asked(&[(
+                "program curl, cgroup joulepath-aggregate-*",
+                Intent::Aggregate
+            )])
+            .is_err()
+        );
         // The first matching rule applies.
-        let other = asked(&[("cgroup joulepath-*", Intent::Frugal), (pattern, Intent::Aggregate)]);
+        let other = asked(&[
+            ("cgroup joulepath-*", Intent::Frugal),
+            (pattern, Intent::Aggregate),
+        ]);
         assert!(other.unwrap_err().ends_with("the intent frugal"));
     }
 
     #[test]
     fn without_the_daemon_or_its_path_manager_the_reason_says_so() {
         let status = samples::status(vec![]);
-        let error = scope(Intent::Frugal, Ok(Status { steering: None, ..status })).unwrap_err();
+        let error = scope(
+            Intent::Frugal,
+            Ok(Status {
+                steering: None,
+                ..status
+            }),
+        )
+        .unwrap_err();
         assert!(error.contains("pm = \"userspace\""), "{error}");
-        let none = crate::Error::Refused { what: "no daemon listens at /x".into(), remedy: String::new() };
-        assert_eq!(scope(Intent::Frugal, Err(none)).unwrap_err(), "no daemon listens at /x");
+        let none = crate::Error::Refused {
+            what: "no daemon listens at /x".into(),
+            remedy: String::new(),
+        };
+        assert_eq!(
+            scope(Intent::Frugal, Err(none)).unwrap_err(),
+            "no daemon listens at /x"
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Where the preloaded library lies. The Debian package has it as a file. A program without the package
-//! writes its own copy into a folder of this user; children find it there even after this process has ended.
+//! Where the preloaded library lies. The Debian package has it as a file. A program without the
+//! package writes its own copy into a folder of this user; children find it there even after this
+//! process has ended.
 
 use std::env;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -34,11 +35,20 @@ pub(crate) fn place() -> Result<PathBuf, String> {
     if is_current(&installed) {
         return Ok(installed);
     }
-    let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let variable = |name: &str| {
+        env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
     // Programs that root starts may continue as other users, who cannot read root's home.
     let shared = Some(PathBuf::from(SHARED)).filter(|_| geteuid().is_root());
     let home = variable("HOME").map(|home| home.join(".cache"));
-    let bases = [variable("XDG_CACHE_HOME"), shared, home, variable("XDG_RUNTIME_DIR")];
+    let bases = [
+        variable("XDG_CACHE_HOME"),
+        shared,
+        home,
+        variable("XDG_RUNTIME_DIR"),
+    ];
     below(&bases.into_iter().flatten().collect::<Vec<_>>())
 }
 
@@ -65,10 +75,19 @@ fn below(bases: &[PathBuf]) -> Result<PathBuf, String> {
 fn write(base: &Path, folder: &Path) -> io::Result<PathBuf> {
     let refused = |why: &str| Err(io::Error::new(ErrorKind::InvalidInput, why));
     let file = folder.join(NAME);
-    if !base.is_absolute() || file.as_os_str().as_bytes().iter().any(|byte| b" :\t\n".contains(byte)) {
+    if !base.is_absolute()
+        || file
+            .as_os_str()
+            .as_bytes()
+            .iter()
+            .any(|byte| b" :\t\n".contains(byte))
+    {
         return refused("LD_PRELOAD cannot contain this path");
     }
-    DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o755)
+        .create(folder)?;
     // Another user must not be able to replace a library that this user's programs load.
     if [base, folder].into_iter().any(|folder| !is_ours(folder)) {
         return refused("another user may write into it");
@@ -82,7 +101,11 @@ fn write(base: &Path, folder: &Path) -> io::Result<PathBuf> {
     // Renamed when it is complete: other processes may be loading the file.
     let draft = folder.join(format!("{NAME}.{}", std::process::id()));
     let written = (|| {
-        let mut draft_file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&draft)?;
+        let mut draft_file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o644)
+            .open(&draft)?;
         draft_file.write_all(LIBRARY)?;
         fs::rename(&draft, &file)
     })();
@@ -94,7 +117,8 @@ fn write(base: &Path, folder: &Path) -> io::Result<PathBuf> {
 }
 
 fn is_ours(folder: &Path) -> bool {
-    fs::metadata(folder).is_ok_and(|found| found.uid() == geteuid().as_raw() && found.mode() & 0o022 == 0)
+    fs::metadata(folder)
+        .is_ok_and(|found| found.uid() == geteuid().as_raw() && found.mode() & 0o022 == 0)
 }
 
 /// True if the file is this version's library.
@@ -127,7 +151,9 @@ mod tests {
     fn folders_that_others_may_write_or_that_ld_preload_cannot_name_are_skipped() {
         let base = tempfile::tempdir().unwrap();
         let [open, spaced, good] = ["open", "a b", "good"].map(|name| base.path().join(name));
-        [&open, &spaced, &good].into_iter().for_each(|folder| fs::create_dir(folder).unwrap());
+        [&open, &spaced, &good]
+            .into_iter()
+            .for_each(|folder| fs::create_dir(folder).unwrap());
         fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
         let found = below(&[open.clone(), spaced.clone(), good.clone()]).unwrap();
         assert!(found.starts_with(&good), "{found:?}");

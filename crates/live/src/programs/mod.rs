@@ -6,7 +6,8 @@
 //! | [`Means::Preload`] | dynamically linked programs | `LD_PRELOAD` of `shim/mptcp.c` |
 //! | [`Means::Go`] | Go 1.21 and later, which opens sockets without libc | `GODEBUG` |
 //!
-//! The last two are environment variables, so that children inherit them: a child may need the other one.
+//! The last two are environment variables, so that children inherit them: a child may need the
+//! other one.
 
 mod bpf;
 mod elf;
@@ -65,16 +66,19 @@ pub struct Launch {
     pub means: Option<Means>,
     /// Why they stay TCP, or a limit of the means.
     pub note: Option<String>,
-    /// Why no program gets MPTCP sockets from the kernel, and the remedy; `None` if the kernel grants them.
+    /// Why no program gets MPTCP sockets from the kernel, and the remedy; `None` if the kernel
+    /// grants them.
     pub kernel: Option<String>,
-    /// Why the kernel does not change the protocol of its sockets; `None` if it does, or was not asked.
+    /// Why the kernel does not change the protocol of its sockets; `None` if it does, or was not
+    /// asked.
     pub bpf: Option<String>,
     /// Variables to set.
     #[serde(serialize_with = "as_texts")]
     pub environment: Vec<(&'static str, OsString)>,
 }
 
-/// Finds the program that `word` starts, and how to put it on MPTCP. `None` if there is no such program.
+/// Finds the program that `word` starts, and how to put it on MPTCP. `None` if there is no such
+/// program.
 pub fn launch(word: &OsStr) -> Option<Launch> {
     let program = find(word)?;
     let mut launch = Launch {
@@ -84,7 +88,10 @@ pub fn launch(word: &OsStr) -> Option<Launch> {
         note: None,
         kernel: refusal_of_kernel(),
         bpf: None,
-        environment: vec![(GODEBUG, environment::go_debug(env::var_os(GODEBUG).as_deref()))],
+        environment: vec![(
+            GODEBUG,
+            environment::go_debug(env::var_os(GODEBUG).as_deref()),
+        )],
     };
     let fate = follow(program, &mut launch.interpreters);
     (launch.means, launch.note) = (fate.means, fate.note);
@@ -112,7 +119,12 @@ impl Launch {
             return self;
         }
         match attempt() {
-            Ok(()) => Launch { means: Some(Means::Bpf), note: None, environment: vec![], ..self },
+            Ok(()) => Launch {
+                means: Some(Means::Bpf),
+                note: None,
+                environment: vec![],
+                ..self
+            },
             Err(error) => {
                 self.bpf = Some(error.to_string());
                 self
@@ -137,7 +149,9 @@ fn find(word: &OsStr) -> Option<PathBuf> {
         return Some(PathBuf::from(word)).filter(|file| file.exists());
     }
     let path = env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
-    env::split_paths(&path).map(|folder| folder.join(word)).find(is_program)
+    env::split_paths(&path)
+        .map(|folder| folder.join(word))
+        .find(is_program)
 }
 
 /// What becomes of a program's sockets.
@@ -151,11 +165,19 @@ struct Fate {
 
 impl Fate {
     fn works(means: Means) -> Self {
-        Fate { means: Some(means), note: None, loads_library: true }
+        Fate {
+            means: Some(means),
+            note: None,
+            loads_library: true,
+        }
     }
 
     fn stays(note: String) -> Self {
-        Fate { means: None, note: Some(note), loads_library: true }
+        Fate {
+            means: None,
+            note: Some(note),
+            loads_library: true,
+        }
     }
 }
 
@@ -168,13 +190,18 @@ fn follow(program: PathBuf, interpreters: &mut Vec<PathBuf>) -> Fate {
             Err(error) => return unreadable(&name, &error),
             Ok(Executable::Elf(elf)) => return fate(&name, &elf, gains_rights(&file)),
             Ok(Executable::Foreign) => {
-                let note =
-                    format!("{name} is for another architecture, for which this joulepath has no library");
-                return Fate { loads_library: false, ..Fate::stays(note) };
+                let note = format!(
+                    "{name} is for another architecture, for which this joulepath has no library"
+                );
+                return Fate {
+                    loads_library: false,
+                    ..Fate::stays(note)
+                };
             }
-            Ok(Executable::Script { interpreter, argument }) => {
-                through_env(&interpreter, argument.as_deref())
-            }
+            Ok(Executable::Script {
+                interpreter,
+                argument,
+            }) => through_env(&interpreter, argument.as_deref()),
             Ok(Executable::Text) => SHELL.into(),
         };
         interpreters.push(next.clone());
@@ -184,8 +211,13 @@ fn follow(program: PathBuf, interpreters: &mut Vec<PathBuf>) -> Fate {
 }
 
 fn unreadable(name: &str, error: &io::Error) -> Fate {
-    let note = format!("{name} cannot be read ({error}), so it is unknown whether the library works for it");
-    Fate { note: Some(note), ..Fate::works(Means::Preload) }
+    let note = format!(
+        "{name} cannot be read ({error}), so it is unknown whether the library works for it"
+    );
+    Fate {
+        note: Some(note),
+        ..Fate::works(Means::Preload)
+    }
 }
 
 /// `/usr/bin/env PROGRAM` and `/usr/bin/env -S PROGRAM …` start the program in `PATH`.
@@ -193,31 +225,49 @@ fn through_env(interpreter: &Path, argument: Option<&OsStr>) -> PathBuf {
     if interpreter.file_name() != Some(OsStr::new("env")) {
         return interpreter.to_owned();
     }
-    let words = argument.unwrap_or_default().as_bytes().split(u8::is_ascii_whitespace);
-    let mut words = words.filter(|word| !word.is_empty() && !word.starts_with(b"-") && !word.contains(&b'='));
+    let words = argument
+        .unwrap_or_default()
+        .as_bytes()
+        .split(u8::is_ascii_whitespace);
+    let mut words =
+        words.filter(|word| !word.is_empty() && !word.starts_with(b"-") && !word.contains(&b'='));
     let found = words.next().and_then(|word| find(OsStr::from_bytes(word)));
     found.unwrap_or_else(|| interpreter.to_owned())
 }
 
 fn fate(name: &str, elf: &Elf, rights: Option<&str>) -> Fate {
     if let Some(rights) = rights {
-        return Fate::stays(format!("{name} {rights}, so the dynamic linker ignores LD_PRELOAD"));
+        return Fate::stays(format!(
+            "{name} {rights}, so the dynamic linker ignores LD_PRELOAD"
+        ));
     }
     match elf {
-        Elf { go: Some(Go(Some(minor))), .. } if *minor >= OLDEST_GO => Fate::works(Means::Go),
-        Elf { go: Some(Go(minor)), .. } => {
+        Elf {
+            go: Some(Go(Some(minor))),
+            ..
+        } if *minor >= OLDEST_GO => Fate::works(Means::Go),
+        Elf {
+            go: Some(Go(minor)),
+            ..
+        } => {
             let version = minor.map_or("before 1.18".into(), |minor| format!("1.{minor}"));
-            Fate::stays(format!("{name} is built with Go {version}; MPTCP needs Go 1.{OLDEST_GO}"))
+            Fate::stays(format!(
+                "{name} is built with Go {version}; MPTCP needs Go 1.{OLDEST_GO}"
+            ))
         }
-        Elf { is_dynamic: true, .. } => Fate::works(Means::Preload),
-        Elf { is_dynamic: false, .. } => {
-            Fate::stays(format!("{name} is statically linked, so no library can be preloaded"))
-        }
+        Elf {
+            is_dynamic: true, ..
+        } => Fate::works(Means::Preload),
+        Elf {
+            is_dynamic: false, ..
+        } => Fate::stays(format!(
+            "{name} is statically linked, so no library can be preloaded"
+        )),
     }
 }
 
-/// Why the kernel starts the program in secure mode (`AT_SECURE`, security/commoncap.c); `None` if it does
-/// not.
+/// Why the kernel starts the program in secure mode (`AT_SECURE`, security/commoncap.c); `None` if
+/// it does not.
 fn gains_rights(file: &Path) -> Option<&'static str> {
     const SET_USER: u32 = 0o4000;
     const SET_GROUP: u32 = 0o2010;
@@ -246,7 +296,11 @@ fn as_texts<S: serde::Serializer>(
     variables: &[(&'static str, OsString)],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(variables.iter().map(|(name, value)| (name, value.to_string_lossy())))
+    serializer.collect_map(
+        variables
+            .iter()
+            .map(|(name, value)| (name, value.to_string_lossy())),
+    )
 }
 
 #[cfg(test)]
@@ -256,7 +310,10 @@ mod tests {
 
     use super::*;
 
-    const DYNAMIC: Elf = Elf { is_dynamic: true, go: None };
+    const DYNAMIC: Elf = Elf {
+        is_dynamic: true,
+        go: None,
+    };
 
     #[test]
     fn each_kind_of_program_has_its_means() {
@@ -264,12 +321,24 @@ mod tests {
         assert_eq!(fate("/bin/x", &DYNAMIC, None), Fate::works(Means::Preload));
         // A cgo program is linked dynamically, but its runtime calls the kernel directly.
         for is_dynamic in [true, false] {
-            let go = |minor| Elf { is_dynamic, go: Some(Go(minor)) };
+            let go = |minor| Elf {
+                is_dynamic,
+                go: Some(Go(minor)),
+            };
             assert_eq!(fate("/bin/x", &go(Some(21)), None), Fate::works(Means::Go));
             assert!(stays(&go(Some(20)), None).contains("Go 1.20; MPTCP needs Go 1.21"));
             assert!(stays(&go(None), None).contains("before 1.18"));
         }
-        assert!(stays(&Elf { is_dynamic: false, go: None }, None).contains("statically linked"));
+        assert!(
+            stays(
+                &Elf {
+                    is_dynamic: false,
+                    go: None
+                },
+                None
+            )
+            .contains("statically linked")
+        );
         assert!(stays(&DYNAMIC, Some("is setuid")).starts_with("/bin/x is setuid"));
     }
 
@@ -285,10 +354,19 @@ mod tests {
             environment: vec![(GODEBUG, "multipathtcp=1".into())],
         };
         let able = launch(None).by_bpf(|| Ok(()));
-        assert_eq!((able.means, able.note, able.environment), (Some(Means::Bpf), None, vec![]));
+        assert_eq!(
+            (able.means, able.note, able.environment),
+            (Some(Means::Bpf), None, vec![])
+        );
         let unable = launch(None).by_bpf(|| Err(KernelError::Run("too old".into())));
-        assert_eq!((unable.means, unable.note.as_deref()), (None, Some("x is static")));
-        assert_eq!((unable.bpf.as_deref(), unable.environment.len()), (Some("too old"), 1));
+        assert_eq!(
+            (unable.means, unable.note.as_deref()),
+            (None, Some("x is static"))
+        );
+        assert_eq!(
+            (unable.bpf.as_deref(), unable.environment.len()),
+            (Some("too old"), 1)
+        );
         // Where no socket can be MPTCP, nothing is attached.
         let off = launch(Some("MPTCP is off")).by_bpf(|| unreachable!());
         assert_eq!((off.means, off.environment.len()), (None, 1));
@@ -307,7 +385,10 @@ mod tests {
         let through = script("through", &format!("#!{}\n", shell.display()));
         for (file, interpreters) in [
             (script("bare", "echo\n"), vec![PathBuf::from(SHELL)]),
-            (script("env", "#!/usr/bin/env -S A=b sh -e\n"), vec![find(OsStr::new("sh")).unwrap()]),
+            (
+                script("env", "#!/usr/bin/env -S A=b sh -e\n"),
+                vec![find(OsStr::new("sh")).unwrap()],
+            ),
             (through, vec![shell, SHELL.into()]),
         ] {
             let mut found = vec![];

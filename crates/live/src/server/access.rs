@@ -31,7 +31,11 @@ pub(crate) struct Rules {
 impl Rules {
     /// Resolves the groups. A missing group gives a warning and has no members.
     pub(crate) fn new(config: &ControlConfig, own_uid: u32) -> (Self, Vec<String>) {
-        Self::of(config, own_uid, &fs::read_to_string(GROUPS).unwrap_or_default())
+        Self::of(
+            config,
+            own_uid,
+            &fs::read_to_string(GROUPS).unwrap_or_default(),
+        )
     }
 
     fn of(config: &ControlConfig, own_uid: u32, groups: &str) -> (Self, Vec<String>) {
@@ -39,13 +43,22 @@ impl Rules {
         let mut number = |name: &String| {
             let found = number_of(groups, name);
             if found.is_none() {
-                warnings.push(format!("there is no group `{name}`; create it: groupadd {name}"));
+                warnings.push(format!(
+                    "there is no group `{name}`; create it: groupadd {name}"
+                ));
             }
             found
         };
         let readers = config.readers.as_ref().map(&mut number);
         let commanders = config.commanders.as_ref().and_then(&mut number);
-        (Rules { readers, commanders, own_uid }, warnings)
+        (
+            Rules {
+                readers,
+                commanders,
+                own_uid,
+            },
+            warnings,
+        )
     }
 
     /// True for root and the daemon's own user.
@@ -74,11 +87,23 @@ mod tests {
 
     fn rules(readers: Option<&str>, commanders: Option<&str>) -> (Rules, Vec<String>) {
         let [readers, commanders] = [readers, commanders].map(|name| name.map(str::to_owned));
-        Rules::of(&ControlConfig { socket: "/x".into(), readers, commanders }, 0, GROUPS)
+        Rules::of(
+            &ControlConfig {
+                socket: "/x".into(),
+                readers,
+                commanders,
+            },
+            0,
+            GROUPS,
+        )
     }
 
     fn peer(uid: u32, gids: &[u32]) -> Peer {
-        Peer { pid: 7, uid, gids: gids.to_vec() }
+        Peer {
+            pid: 7,
+            uid,
+            gids: gids.to_vec(),
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The control socket: a Unix socket with one JSON object per line for each request and answer.
 //!
-//! Every use of resources by clients is bounded: their number per user and in total, their idle time, the
-//! length of a line, the pending output, the processor time per user. A client that does not read its answers
-//! is disconnected.
+//! Every use of resources by clients is bounded: their number per user and in total, their idle
+//! time, the length of a line, the pending output, the processor time per user. A client that does
+//! not read its answers is disconnected.
 //!
 //! | module | what |
 //! |---|---|
@@ -35,7 +35,9 @@ pub(crate) use self::access::Rules;
 pub(crate) use self::request::Refusal;
 pub use self::request::Request;
 use self::request::{LONGEST_LINE, answer_line};
-use self::shares::{Debts, Holder, IDLE, MOST_CLIENTS, OF_A_USER, Owner, Place, idle_longest, place};
+use self::shares::{
+    Debts, Holder, IDLE, MOST_CLIENTS, OF_A_USER, Owner, Place, idle_longest, place,
+};
 
 /// At most `MOST_ACCEPTED` connections are accepted per `WINDOW`; others wait.
 const MOST_ACCEPTED: usize = 50;
@@ -118,8 +120,8 @@ pub(crate) struct Server {
     window: (Nanos, usize),
     /// No connection is accepted until then.
     pause: Option<Nanos>,
-    /// A spare descriptor, used when all others are taken: without it a waiting connection could not be
-    /// refused, and the listener would stay ready.
+    /// A spare descriptor, used when all others are taken: without it a waiting connection could
+    /// not be refused, and the listener would stay ready.
     reserve: Option<File>,
 }
 
@@ -127,7 +129,8 @@ impl Server {
     /// Listens at `path`. Replaces the socket of a killed daemon.
     ///
     /// # Errors
-    /// [`Error::Busy`] if another daemon listens there; [`Error::Unsupported`] if the file is no socket.
+    /// [`Error::Busy`] if another daemon listens there; [`Error::Unsupported`] if the file is no
+    /// socket.
     pub(crate) fn listen(path: &Path, rules: Rules) -> Result<Self> {
         let doing = || format!("listening at {}", path.display());
         match fs::symlink_metadata(path) {
@@ -170,9 +173,9 @@ impl Server {
         self.rules = rules;
     }
 
-    /// Accepts waiting connections. A client that gets no place, or makes room, is told that the daemon is
-    /// busy; the caller closes those in `gone`. While [`Self::is_paused`], the caller must not watch the
-    /// listener.
+    /// Accepts waiting connections. A client that gets no place, or makes room, is told that the
+    /// daemon is busy; the caller closes those in `gone`. While [`Self::is_paused`], the caller
+    /// must not watch the listener.
     pub(crate) fn accept(&mut self, now: Nanos) -> Accepted {
         let mut accepted = Accepted::default();
         if now.saturating_sub(self.window.0) >= WINDOW {
@@ -186,7 +189,10 @@ impl Server {
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return accepted,
                 Err(error)
-                    if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::ConnectionAborted) => {}
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::Interrupted | ErrorKind::ConnectionAborted
+                    ) => {}
                 // Out of descriptors or memory.
                 Err(_) => {
                     let all = self.holders(&accepted);
@@ -211,9 +217,21 @@ impl Server {
         let (owner, access) = match &peer {
             Ok(peer) => {
                 let privileged = self.rules.is_privileged(peer);
-                (Owner { uid: peer.uid, privileged }, self.rules.access(peer))
+                (
+                    Owner {
+                        uid: peer.uid,
+                        privileged,
+                    },
+                    self.rules.access(peer),
+                )
             }
-            Err(_) => (Owner { uid: u32::MAX, privileged: false }, Access::None),
+            Err(_) => (
+                Owner {
+                    uid: u32::MAX,
+                    privileged: false,
+                },
+                Access::None,
+            ),
         };
         if stream.set_nonblocking(true).is_err() {
             return;
@@ -226,7 +244,14 @@ impl Server {
                 return;
             }
         }
-        let client = Client { stream, owner, access, heard: now, waits: None, begun: vec![] };
+        let client = Client {
+            stream,
+            owner,
+            access,
+            heard: now,
+            waits: None,
+            begun: vec![],
+        };
         self.clients.insert(self.next, client);
         accepted.new.push(self.next);
         self.next += 1;
@@ -235,9 +260,16 @@ impl Server {
     /// All clients except those about to be closed.
     fn holders(&self, accepted: &Accepted) -> Vec<Holder<ClientId>> {
         let stay = |id: &ClientId| !accepted.gone.contains(id);
-        let holder =
-            |(&id, client): (&ClientId, &Client)| Holder { id, owner: client.owner, heard: client.heard };
-        self.clients.iter().filter(|(id, _)| stay(id)).map(holder).collect()
+        let holder = |(&id, client): (&ClientId, &Client)| Holder {
+            id,
+            owner: client.owner,
+            heard: client.heard,
+        };
+        self.clients
+            .iter()
+            .filter(|(id, _)| stay(id))
+            .map(holder)
+            .collect()
     }
 
     fn make_room(&self, id: ClientId, accepted: &mut Accepted) {
@@ -264,13 +296,20 @@ impl Server {
 
     /// When to call [`Self::due`] next.
     pub(crate) fn next_due(&self) -> Option<Nanos> {
-        let of = |client: &Client| client.waits.unwrap_or_else(|| client.heard.saturating_add(IDLE));
+        let of = |client: &Client| {
+            client
+                .waits
+                .unwrap_or_else(|| client.heard.saturating_add(IDLE))
+        };
         self.clients.values().map(of).chain(self.pause).min()
     }
 
     /// Clients that are due.
     pub(crate) fn due(&mut self, now: Nanos) -> Due {
-        let mut due = Due { accepts: self.pause.is_some_and(|until| until <= now), ..Due::default() };
+        let mut due = Due {
+            accepts: self.pause.is_some_and(|until| until <= now),
+            ..Due::default()
+        };
         if due.accepts {
             self.pause = None;
         }
@@ -302,18 +341,32 @@ impl Server {
 
     /// Reads once from a client. [`Self::tell`] must answer each request.
     pub(crate) fn hear(&mut self, id: ClientId, now: Nanos) -> Heard {
-        let goes = Heard { requests: vec![], asker: Asker::default(), then: Served::Goes };
-        let Some(client) = self.clients.get_mut(&id) else { return goes };
+        let goes = Heard {
+            requests: vec![],
+            asker: Asker::default(),
+            then: Served::Goes,
+        };
+        let Some(client) = self.clients.get_mut(&id) else {
+            return goes;
+        };
         if let Some(until) = self.debts.waits_until(client.owner, now) {
             client.waits = Some(until);
-            return Heard { then: Served::Waits, ..goes };
+            return Heard {
+                then: Served::Waits,
+                ..goes
+            };
         }
         let mut buffer = [0; LONGEST_LINE];
         match client.stream.read(&mut buffer) {
             Ok(0) => goes,
             Ok(read) => client.take(&buffer[..read], now),
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-                Heard { then: Served::Stays, ..goes }
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
+            {
+                Heard {
+                    then: Served::Stays,
+                    ..goes
+                }
             }
             Err(_) => goes,
         }
@@ -321,7 +374,9 @@ impl Server {
 
     /// Sends an answer. Returns true if the client stays.
     pub(crate) fn tell<T: Serialize>(&self, id: ClientId, answer: &Result<T, Refusal>) -> bool {
-        self.clients.get(&id).is_some_and(|client| say(&client.stream, &answer_line(answer)))
+        self.clients
+            .get(&id)
+            .is_some_and(|client| say(&client.stream, &answer_line(answer)))
     }
 
     /// Disconnects a client.
@@ -333,9 +388,15 @@ impl Server {
 impl Client {
     fn take(&mut self, bytes: &[u8], now: Nanos) -> Heard {
         self.begun.extend(bytes);
-        let whole = self.begun.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        let whole = self
+            .begun
+            .iter()
+            .rposition(|&byte| byte == b'\n')
+            .map_or(0, |end| end + 1);
         let lines: Vec<u8> = self.begun.drain(..whole).collect();
-        let lines = lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+        let lines = lines
+            .split(|&byte| byte == b'\n')
+            .filter(|line| !line.is_empty());
         let mut requests: Vec<_> = lines.map(|line| self.request(line)).collect();
         if !requests.is_empty() {
             self.heard = now;
@@ -345,8 +406,20 @@ impl Client {
             requests.push(Err(too_long()));
         }
         let Owner { uid, privileged } = self.owner;
-        let asker = Asker { may_command: self.access == Access::Command, uid, privileged };
-        Heard { requests, asker, then: if is_endless { Served::Goes } else { Served::Stays } }
+        let asker = Asker {
+            may_command: self.access == Access::Command,
+            uid,
+            privileged,
+        };
+        Heard {
+            requests,
+            asker,
+            then: if is_endless {
+                Served::Goes
+            } else {
+                Served::Stays
+            },
+        }
     }
 
     fn request(&self, line: &[u8]) -> Result<Request, Refusal> {
@@ -354,7 +427,11 @@ impl Client {
             return Err(too_long());
         }
         let request = Request::parse(line)?;
-        if is_permitted(self.access, &request) { Ok(request) } else { Err(not_permitted(self.access)) }
+        if is_permitted(self.access, &request) {
+            Ok(request)
+        } else {
+            Err(not_permitted(self.access))
+        }
     }
 }
 
@@ -364,23 +441,36 @@ fn reserve() -> Option<File> {
 }
 
 fn busy() -> String {
-    let message =
-        format!("too many clients: the daemon accepts {MOST_CLIENTS} in total and {OF_A_USER} per user");
+    let message = format!(
+        "too many clients: the daemon accepts {MOST_CLIENTS} in total and {OF_A_USER} per user"
+    );
     answer_line::<()>(&Err(Refusal::new("busy", message)))
 }
 
 fn is_permitted(access: Access, request: &Request) -> bool {
-    access >= if request.is_command() { Access::Command } else { Access::Read }
+    access
+        >= if request.is_command() {
+            Access::Command
+        } else {
+            Access::Read
+        }
 }
 
 fn not_permitted(access: Access) -> Refusal {
-    let what = if access == Access::None { "to read the status" } else { "to send commands" };
+    let what = if access == Access::None {
+        "to read the status"
+    } else {
+        "to send commands"
+    };
     let message = format!("you have no permission {what}: see `[control]` in the configuration");
     Refusal::new("not-permitted", message)
 }
 
 fn too_long() -> Refusal {
-    Refusal::new("invalid-request", format!("a line may have at most {LONGEST_LINE} bytes"))
+    Refusal::new(
+        "invalid-request",
+        format!("a line may have at most {LONGEST_LINE} bytes"),
+    )
 }
 
 /// True if the whole line was written at once.

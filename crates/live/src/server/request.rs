@@ -69,8 +69,9 @@ struct Nothing {}
 impl Request {
     /// Parses a line without its newline.
     pub(super) fn parse(line: &[u8]) -> Result<Self, Refusal> {
-        let call: Call = serde_json::from_slice(line)
-            .map_err(|error| Refusal::new("invalid-request", format!("malformed request: {error}")))?;
+        let call: Call = serde_json::from_slice(line).map_err(|error| {
+            Refusal::new("invalid-request", format!("malformed request: {error}"))
+        })?;
         let request = match call.method.as_str() {
             "status" => Request::Status,
             "pause" => Request::Pause,
@@ -107,7 +108,9 @@ impl Request {
             Request::Status => json!({ "method": "status" }),
             Request::Pause => json!({ "method": "pause" }),
             Request::Resume => json!({ "method": "resume" }),
-            Request::Forget { network: None } => json!({ "method": "forget", "parameters": { "all": true } }),
+            Request::Forget { network: None } => {
+                json!({ "method": "forget", "parameters": { "all": true } })
+            }
             Request::Forget { network } => {
                 json!({ "method": "forget", "parameters": { "network": network } })
             }
@@ -123,7 +126,8 @@ fn parameters<T: Default + for<'a> Deserialize<'a>>(parameters: Value) -> Result
     if parameters.is_null() {
         return Ok(T::default());
     }
-    serde_json::from_value(parameters).map_err(|error| Refusal::new("invalid-parameter", error.to_string()))
+    serde_json::from_value(parameters)
+        .map_err(|error| Refusal::new("invalid-parameter", error.to_string()))
 }
 
 impl Refusal {
@@ -136,7 +140,9 @@ impl Refusal {
 pub(super) fn answer_line<T: Serialize>(answer: &Result<T, Refusal>) -> String {
     let value = match answer {
         Ok(parameters) => json!({ "parameters": parameters }),
-        Err(Refusal { error, message }) => json!({ "error": error, "parameters": { "message": message } }),
+        Err(Refusal { error, message }) => {
+            json!({ "error": error, "parameters": { "message": message } })
+        }
     };
     value.to_string() + "\n"
 }
@@ -153,10 +159,18 @@ mod tests {
             Request::Status,
             Request::Pause,
             Request::Resume,
-            Request::SetIntent { interface: None, intent: Some(Intent::Frugal) },
-            Request::SetIntent { interface: Some("wlan0".into()), intent: None },
+            Request::SetIntent {
+                interface: None,
+                intent: Some(Intent::Frugal),
+            },
+            Request::SetIntent {
+                interface: Some("wlan0".into()),
+                intent: None,
+            },
             Request::Forget { network: None },
-            Request::Forget { network: Some("home".into()) },
+            Request::Forget {
+                network: Some("home".into()),
+            },
         ] {
             assert_eq!(Request::parse(request.line().as_bytes()), Ok(request));
         }
@@ -169,13 +183,29 @@ mod tests {
             ("status", "invalid-request"),
             (r#"{"method": "status", "more": 1}"#, "invalid-request"),
             (r#"{"method": "stop"}"#, "unknown-method"),
-            (r#"{"method": "status", "parameters": {"all": true}}"#, "invalid-parameter"),
-            (r#"{"method": "set-intent", "parameters": {"intent": "cheap"}}"#, "invalid-parameter"),
-            (r#"{"method": "set-intent", "parameters": [1]}"#, "invalid-parameter"),
+            (
+                r#"{"method": "status", "parameters": {"all": true}}"#,
+                "invalid-parameter",
+            ),
+            (
+                r#"{"method": "set-intent", "parameters": {"intent": "cheap"}}"#,
+                "invalid-parameter",
+            ),
+            (
+                r#"{"method": "set-intent", "parameters": [1]}"#,
+                "invalid-parameter",
+            ),
             (r#"{"method": "forget"}"#, "invalid-parameter"),
-            (r#"{"method": "forget", "parameters": {"network": "a", "all": true}}"#, "invalid-parameter"),
+            (
+                r#"{"method": "forget", "parameters": {"network": "a", "all": true}}"#,
+                "invalid-parameter",
+            ),
         ] {
-            assert_eq!(Request::parse(line.as_bytes()).unwrap_err().error, error, "{line}");
+            assert_eq!(
+                Request::parse(line.as_bytes()).unwrap_err().error,
+                error,
+                "{line}"
+            );
         }
     }
 
@@ -190,8 +220,20 @@ mod tests {
     ];
 
     /// Fragments that a mutation inserts.
-    const PIECES: [&str; 12] =
-        ["{", "}", "[", "\"", ":", ",", "null", "1e999", "\\u", "\"intent\"", "\"method\"", "\u{0}"];
+    const PIECES: [&str; 12] = [
+        "{",
+        "}",
+        "[",
+        "\"",
+        ":",
+        ",",
+        "null",
+        "1e999",
+        "\\u",
+        "\"intent\"",
+        "\"method\"",
+        "\u{0}",
+    ];
 
     proptest! {
         /// An accepted request survives a round trip. A refused one gets a documented error code.

@@ -90,7 +90,16 @@ impl Debts {
         let left = self.left(owner, now).saturating_add(time);
         self.0.insert(owner.uid, Debt { left, at: now });
         let is_owed = |uid: &u32, debt: &mut Debt| {
-            paid(*debt, Owner { uid: *uid, privileged: false }, now).0 > 0 || *uid == owner.uid
+            paid(
+                *debt,
+                Owner {
+                    uid: *uid,
+                    privileged: false,
+                },
+                now,
+            )
+            .0 > 0
+                || *uid == owner.uid
         };
         self.0.retain(is_owed);
     }
@@ -103,32 +112,54 @@ impl Debts {
     }
 
     fn left(&self, owner: Owner, now: Nanos) -> Nanos {
-        self.0.get(&owner.uid).map_or(Nanos::ZERO, |&debt| paid(debt, owner, now))
+        self.0
+            .get(&owner.uid)
+            .map_or(Nanos::ZERO, |&debt| paid(debt, owner, now))
     }
 }
 
 fn part(owner: Owner) -> u64 {
-    if owner.privileged { PRIVILEGED_PART } else { PART }
+    if owner.privileged {
+        PRIVILEGED_PART
+    } else {
+        PART
+    }
 }
 
 fn paid(debt: Debt, owner: Owner, now: Nanos) -> Nanos {
-    debt.left.saturating_sub(Nanos(now.saturating_sub(debt.at).0 / part(owner)))
+    debt.left
+        .saturating_sub(Nanos(now.saturating_sub(debt.at).0 / part(owner)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const ROOT: Owner = Owner { uid: 0, privileged: true };
+    const ROOT: Owner = Owner {
+        uid: 0,
+        privileged: true,
+    };
 
     fn user(uid: u32) -> Owner {
-        Owner { uid, privileged: false }
+        Owner {
+            uid,
+            privileged: false,
+        }
     }
 
     /// The given number of clients of each user, all idle for `MAKES_ROOM`.
     fn holders(of: &[(Owner, usize)]) -> Vec<Holder<usize>> {
-        let owners = of.iter().flat_map(|&(owner, count)| std::iter::repeat_n(owner, count));
-        owners.enumerate().map(|(id, owner)| Holder { id, owner, heard: Nanos(id as u64) }).collect()
+        let owners = of
+            .iter()
+            .flat_map(|&(owner, count)| std::iter::repeat_n(owner, count));
+        owners
+            .enumerate()
+            .map(|(id, owner)| Holder {
+                id,
+                owner,
+                heard: Nanos(id as u64),
+            })
+            .collect()
     }
 
     const SOON: Nanos = Nanos::from_millis(500);
@@ -141,14 +172,22 @@ mod tests {
         for (owner, count) in of {
             for _ in 0..count {
                 if place(&all, owner, SOON) == Place::Free {
-                    all.push(Holder { id: all.len(), owner, heard: Nanos::ZERO });
+                    all.push(Holder {
+                        id: all.len(),
+                        owner,
+                        heard: Nanos::ZERO,
+                    });
                 }
             }
         }
         assert_eq!(all.len(), MOST_CLIENTS - RESERVED);
         for _ in 0..RESERVED {
             assert_eq!(place(&all, ROOT, SOON), Place::Free);
-            all.push(Holder { id: all.len(), owner: ROOT, heard: Nanos::ZERO });
+            all.push(Holder {
+                id: all.len(),
+                owner: ROOT,
+                heard: Nanos::ZERO,
+            });
         }
         // Its own idle clients make room; other users' clients would not be enough.
         assert_eq!(place(&all, ROOT, SOON), Place::None);
@@ -164,7 +203,10 @@ mod tests {
         // All places of users are taken: the client that is idle longest makes room.
         let all = holders(&[(user(1), 8), (user(2), 8), (user(3), 8)]);
         assert_eq!(place(&all, user(4), LATER), Place::Of(0));
-        assert_eq!(place(&holders(&[(ROOT, MOST_CLIENTS)]), user(4), LATER), Place::None);
+        assert_eq!(
+            place(&holders(&[(ROOT, MOST_CLIENTS)]), user(4), LATER),
+            Place::None
+        );
     }
 
     #[test]
@@ -191,7 +233,10 @@ mod tests {
         assert_eq!(debts.waits_until(user(2), now), None);
         // A debt of a nanosecond must not cause an immediate poll.
         debts.charge(user(3), AT_ONCE.saturating_add(Nanos(1)), now);
-        assert_eq!(debts.waits_until(user(3), now), Some(now.saturating_add(LEAST_WAIT)));
+        assert_eq!(
+            debts.waits_until(user(3), now),
+            Some(now.saturating_add(LEAST_WAIT))
+        );
         // A user's debt stays when another user is charged.
         debts.charge(user(1), AT_ONCE.saturating_add(AT_ONCE), now);
         let waits = debts.waits_until(user(1), now);

@@ -12,14 +12,20 @@ use super::*;
 /// A server in `folder` of the user who runs the tests, and who may do everything.
 fn server(folder: &Path) -> Server {
     let (own_uid, socket) = (folder.metadata().unwrap().uid(), folder.join("sock"));
-    let config = ControlConfig { socket: socket.display().to_string(), readers: None, commanders: None };
+    let config = ControlConfig {
+        socket: socket.display().to_string(),
+        readers: None,
+        commanders: None,
+    };
     Server::listen(&socket, Rules::new(&config, own_uid).0).unwrap()
 }
 
 /// Answers each request with itself.
 fn serve(server: &mut Server, id: ClientId, now: Nanos) -> Served {
     let Heard { requests, then, .. } = server.hear(id, now);
-    let told = requests.into_iter().all(|one| server.tell(id, &one.map(|request| request.line())));
+    let told = requests
+        .into_iter()
+        .all(|one| server.tell(id, &one.map(|request| request.line())));
     if told { then } else { Served::Goes }
 }
 
@@ -27,7 +33,9 @@ fn serve(server: &mut Server, id: ClientId, now: Nanos) -> Served {
 fn answers(server: &mut Server, bytes: &[u8]) -> (Vec<Value>, bool) {
     let mut stream = UnixStream::connect(&server.path).unwrap();
     stream.write_all(bytes).unwrap();
-    let [id] = server.accept(Nanos::ZERO).new[..] else { panic!("one client") };
+    let [id] = server.accept(Nanos::ZERO).new[..] else {
+        panic!("one client")
+    };
     let mut served = Served::Stays;
     // Each call reads once.
     for _ in 0..=bytes.len() / LONGEST_LINE {
@@ -38,7 +46,12 @@ fn answers(server: &mut Server, bytes: &[u8]) -> (Vec<Value>, bool) {
     let stays = served == Served::Stays;
     server.close(id);
     let lines = BufReader::new(stream).lines();
-    (lines.map_while(|line| serde_json::from_str(&line.ok()?).ok()).collect(), stays)
+    (
+        lines
+            .map_while(|line| serde_json::from_str(&line.ok()?).ok())
+            .collect(),
+        stays,
+    )
 }
 
 #[test]
@@ -57,7 +70,9 @@ fn a_whole_line_does_not_count_towards_the_length_of_the_next() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = server(folder.path());
     let mut stream = UnixStream::connect(&server.path).unwrap();
-    let [id] = server.accept(Nanos::ZERO).new[..] else { panic!("one client") };
+    let [id] = server.accept(Nanos::ZERO).new[..] else {
+        panic!("one client")
+    };
     stream.write_all(b"{\"method\":\"status\"}\n").unwrap();
     stream.write_all(&[b'x'; LONGEST_LINE - 1]).unwrap();
     // Each call reads at most `LONGEST_LINE` bytes.
@@ -69,13 +84,22 @@ fn a_whole_line_does_not_count_towards_the_length_of_the_next() {
 
 #[test]
 fn readers_may_not_command() {
-    for (access, reads, commands) in
-        [(Access::None, false, false), (Access::Read, true, false), (Access::Command, true, true)]
-    {
+    for (access, reads, commands) in [
+        (Access::None, false, false),
+        (Access::Read, true, false),
+        (Access::Command, true, true),
+    ] {
         assert_eq!(is_permitted(access, &Request::Status), reads);
-        let set = Request::SetIntent { interface: None, intent: None };
+        let set = Request::SetIntent {
+            interface: None,
+            intent: None,
+        };
         for request in [Request::Pause, Request::Resume, set] {
-            assert_eq!(is_permitted(access, &request), commands, "{access:?} {request:?}");
+            assert_eq!(
+                is_permitted(access, &request),
+                commands,
+                "{access:?} {request:?}"
+            );
         }
     }
 }
@@ -85,7 +109,13 @@ fn an_endless_line_and_an_excess_client_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = server(folder.path());
     let (said, stays) = answers(&mut server, &[b'x'; 3 * LONGEST_LINE]);
-    assert!(!stays && said[0]["parameters"]["message"].as_str().unwrap().contains("4096 bytes"));
+    assert!(
+        !stays
+            && said[0]["parameters"]["message"]
+                .as_str()
+                .unwrap()
+                .contains("4096 bytes")
+    );
     let mut all = vec![];
     let mut accepted = Accepted::default();
     for _ in 0..=MOST_CLIENTS {
@@ -94,7 +124,9 @@ fn an_endless_line_and_an_excess_client_are_refused() {
     }
     assert_eq!(accepted.new.len(), MOST_CLIENTS);
     let mut line = String::new();
-    BufReader::new(&all[MOST_CLIENTS]).read_line(&mut line).unwrap();
+    BufReader::new(&all[MOST_CLIENTS])
+        .read_line(&mut line)
+        .unwrap();
     assert!(line.contains("\"busy\""), "{line}");
 }
 
@@ -120,7 +152,10 @@ fn idle_clients_make_room_for_new_ones_and_are_disconnected_later() {
     assert!(line.contains("\"busy\""), "{line}");
     let end = IDLE.saturating_add(Nanos::from_secs(1));
     assert_eq!(server.next_due(), Some(IDLE));
-    assert_eq!(server.due(end).gone, (2..MOST_CLIENTS as u64).collect::<Vec<_>>());
+    assert_eq!(
+        server.due(end).gone,
+        (2..MOST_CLIENTS as u64).collect::<Vec<_>>()
+    );
 }
 
 #[test]
@@ -128,7 +163,9 @@ fn a_user_over_the_time_limit_waits_and_so_do_too_many_connections() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = server(folder.path());
     let mut stream = UnixStream::connect(&server.path).unwrap();
-    let [id] = server.accept(Nanos::ZERO).new[..] else { panic!("one client") };
+    let [id] = server.accept(Nanos::ZERO).new[..] else {
+        panic!("one client")
+    };
     stream.write_all(&[b'\n'; LONGEST_LINE]).unwrap();
     assert_eq!(serve(&mut server, id, Nanos::ZERO), Served::Stays);
     server.charge(id, Nanos::from_secs(1), Nanos::ZERO);
@@ -139,8 +176,9 @@ fn a_user_over_the_time_limit_waits_and_so_do_too_many_connections() {
     assert_eq!(server.due(until).served, [id]);
     assert_eq!(serve(&mut server, id, until), Served::Stays);
 
-    let _all: Vec<UnixStream> =
-        (0..MOST_ACCEPTED).map(|_| UnixStream::connect(&server.path).unwrap()).collect();
+    let _all: Vec<UnixStream> = (0..MOST_ACCEPTED)
+        .map(|_| UnixStream::connect(&server.path).unwrap())
+        .collect();
     server.accept(until);
     assert!(server.is_paused());
     assert!(!server.due(until).accepts);

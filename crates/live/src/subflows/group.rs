@@ -10,11 +10,20 @@ use crate::decide::{Decision, Role, Wanted, is_over_hard_quota};
 use crate::snapshot::Interface;
 
 /// Larger and longer connections get a second subflow, as in eMPTCP (Lim et al. 2015).
-const LONG: OpenAfter = OpenAfter { bytes: Bytes(1_000_000), age: Nanos::from_secs(3) };
+const LONG: OpenAfter = OpenAfter {
+    bytes: Bytes(1_000_000),
+    age: Nanos::from_secs(3),
+};
 /// Shorter connections need no backup.
-const SHORT: OpenAfter = OpenAfter { bytes: Bytes(100_000), age: Nanos::from_secs(1) };
+const SHORT: OpenAfter = OpenAfter {
+    bytes: Bytes(100_000),
+    age: Nanos::from_secs(1),
+};
 /// A second path that opens because of trouble is needed at once.
-const AT_ONCE: OpenAfter = OpenAfter { bytes: Bytes(0), age: Nanos::ZERO };
+const AT_ONCE: OpenAfter = OpenAfter {
+    bytes: Bytes(0),
+    age: Nanos::ZERO,
+};
 
 /// The decision for a group of connections.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,21 +45,31 @@ pub(crate) struct Group {
 impl Group {
     pub(crate) fn of(config: &LiveConfig, decision: &Decision, interfaces: &[Interface]) -> Self {
         let told = |interface: &&Interface| {
-            let told = decision.interfaces.iter().find(|told| told.name == interface.name)?;
+            let told = decision
+                .interfaces
+                .iter()
+                .find(|told| told.name == interface.name)?;
             told.allowed.then_some((interface.index, told.role))
         };
-        let over = interfaces.iter().filter(|interface| is_over_hard_quota(config, interface));
+        let over = interfaces
+            .iter()
+            .filter(|interface| is_over_hard_quota(config, interface));
         let intent = decision.intent.unwrap_or(config.intent);
         Group {
             places: decision.endpoints.clone(),
             rescue: decision.waiting.clone(),
-            roles: interfaces.iter().filter_map(|interface| told(&interface)).collect(),
+            roles: interfaces
+                .iter()
+                .filter_map(|interface| told(&interface))
+                .collect(),
             bypassed: interfaces
                 .iter()
                 .filter(|interface| config.may_bypass(&interface.name))
                 .map(|interface| interface.index)
                 .collect(),
-            forbidden: over.flat_map(|interface| interface.addresses.clone()).collect(),
+            forbidden: over
+                .flat_map(|interface| interface.addresses.clone())
+                .collect(),
             after: Some(config.open_after.unwrap_or_else(|| open_after(intent))),
         }
     }

@@ -13,8 +13,8 @@ use super::step::Act;
 use crate::decide::Renewal;
 use crate::measure::waits_in_vain;
 
-/// The kernel opens no further subflow before the connection's first data is acknowledged. First interval
-/// between two attempts, and the number of times it doubles.
+/// The kernel opens no further subflow before the connection's first data is acknowledged. First
+/// interval between two attempts, and the number of times it doubles.
 const EARLY: Nanos = Nanos::from_millis(100);
 const MOST_DOUBLINGS: u32 = 6;
 
@@ -114,9 +114,19 @@ impl Known {
 
     /// A connection that has just started.
     pub(super) fn begun(ends: Ends, opened_here: bool, now: Nanos) -> Self {
-        let mut known = Known { opened_here, ..Known::new(ends.local, ends.remote, Some(now)) };
+        let mut known = Known {
+            opened_here,
+            ..Known::new(ends.local, ends.remote, Some(now))
+        };
         let id = Some(AddressId(0));
-        known.add(Subflow { ends, bound: None, established: true, healthy: true, backup: false, id });
+        known.add(Subflow {
+            ends,
+            bound: None,
+            established: true,
+            healthy: true,
+            backup: false,
+            id,
+        });
         known
     }
 
@@ -127,7 +137,9 @@ impl Known {
         self.owner = Some((connection.uid, connection.mark));
         self.subflows.clear();
         for socket in &connection.subflows {
-            let opened_here = socket.membership.is_some_and(|member| member.opened_locally);
+            let opened_here = socket
+                .membership
+                .is_some_and(|member| member.opened_locally);
             self.opened_here |= opened_here;
             if let Some(subflow) = subflow(socket) {
                 self.add(subflow);
@@ -138,8 +150,10 @@ impl Known {
     /// What routing rules can know of it.
     pub(super) fn flow(&self) -> Flow {
         let (uid, mark) = self.owner.unzip();
-        let first =
-            self.subflows.iter().find(|one| (one.ends.local, one.ends.remote) == (self.local, self.remote));
+        let first = self
+            .subflows
+            .iter()
+            .find(|one| (one.ends.local, one.ends.remote) == (self.local, self.remote));
         Flow {
             source: Some(self.local.ip().to_canonical()),
             ports: [self.local.port(), self.remote.port()],
@@ -152,7 +166,10 @@ impl Known {
 
     fn add(&mut self, subflow: Subflow) {
         if subflow.established && self.opened_here {
-            let attempts = self.pairs.entry((subflow.ends.local.ip(), subflow.ends.remote)).or_default();
+            let attempts = self
+                .pairs
+                .entry((subflow.ends.local.ip(), subflow.ends.remote))
+                .or_default();
             attempts.had = true;
             attempts.id = subflow.id.filter(|id| id.0 != 0).or(attempts.id);
         }
@@ -160,7 +177,11 @@ impl Known {
     }
 
     pub(super) fn established(&mut self, told: &SubflowEvent) {
-        let before = self.subflows.iter().find(|subflow| subflow.ends == told.ends).copied();
+        let before = self
+            .subflows
+            .iter()
+            .find(|subflow| subflow.ends == told.ends)
+            .copied();
         self.closed(told.ends);
         self.add(Subflow {
             ends: told.ends,
@@ -177,7 +198,11 @@ impl Known {
     }
 
     pub(super) fn announced(&mut self, id: AddressId, remote: SocketAddr) {
-        let port = if remote.port() == 0 { self.remote.port() } else { remote.port() };
+        let port = if remote.port() == 0 {
+            self.remote.port()
+        } else {
+            remote.port()
+        };
         self.offered.insert(id, (remote.ip(), port).into());
     }
 
@@ -209,7 +234,8 @@ impl Known {
 
     /// Age; the maximum if it is older than the daemon.
     pub(super) fn age(&self, now: Nanos) -> Nanos {
-        self.since.map_or(Nanos(u64::MAX), |since| now.saturating_sub(since))
+        self.since
+            .map_or(Nanos(u64::MAX), |since| now.saturating_sub(since))
     }
 }
 
@@ -218,11 +244,16 @@ fn subflow(socket: &TcpSocket) -> Option<Subflow> {
     let established = socket.state == TcpState::Established;
     let opens = matches!(socket.state, TcpState::SynSent | TcpState::SynReceived);
     (established || opens).then(|| Subflow {
-        ends: Ends { local: socket.local, remote: socket.remote },
+        ends: Ends {
+            local: socket.local,
+            remote: socket.remote,
+        },
         bound: socket.interface,
         established,
         healthy: !waits_in_vain(socket),
-        backup: socket.membership.is_some_and(|member| member.backup_locally),
+        backup: socket
+            .membership
+            .is_some_and(|member| member.backup_locally),
         id: socket.membership.map(|member| member.local_id),
     })
 }

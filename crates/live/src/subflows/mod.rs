@@ -1,14 +1,15 @@
-//! The subflows of single connections, with the daemon as path manager. Pure except for `process` and
-//! `steering`.
+//! The subflows of single connections, with the daemon as path manager. Pure except for `process`
+//! and `steering`.
 //!
 //! ```text
 //!   listing, events ──► state of each connection ──────────┐
 //!   roles of interfaces, for each group of connections ────┴──► plan ──► steps: open, close, priority
 //! ```
-//! A group is the machine's connections, or those of one rule; [`decide`](crate::decide) gives its roles. A
-//! connection gets a subflow on an interface with a role when it is large or old enough, or when it has no
-//! other working subflow. A lost subflow is reopened on its own pair of addresses, at growing intervals. A
-//! subflow on an interface without a role is closed when another one works.
+//! A group is the machine's connections, or those of one rule; [`decide`](crate::decide) gives its
+//! roles. A connection gets a subflow on an interface with a role when it is large or old enough,
+//! or when it has no other working subflow. A lost subflow is reopened on its own pair of
+//! addresses, at growing intervals. A subflow on an interface without a role is closed when another
+//! one works.
 //!
 //! | module | what |
 //! |---|---|

@@ -12,8 +12,8 @@ use super::known::{Attempts, Known, Subflow};
 use super::step::{Act, Owners, Plan, Step};
 use crate::decide::{CLOSE_AFTER, Role, Wanted};
 
-/// Appends the steps due now for one connection, and the time of the next check. `fresh`: `owners` are
-/// current.
+/// Appends the steps due now for one connection, and the time of the next check. `fresh`: `owners`
+/// are current.
 pub(super) fn plan(
     now: Nanos,
     token: Token,
@@ -32,7 +32,14 @@ pub(super) fn plan(
     if !known.opened_here {
         return announce(token, known, places, plan);
     }
-    let mut for_one = ForOne { now, token, group, owners, fresh, plan };
+    let mut for_one = ForOne {
+        now,
+        token,
+        group,
+        owners,
+        fresh,
+        plan,
+    };
     for_one.leave(known, places);
     for_one.open(known, places);
     for_one.set_priorities(known);
@@ -41,7 +48,8 @@ pub(super) fn plan(
 
 /// True if the connection started on a device that is not ours; `None`: not yet known.
 fn elsewhere(known: &Known, group: &Group, owners: &Owners) -> Option<bool> {
-    let is_ours = |device: &u32| group.roles.contains_key(device) || group.bypassed.contains(device);
+    let is_ours =
+        |device: &u32| group.roles.contains_key(device) || group.bypassed.contains(device);
     // An address of ours does not tell: a tunnel may have none of its own.
     if known.routed?.is_some_and(|device| !is_ours(&device)) {
         return Some(true);
@@ -49,7 +57,9 @@ fn elsewhere(known: &Known, group: &Group, owners: &Owners) -> Option<bool> {
     // Where it started, or where it still is: the first address may be gone.
     let addresses = known.subflows.iter().map(|subflow| subflow.ends.local.ip());
     let mut addresses = [known.local.ip()].into_iter().chain(addresses);
-    addresses.find_map(|address| owners.get(&address)).map(|index| !is_ours(index))
+    addresses
+        .find_map(|address| owners.get(&address))
+        .map(|index| !is_ours(index))
 }
 
 /// Announces addresses to the peer, which opened the connection and may open further subflows.
@@ -58,17 +68,31 @@ fn announce(token: Token, known: &mut Known, places: &[Wanted], plan: &mut Plan)
         if place.address != known.local.ip() && known.told.insert(place.address) {
             let act = Act::Announce(local(place, Attempts::default()));
             let why = "the peer may open subflows to it".into();
-            plan.steps.push(Step { token, act, interface: place.interface, why });
+            plan.steps.push(Step {
+                token,
+                act,
+                interface: place.interface,
+                why,
+            });
         }
     }
 }
 
-/// Own end of a new subflow. An address keeps its id within a connection. Otherwise the id is a hash of the
-/// address, so that another process computes the same; each refusal moves to the next id.
+/// Own end of a new subflow. An address keeps its id within a connection. Otherwise the id is a
+/// hash of the address, so that another process computes the same; each refusal moves to the next
+/// id.
 fn local(place: &Wanted, attempts: Attempts) -> Local {
-    let id = attempts.id.unwrap_or_else(|| number(place.address, attempts.refusals));
+    let id = attempts
+        .id
+        .unwrap_or_else(|| number(place.address, attempts.refusals));
     let (address, interface) = (place.address, Some(place.interface));
-    Local { address, port: 0, id: Some(id), interface, backup: place.backup }
+    Local {
+        address,
+        port: 0,
+        id: Some(id),
+        interface,
+        backup: place.backup,
+    }
 }
 
 /// An id from 1 to 255.
@@ -78,8 +102,9 @@ fn number(address: IpAddr, refusals: u8) -> AddressId {
         IpAddr::V6(address) => address.octets().to_vec(),
     };
     // FNV-1a, 32 bits.
-    let hash =
-        bytes.iter().fold(0x811c_9dc5_u32, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    let hash = bytes.iter().fold(0x811c_9dc5_u32, |hash, &byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
     AddressId(1 + (hash.wrapping_add(u32::from(refusals)) % u32::from(u8::MAX)) as u8)
 }
 
@@ -93,12 +118,17 @@ struct ForOne<'a> {
 }
 
 impl ForOne<'_> {
-    /// Closes subflows that are to be reopened if another one carries data: waiting data moves there.
+    /// Closes subflows that are to be reopened if another one carries data: waiting data moves
+    /// there.
     fn leave(&mut self, known: &mut Known, places: &[Wanted]) {
         for place in places.iter().filter(|place| place.renew && place.backup) {
             let carries = |one: &&Subflow| one.works() && self.role(one) == Some(Role::Regular);
             let is_here = |one: &Subflow| self.interface(one) == Some(place.interface);
-            let has_other = known.subflows.iter().filter(carries).any(|one| !is_here(one));
+            let has_other = known
+                .subflows
+                .iter()
+                .filter(carries)
+                .any(|one| !is_here(one));
             let mut old = known.subflows.clone();
             old.retain(|one| has_other && is_here(one));
             for subflow in old {
@@ -110,12 +140,17 @@ impl ForOne<'_> {
     }
 
     fn open(&mut self, known: &mut Known, places: &[Wanted]) {
-        let has_place = |subflow: &&Subflow| self.role(subflow).is_some_and(|role| role != Role::Unused);
+        let has_place =
+            |subflow: &&Subflow| self.role(subflow).is_some_and(|role| role != Role::Unused);
         // A subflow in its handshake counts, as does the wait of a young connection.
         let serves = |subflow: &Subflow| subflow.works() || !subflow.established;
         let mut needs = !known.subflows.iter().filter(has_place).any(serves);
         let mut count = known.subflows.len();
-        let rescue = if count == 0 { self.group.rescue.as_slice() } else { &[] };
+        let rescue = if count == 0 {
+            self.group.rescue.as_slice()
+        } else {
+            &[]
+        };
         for place in places.iter().chain(rescue).filter(|place| !place.signal) {
             for remote in remotes(known, place) {
                 if count >= MAX_SUBFLOWS || self.is_there(known, place, remote) {
@@ -141,21 +176,31 @@ impl ForOne<'_> {
         remote: SocketAddr,
         needs: bool,
     ) -> Option<String> {
-        let attempts = known.pairs.get(&(place.address, remote)).copied().unwrap_or_default();
+        let attempts = known
+            .pairs
+            .get(&(place.address, remote))
+            .copied()
+            .unwrap_or_default();
         let (carried, age) = (known.carried, known.age(self.now));
         let why = if needs {
             "no other subflow works on a permitted interface".to_owned()
         } else if attempts.had {
             "its subflow was lost: reopened on the same addresses".to_owned()
         } else {
-            let after = self.group.after.filter(|after| carried < after.bytes && age < after.age);
+            let after = self
+                .group
+                .after
+                .filter(|after| carried < after.bytes && age < after.age);
             if let Some(after) = after {
                 let stood = known.since.unwrap_or_default();
                 self.plan.wait_until(stood.saturating_add(after.age));
                 return None;
             }
             match known.since {
-                Some(_) => format!("the connection has carried {carried} in {:.1} s", age.as_secs_f64()),
+                Some(_) => format!(
+                    "the connection has carried {carried} in {:.1} s",
+                    age.as_secs_f64()
+                ),
                 None => "the connection is older than the daemon".to_owned(),
             }
         };
@@ -173,17 +218,29 @@ impl ForOne<'_> {
             Some(interface) => interface == place.interface,
             None => subflow.ends.local.ip() == place.address,
         };
-        known.subflows.iter().any(|subflow| subflow.ends.remote == remote && leaves_here(subflow))
+        known
+            .subflows
+            .iter()
+            .any(|subflow| subflow.ends.remote == remote && leaves_here(subflow))
     }
 
     fn set_priorities(&mut self, known: &mut Known) {
-        for subflow in known.subflows.iter_mut().filter(|subflow| subflow.established) {
-            let (Some(role), Some(interface)) = (self.role(subflow), self.interface(subflow)) else {
+        for subflow in known
+            .subflows
+            .iter_mut()
+            .filter(|subflow| subflow.established)
+        {
+            let (Some(role), Some(interface)) = (self.role(subflow), self.interface(subflow))
+            else {
                 continue;
             };
             let backup = role == Role::Backup;
             if role != Role::Unused && backup != subflow.backup {
-                let why = if backup { "its interface is a backup" } else { "its interface carries data" };
+                let why = if backup {
+                    "its interface is a backup"
+                } else {
+                    "its interface carries data"
+                };
                 self.step(Act::SetBackup(subflow.ends, backup), interface, why.into());
                 // Until the next listing confirms it.
                 subflow.backup = backup;
@@ -193,13 +250,13 @@ impl ForOne<'_> {
 
     fn close(&mut self, known: &Known) {
         let is_left = |subflow: &Subflow| self.role(subflow) == Some(Role::Unused);
-        let has_other = known
-            .subflows
-            .iter()
-            .any(|other| other.works() && self.role(other).is_some_and(|role| role != Role::Unused));
+        let has_other = known.subflows.iter().any(|other| {
+            other.works() && self.role(other).is_some_and(|role| role != Role::Unused)
+        });
         let may_be_cut = known.age(self.now) >= CLOSE_AFTER;
         let left: Vec<Subflow> = known.subflows.iter().copied().filter(is_left).collect();
-        let is_stranded = |subflow: &&Subflow| has_other && self.fresh && self.interface(subflow).is_none();
+        let is_stranded =
+            |subflow: &&Subflow| has_other && self.fresh && self.interface(subflow).is_none();
         let stranded: Vec<Subflow> = known.subflows.iter().filter(is_stranded).copied().collect();
         for subflow in stranded {
             let why = format!("its address {} was removed", subflow.ends.local.ip());
@@ -225,7 +282,9 @@ impl ForOne<'_> {
     fn interface(&self, subflow: &Subflow) -> Option<u32> {
         let owner = self.owners.get(&subflow.ends.local.ip()).copied();
         // Interfaces may share an address.
-        let bound = subflow.bound.filter(|index| self.group.roles.contains_key(index));
+        let bound = subflow
+            .bound
+            .filter(|index| self.group.roles.contains_key(index));
         owner.and(bound).or(owner)
     }
 
@@ -235,19 +294,37 @@ impl ForOne<'_> {
     }
 
     fn step(&mut self, act: Act, interface: u32, why: String) {
-        self.plan.steps.push(Step { token: self.token, act, interface, why });
+        self.plan.steps.push(Step {
+            token: self.token,
+            act,
+            interface,
+            why,
+        });
     }
 }
 
-/// The peer's addresses for a place: the initial one, those it had a subflow to, and with `fullmesh` all
-/// announced ones. A place of the other family has no initial one: the first announced one replaces it.
+/// The peer's addresses for a place: the initial one, those it had a subflow to, and with
+/// `fullmesh` all announced ones. A place of the other family has no initial one: the first
+/// announced one replaces it.
 fn remotes(known: &Known, place: &Wanted) -> BTreeSet<SocketAddr> {
-    let had = known.pairs.iter().filter(|((address, _), attempts)| *address == place.address && attempts.had);
+    let had = known
+        .pairs
+        .iter()
+        .filter(|((address, _), attempts)| *address == place.address && attempts.had);
     let fits = |remote: &&SocketAddr| remote.is_ipv4() == place.address.is_ipv4();
     let is_other = !fits(&&known.remote) && !known.has_one_family;
-    let most = if place.fullmesh { usize::MAX } else { usize::from(is_other) };
+    let most = if place.fullmesh {
+        usize::MAX
+    } else {
+        usize::from(is_other)
+    };
     let offered = known.offered.values().filter(fits).take(most);
-    had.map(|((_, remote), _)| remote).chain(offered).chain([&known.remote]).filter(fits).copied().collect()
+    had.map(|((_, remote), _)| remote)
+        .chain(offered)
+        .chain([&known.remote])
+        .filter(fits)
+        .copied()
+        .collect()
 }
 
 #[cfg(test)]
@@ -256,9 +333,12 @@ mod tests {
 
     #[test]
     fn the_id_of_an_address_is_its_hash_and_each_refusal_adds_one() {
-        // FNV-1a of "foob" is 0x3f5076ef. 256 mod 255 = 1, so the remainder is that of the sum of its bytes:
-        // 63 + 80 + 118 + 239 = 500 = 255 + 245.
+        // FNV-1a of "foob" is 0x3f5076ef. 256 mod 255 = 1, so the remainder is that of the sum of
+        // its bytes: 63 + 80 + 118 + 239 = 500 = 255 + 245.
         let address = IpAddr::from(*b"foob");
-        assert_eq!([0, 1, 9, 10].map(|refusals| number(address, refusals).0), [246, 247, 255, 1]);
+        assert_eq!(
+            [0, 1, 9, 10].map(|refusals| number(address, refusals).0),
+            [246, 247, 255, 1]
+        );
     }
 }

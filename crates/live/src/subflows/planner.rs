@@ -36,10 +36,9 @@ impl Planner {
         let since = self.has_looked.then_some(now);
         self.has_looked = true;
         let mut before = std::mem::take(&mut self.known);
-        let stands = listing
-            .connections
-            .iter()
-            .filter(|connection| connection.state == TcpState::Established && !connection.info.fallback);
+        let stands = listing.connections.iter().filter(|connection| {
+            connection.state == TcpState::Established && !connection.info.fallback
+        });
         for connection in stands {
             let token = connection.info.token;
             let mut known = before
@@ -53,7 +52,11 @@ impl Planner {
     /// Takes in an event. Returns the connection if there may be something to do for it.
     pub(crate) fn hear(&mut self, now: Nanos, event: &Event) -> Option<Token> {
         match event {
-            Event::Established { token, ends, server } => {
+            Event::Established {
+                token,
+                ends,
+                server,
+            } => {
                 let known = Known::begun(*ends, !*server, now);
                 self.known.entry(*token).or_insert(known);
                 Some(*token)
@@ -88,7 +91,10 @@ impl Planner {
 
     /// Connections for which the kernel was not yet asked whether they can be steered.
     pub(crate) fn unasked(&self) -> Vec<Token> {
-        let unasked = self.known.iter().filter(|(_, known)| known.steerable.is_none());
+        let unasked = self
+            .known
+            .iter()
+            .filter(|(_, known)| known.steerable.is_none());
         unasked.map(|(token, _)| *token).collect()
     }
 
@@ -100,9 +106,13 @@ impl Planner {
         }
     }
 
-    /// Connections for whose route the kernel was not yet asked. `by_owner`: only those whose owner is known.
+    /// Connections for whose route the kernel was not yet asked. `by_owner`: only those whose owner
+    /// is known.
     pub(crate) fn unrouted(&self, by_owner: bool) -> Vec<(Token, Flow)> {
-        let unrouted = self.known.iter().filter(|(_, known)| known.routed.is_none());
+        let unrouted = self
+            .known
+            .iter()
+            .filter(|(_, known)| known.routed.is_none());
         let ready = unrouted.filter(|(_, known)| known.owner.is_some() || !by_owner);
         ready.map(|(token, known)| (*token, known.flow())).collect()
     }
@@ -123,7 +133,9 @@ impl Planner {
     }
 
     pub(crate) fn is_assigned(&self, token: Token) -> bool {
-        self.known.get(&token).is_some_and(|known| known.group.is_some())
+        self.known
+            .get(&token)
+            .is_some_and(|known| known.group.is_some())
     }
 
     /// True if some connection has no group yet.
@@ -172,16 +184,30 @@ impl Planner {
                 continue;
             }
             if let Some(group) = known.group.and_then(|group| groups.get(group)) {
-                plan::plan(now, *token, known, group, (owners, only.is_none()), &mut plan);
+                plan::plan(
+                    now,
+                    *token,
+                    known,
+                    group,
+                    (owners, only.is_none()),
+                    &mut plan,
+                );
             }
         }
         plan
     }
 
     pub(crate) fn counts(&self) -> Counts {
-        let are =
-            |steerable: bool| self.known.values().filter(|known| known.steerable == Some(steerable)).count();
-        Counts { steered: are(true), of_kernel: are(false) }
+        let are = |steerable: bool| {
+            self.known
+                .values()
+                .filter(|known| known.steerable == Some(steerable))
+                .count()
+        };
+        Counts {
+            steered: are(true),
+            of_kernel: are(false),
+        }
     }
 
     /// Number of connections in a group.

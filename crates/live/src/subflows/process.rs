@@ -6,7 +6,8 @@
 //! | control group | its id in the listing; its path from a cached walk over the hierarchy |
 //! | programs | `/proc/PID/fd` of the group's processes, or of all: one link per open file |
 //!
-//! Files of other users' processes are visible only with `CAP_SYS_PTRACE` and `CAP_DAC_READ_SEARCH`.
+//! Files of other users' processes are visible only with `CAP_SYS_PTRACE` and
+//! `CAP_DAC_READ_SEARCH`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -46,7 +47,12 @@ impl Default for Processes {
 
 impl Processes {
     pub(super) fn below(proc: PathBuf, groups: Option<PathBuf>) -> Self {
-        Processes { proc, groups, known: BTreeMap::new(), hidden: false }
+        Processes {
+            proc,
+            groups,
+            known: BTreeMap::new(),
+            hidden: false,
+        }
     }
 
     /// Path of the control group with this id: `/system.slice/ssh.service`.
@@ -61,9 +67,12 @@ impl Processes {
     }
 
     fn walk(&mut self, root: &Path, folder: &Path) {
-        let Ok(found) = fs::metadata(folder) else { return };
+        let Ok(found) = fs::metadata(folder) else {
+            return;
+        };
         let path = folder.strip_prefix(root).unwrap_or(folder);
-        self.known.insert(found.ino(), format!("/{}", path.display()));
+        self.known
+            .insert(found.ino(), format!("/{}", path.display()));
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 self.walk(root, &entry.path());
@@ -77,8 +86,10 @@ impl Processes {
         sockets: &BTreeSet<u32>,
         group: Option<&str>,
     ) -> BTreeMap<u32, BTreeSet<Program>> {
-        let links: BTreeMap<String, u32> =
-            sockets.iter().map(|&inode| (format!("socket:[{inode}]"), inode)).collect();
+        let links: BTreeMap<String, u32> = sockets
+            .iter()
+            .map(|&inode| (format!("socket:[{inode}]"), inode))
+            .collect();
         let mut found: BTreeMap<u32, BTreeSet<Program>> = BTreeMap::new();
         for process in self.processes(group) {
             let files = match fs::read_dir(process.join("fd")) {
@@ -102,22 +113,33 @@ impl Processes {
     /// Process folders of a group, or of all processes.
     fn processes(&self, group: Option<&str>) -> Vec<PathBuf> {
         let of_group = group.and_then(|group| {
-            let list = self.groups.as_ref()?.join(group.trim_start_matches('/')).join("cgroup.procs");
+            let list = self
+                .groups
+                .as_ref()?
+                .join(group.trim_start_matches('/'))
+                .join("cgroup.procs");
             fs::read_to_string(list).ok()
         });
         if let Some(list) = of_group {
             return list.lines().map(|number| self.proc.join(number)).collect();
         }
-        let is_process = |name: &std::ffi::OsStr| name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+        let is_process =
+            |name: &std::ffi::OsStr| name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
         let entries = fs::read_dir(&self.proc).into_iter().flatten().flatten();
-        entries.filter(|entry| is_process(&entry.file_name())).map(|entry| entry.path()).collect()
+        entries
+            .filter(|entry| is_process(&entry.file_name()))
+            .map(|entry| entry.path())
+            .collect()
     }
 }
 
 fn program(process: &Path) -> Program {
     let path = fs::read_link(process.join("exe")).ok();
     let name = fs::read_to_string(process.join("comm")).unwrap_or_default();
-    Program { path: path.map(|path| path.display().to_string()), name: name.trim_end().to_owned() }
+    Program {
+        path: path.map(|path| path.display().to_string()),
+        name: name.trim_end().to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -133,7 +155,8 @@ mod tests {
         let unit = groups.join("system.slice/film.service");
         fs::create_dir_all(&unit).unwrap();
         fs::write(unit.join("cgroup.procs"), "7\n").unwrap();
-        for (process, name, inode) in [("7", "ffmpeg", 700), ("8", "curl", 800), ("self", "x", 900)] {
+        for (process, name, inode) in [("7", "ffmpeg", 700), ("8", "curl", 800), ("self", "x", 900)]
+        {
             fs::create_dir_all(proc.join(process).join("fd")).unwrap();
             fs::write(proc.join(process).join("comm"), format!("{name}\n")).unwrap();
             symlink(format!("/usr/bin/{name}"), proc.join(process).join("exe")).unwrap();
@@ -141,15 +164,30 @@ mod tests {
         }
         let number = fs::metadata(&unit).unwrap().ino();
         let mut processes = Processes::below(proc, Some(groups));
-        assert_eq!(processes.group(number).as_deref(), Some("/system.slice/film.service"));
+        assert_eq!(
+            processes.group(number).as_deref(),
+            Some("/system.slice/film.service")
+        );
         assert_eq!(processes.group(number.wrapping_add(1 << 40)), None);
         let ask = |processes: &mut Processes, group| {
             let found = processes.programs(&[700, 800, 900].into(), group);
-            found.into_iter().map(|(inode, all)| (inode, all.first().unwrap().clone())).collect::<Vec<_>>()
+            found
+                .into_iter()
+                .map(|(inode, all)| (inode, all.first().unwrap().clone()))
+                .collect::<Vec<_>>()
         };
-        let of = |name: &str| Program { path: Some(format!("/usr/bin/{name}")), name: name.into() };
-        assert_eq!(ask(&mut processes, None), [(700, of("ffmpeg")), (800, of("curl"))]);
-        assert_eq!(ask(&mut processes, Some("/system.slice/film.service")), [(700, of("ffmpeg"))]);
+        let of = |name: &str| Program {
+            path: Some(format!("/usr/bin/{name}")),
+            name: name.into(),
+        };
+        assert_eq!(
+            ask(&mut processes, None),
+            [(700, of("ffmpeg")), (800, of("curl"))]
+        );
+        assert_eq!(
+            ask(&mut processes, Some("/system.slice/film.service")),
+            [(700, of("ffmpeg"))]
+        );
         assert!(!processes.hidden);
     }
 }

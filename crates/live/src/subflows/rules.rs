@@ -43,7 +43,11 @@ pub(crate) struct Fitted {
 
 impl Rules {
     pub(crate) fn new(config: &LiveConfig) -> Self {
-        Rules::of(config, &fs::read_to_string(USERS).unwrap_or_default(), Processes::default())
+        Rules::of(
+            config,
+            &fs::read_to_string(USERS).unwrap_or_default(),
+            Processes::default(),
+        )
     }
 
     fn of(config: &LiveConfig, users: &str, processes: Processes) -> Self {
@@ -52,13 +56,29 @@ impl Rules {
             let uid = rule.user.as_ref().map(|name| user_number(users, name));
             if uid == Some(None) {
                 let words = rule.words();
-                troubles.push(format!("the rule `{words}` matches nothing: there is no such user"));
+                troubles.push(format!(
+                    "the rule `{words}` matches nothing: there is no such user"
+                ));
             }
-            let config = LiveConfig { intent: rule.intent, tolerance: rule.tolerance, ..config.clone() };
-            Ruled { rule: rule.clone(), uid, config, decider: Decider::default(), fitted: None }
+            let config = LiveConfig {
+                intent: rule.intent,
+                tolerance: rule.tolerance,
+                ..config.clone()
+            };
+            Ruled {
+                rule: rule.clone(),
+                uid,
+                config,
+                decider: Decider::default(),
+                fitted: None,
+            }
         };
         let all = config.all_rules().iter().map(&mut ruled).collect();
-        Rules { all, processes, troubles }
+        Rules {
+            all,
+            processes,
+            troubles,
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -67,7 +87,10 @@ impl Rules {
 
     /// Decides for each rule. An intent set at run time for the machine does not apply to rules.
     pub(crate) fn decide(&mut self, overrides: &Overrides, snapshot: &Snapshot) -> Vec<Decision> {
-        let overrides = Overrides { machine: None, ..overrides.clone() };
+        let overrides = Overrides {
+            machine: None,
+            ..overrides.clone()
+        };
         let decide = |one: &mut Ruled| one.decider.decide(&one.config, &overrides, snapshot);
         self.all.iter_mut().map(decide).collect()
     }
@@ -84,13 +107,15 @@ impl Rules {
         let mut groups = vec![];
         for (connection, path) in connections.iter().zip(&paths) {
             let programs = programs.get(&connection.inode);
-            let found = self
-                .all
-                .iter()
-                .position(|one| one.may_fit(connection, path.as_deref()) && one.fits_programs(programs));
+            let found = self.all.iter().position(|one| {
+                one.may_fit(connection, path.as_deref()) && one.fits_programs(programs)
+            });
             if let Some(place) = found {
                 let words = seen(connection, path.as_deref(), programs);
-                self.all[place].fitted = Some(Fitted { uid: connection.uid, words });
+                self.all[place].fitted = Some(Fitted {
+                    uid: connection.uid,
+                    words,
+                });
             }
             groups.push(found.map_or(0, |place| place + 1));
         }
@@ -104,8 +129,14 @@ impl Rules {
 
     /// The control group of a connection, if a rule needs it or it narrows the search for programs.
     fn path_of(&mut self, connection: &Connection) -> Option<String> {
-        let asks = self.all.iter().any(|one| one.rule.cgroup.is_some() || one.rule.program.is_some());
-        connection.cgroup.filter(|_| asks).and_then(|number| self.processes.group(number))
+        let asks = self
+            .all
+            .iter()
+            .any(|one| one.rule.cgroup.is_some() || one.rule.program.is_some());
+        connection
+            .cgroup
+            .filter(|_| asks)
+            .and_then(|number| self.processes.group(number))
     }
 
     /// Programs, by socket inode, of connections that may match a rule with `program`.
@@ -120,15 +151,20 @@ impl Rules {
             let asks = |one: &Ruled| one.rule.program.is_some() && one.may_fit(connection, path);
             if connection.inode != 0 && self.all.iter().any(asks) {
                 // Processes in the root group tell nothing.
-                wanted.entry(path.filter(|path| *path != "/")).or_default().insert(connection.inode);
+                wanted
+                    .entry(path.filter(|path| *path != "/"))
+                    .or_default()
+                    .insert(connection.inode);
             }
         }
         let mut found = BTreeMap::new();
         for (path, sockets) in wanted {
             found.extend(self.processes.programs(&sockets, path));
             // A process may have changed its group or passed the socket to one in another group.
-            let missing: BTreeSet<u32> =
-                sockets.into_iter().filter(|inode| !found.contains_key(inode)).collect();
+            let missing: BTreeSet<u32> = sockets
+                .into_iter()
+                .filter(|inode| !found.contains_key(inode))
+                .collect();
             if path.is_some() && !missing.is_empty() {
                 found.extend(self.processes.programs(&missing, None));
             }
@@ -140,7 +176,12 @@ impl Rules {
 impl Ruled {
     /// True if everything except the program matches. The program is the most expensive check.
     fn may_fit(&self, connection: &Connection, path: Option<&str>) -> bool {
-        let Rule { cgroup, port, remote, .. } = &self.rule;
+        let Rule {
+            cgroup,
+            port,
+            remote,
+            ..
+        } = &self.rule;
         let is_in = |pattern: &String| path.is_some_and(|path| fits_group(pattern, path));
         self.uid.is_none_or(|uid| uid == Some(connection.uid))
             && cgroup.as_ref().is_none_or(is_in)
@@ -149,14 +190,19 @@ impl Ruled {
     }
 
     fn fits_programs(&self, programs: Option<&BTreeSet<Program>>) -> bool {
-        let Some(pattern) = &self.rule.program else { return true };
+        let Some(pattern) = &self.rule.program else {
+            return true;
+        };
         programs.is_some_and(|all| all.iter().any(|program| fits_program(pattern, program)))
     }
 }
 
 /// True if the path of a control group, or one component, matches the pattern.
 fn fits_group(pattern: &str, path: &str) -> bool {
-    fits(pattern, path) || path.split('/').any(|part| !part.is_empty() && fits(pattern, part))
+    fits(pattern, path)
+        || path
+            .split('/')
+            .any(|part| !part.is_empty() && fits(pattern, part))
 }
 
 /// A pattern with a `/` must match the whole path.
@@ -170,10 +216,19 @@ fn fits_program(pattern: &str, program: &Program) -> bool {
 }
 
 /// Describes a match: `ffmpeg of user 1000 in /user.slice to 192.0.2.1:443`.
-fn seen(connection: &Connection, path: Option<&str>, programs: Option<&BTreeSet<Program>>) -> String {
-    let program = programs.and_then(BTreeSet::first).map_or("a program", |program| program.name.as_str());
+fn seen(
+    connection: &Connection,
+    path: Option<&str>,
+    programs: Option<&BTreeSet<Program>>,
+) -> String {
+    let program = programs
+        .and_then(BTreeSet::first)
+        .map_or("a program", |program| program.name.as_str());
     let place = path.map(|path| format!(" in {path}")).unwrap_or_default();
-    format!("{program} of user {}{place} to {}", connection.uid, connection.remote)
+    format!(
+        "{program} of user {}{place} to {}",
+        connection.uid, connection.remote
+    )
 }
 
 /// A user's id; `name` may be the id itself.
@@ -229,7 +284,10 @@ mod tests {
         let config = read_live(&text).unwrap_or_else(|errors| panic!("{errors}"));
         let processes = Processes::below(proc, Some(groups));
         let mut rules = Rules::of(&config, "root:x:0:0::/:\nann:x:1000:1000::/:\n", processes);
-        assert_eq!(rules.troubles, ["the rule `user nobody-there` matches nothing: there is no such user"]);
+        assert_eq!(
+            rules.troubles,
+            ["the rule `user nobody-there` matches nothing: there is no such user"]
+        );
         let all = [
             connection(1000, 70, 1, "203.0.113.1:22"),
             connection(1000, 70, 1, "192.0.2.9:443"),
@@ -238,9 +296,15 @@ mod tests {
             connection(0, 72, 1, "192.0.2.9:80"),
         ];
         assert_eq!(rules.groups(&all.each_ref()), [1, 2, 3, 4, 0]);
-        let fitted: Vec<_> = rules.told().map(|(_, fitted)| fitted.map(|one| one.words.as_str())).collect();
+        let fitted: Vec<_> = rules
+            .told()
+            .map(|(_, fitted)| fitted.map(|one| one.words.as_str()))
+            .collect();
         assert_eq!(fitted[1], Some("python3 of user 1000 to 192.0.2.9:443"));
-        assert_eq!(fitted[3], Some("a program of user 0 in /system.slice/film.service to 203.0.113.1:443"));
+        assert_eq!(
+            fitted[3],
+            Some("a program of user 0 in /system.slice/film.service to 203.0.113.1:443")
+        );
         assert_eq!(fitted[4], None);
     }
 
@@ -277,6 +341,9 @@ mod tests {
         rules.troubles.push("another".into());
         rules.groups(&[]);
         rules.groups(&[]);
-        assert!(rules.troubles.len() == 2 && rules.troubles[1].contains("CAP_SYS_PTRACE"), "{rules:?}");
+        assert!(
+            rules.troubles.len() == 2 && rules.troubles[1].contains("CAP_SYS_PTRACE"),
+            "{rules:?}"
+        );
     }
 }

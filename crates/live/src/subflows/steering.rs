@@ -47,7 +47,10 @@ impl Kernel {
     /// # Errors
     /// As [`Routing::open`].
     pub(crate) fn new(manager: PathManager) -> Result<Self> {
-        Ok(Kernel { manager, routing: Routing::open()? })
+        Ok(Kernel {
+            manager,
+            routing: Routing::open()?,
+        })
     }
 }
 
@@ -100,10 +103,11 @@ pub(crate) struct Steering<C> {
     ground: Ground,
     /// Since the start.
     totals: Totals,
-    /// True if a subflow was opened since the last listing: only a listing shows whether it waits in vain for
-    /// an answer.
+    /// True if a subflow was opened since the last listing: only a listing shows whether it waits
+    /// in vain for an answer.
     has_opened: bool,
-    /// Connections whose subflows the kernel has miscounted, at the last listing, and one of the counts.
+    /// Connections whose subflows the kernel has miscounted, at the last listing, and one of the
+    /// counts.
     miscounted: Option<(usize, u8)>,
 }
 
@@ -126,7 +130,14 @@ pub(crate) struct Done {
 impl<C: Commands> Steering<C> {
     pub(crate) fn new(commands: C) -> Self {
         let (planner, ground) = (Planner::default(), Ground::default());
-        Steering { commands, planner, ground, totals: Totals::default(), has_opened: false, miscounted: None }
+        Steering {
+            commands,
+            planner,
+            ground,
+            totals: Totals::default(),
+            has_opened: false,
+            miscounted: None,
+        }
     }
 
     #[cfg(test)]
@@ -144,8 +155,8 @@ impl<C: Commands> Steering<C> {
         self.has_opened || self.planner.has_unassigned() || self.planner.has_unrouted()
     }
 
-    /// Takes in a poll and the decisions, and steers connections. Without a listing, connections are as
-    /// events left them.
+    /// Takes in a poll and the decisions, and steers connections. Without a listing, connections
+    /// are as events left them.
     ///
     /// # Errors
     /// If a request to the kernel fails. Refusals for single connections are logged.
@@ -170,17 +181,26 @@ impl<C: Commands> Steering<C> {
         self.act(now, None)
     }
 
-    /// Takes in events. If there are rules, a new connection waits for the next poll, which finds its owner.
+    /// Takes in events. If there are rules, a new connection waits for the next poll, which finds
+    /// its owner.
     ///
     /// # Errors
     /// As [`Self::look`].
     pub(crate) fn hear(&mut self, now: Nanos, events: &[Event], rules: &Rules) -> Result<Done> {
-        let touched: BTreeSet<Token> =
-            events.iter().filter_map(|event| self.planner.hear(now, event)).collect();
+        let touched: BTreeSet<Token> = events
+            .iter()
+            .filter_map(|event| self.planner.hear(now, event))
+            .collect();
         if rules.is_empty() {
-            touched.iter().for_each(|&token| self.planner.assign(token, 0));
+            touched
+                .iter()
+                .for_each(|&token| self.planner.assign(token, 0));
         }
-        if touched.is_empty() { Ok(Done::default()) } else { self.act(now, Some(&touched)) }
+        if touched.is_empty() {
+            Ok(Done::default())
+        } else {
+            self.act(now, Some(&touched))
+        }
     }
 
     fn act(&mut self, now: Nanos, only: Option<&BTreeSet<Token>>) -> Result<Done> {
@@ -195,8 +215,13 @@ impl<C: Commands> Steering<C> {
             let device = self.commands.device(&flow)?;
             self.planner.is_routed(token, device);
         }
-        let Plan { steps, again } = self.planner.plan(now, &self.ground.groups, &self.ground.owners, only);
-        let mut done = Done { said: vec![], again };
+        let Plan { steps, again } =
+            self.planner
+                .plan(now, &self.ground.groups, &self.ground.owners, only);
+        let mut done = Done {
+            said: vec![],
+            again,
+        };
         let mut told: BTreeMap<String, usize> = BTreeMap::new();
         for step in steps {
             let said = self.take(now, &step);
@@ -204,15 +229,31 @@ impl<C: Commands> Steering<C> {
                 *told.entry(said).or_default() += 1;
             }
         }
-        let times = |count| if count == 1 { String::new() } else { format!(" ({count} connections)") };
-        done.said.extend(told.into_iter().map(|(said, count)| said + &times(count)));
+        let times = |count| {
+            if count == 1 {
+                String::new()
+            } else {
+                format!(" ({count} connections)")
+            }
+        };
+        done.said
+            .extend(told.into_iter().map(|(said, count)| said + &times(count)));
         Ok(done)
     }
 
     /// Carries out a step. Returns its log line, if any.
     fn take(&mut self, now: Nanos, step: &Step) -> Option<String> {
-        let Step { token, act, interface, why } = step;
-        let name = self.ground.names.get(interface).map_or("a removed interface", String::as_str);
+        let Step {
+            token,
+            act,
+            interface,
+            why,
+        } = step;
+        let name = self
+            .ground
+            .names
+            .get(interface)
+            .map_or("a removed interface", String::as_str);
         let done = match act {
             Act::Open(local, remote) => self.commands.open(*token, local, *remote),
             Act::SetBackup(ends, backup) => self.commands.set_backup(*token, *ends, *backup),
@@ -224,15 +265,23 @@ impl<C: Commands> Steering<C> {
             (Ok(()), Act::Open(local, _)) => {
                 self.totals.opened += 1;
                 self.has_opened = true;
-                let kind = if local.backup { "a backup" } else { "a subflow" };
+                let kind = if local.backup {
+                    "a backup"
+                } else {
+                    "a subflow"
+                };
                 Some(format!("{name}: {kind} is opened: {why}"))
             }
             (Ok(()), Act::Close(_)) => {
                 self.totals.closed += 1;
                 Some(format!("{name}: a subflow is closed: {why}"))
             }
-            (Ok(()), Act::SetBackup(_, true)) => Some(format!("{name}: a subflow is a backup now: {why}")),
-            (Ok(()), Act::SetBackup(_, false)) => Some(format!("{name}: a subflow is regular now: {why}")),
+            (Ok(()), Act::SetBackup(_, true)) => {
+                Some(format!("{name}: a subflow is a backup now: {why}"))
+            }
+            (Ok(()), Act::SetBackup(_, false)) => {
+                Some(format!("{name}: a subflow is regular now: {why}"))
+            }
             // The line of the closed subflow is enough.
             (Ok(()), Act::Withdraw(_)) => None,
             (Ok(()), Act::Announce(_)) => Some(format!("{name}: announced: {why}")),
@@ -241,7 +290,11 @@ impl<C: Commands> Steering<C> {
                 None
             }
             // Connections and subflows may have ended in the meantime.
-            (Err(error), Act::Close(_) | Act::SetBackup(..) | Act::Withdraw(_)) if is_gone(&error) => None,
+            (Err(error), Act::Close(_) | Act::SetBackup(..) | Act::Withdraw(_))
+                if is_gone(&error) =>
+            {
+                None
+            }
             (Err(error), _) => {
                 self.totals.refused += 1;
                 self.planner.was_refused(*token, act);
@@ -264,14 +317,16 @@ impl<C: Commands> Steering<C> {
     pub(crate) fn status(&self, rules: &Rules) -> SteeringStatus {
         let counts = self.planner.counts();
         let rule =
-            |(place, (rule, fitted)): (usize, (&joulepath_model::live::Rule, Option<&Fitted>))| RuleStatus {
-                rule: rule.words(),
-                intent: rule.intent,
-                tolerance_s: rule.tolerance.map(Nanos::as_secs_f64),
-                connections: self.planner.members(place + 1),
-                last: fitted.map(|fitted| fitted.words.clone()),
-                last_uid: fitted.map(|fitted| fitted.uid),
-                interfaces: self.roles(place + 1),
+            |(place, (rule, fitted)): (usize, (&joulepath_model::live::Rule, Option<&Fitted>))| {
+                RuleStatus {
+                    rule: rule.words(),
+                    intent: rule.intent,
+                    tolerance_s: rule.tolerance.map(Nanos::as_secs_f64),
+                    connections: self.planner.members(place + 1),
+                    last: fitted.map(|fitted| fitted.words.clone()),
+                    last_uid: fitted.map(|fitted| fitted.uid),
+                    interfaces: self.roles(place + 1),
+                }
             };
         SteeringStatus {
             connections: counts.steered,
@@ -286,8 +341,16 @@ impl<C: Commands> Steering<C> {
 
     /// Roles of interfaces in a group, by name.
     fn roles(&self, group: usize) -> BTreeMap<String, crate::decide::Role> {
-        let roles = self.ground.groups.get(group).map(Group::roles).into_iter().flatten();
-        roles.filter_map(|(index, role)| Some((self.ground.names.get(&index)?.clone(), role))).collect()
+        let roles = self
+            .ground
+            .groups
+            .get(group)
+            .map(Group::roles)
+            .into_iter()
+            .flatten();
+        roles
+            .filter_map(|(index, role)| Some((self.ground.names.get(&index)?.clone(), role)))
+            .collect()
     }
 }
 
@@ -295,11 +358,13 @@ impl<C: Commands> Steering<C> {
 fn miscounted(listing: &Listing) -> Option<(usize, u8)> {
     let is_wrong = |one: &&Connection| is_miscounted(one.info.extra_subflows, one.subflows.len());
     let wrong: Vec<&Connection> = listing.connections.iter().filter(is_wrong).collect();
-    wrong.first().map(|first| (wrong.len(), first.info.extra_subflows))
+    wrong
+        .first()
+        .map(|first| (wrong.len(), first.info.extra_subflows))
 }
 
-/// True if the kernel refuses because it is too early: a connection gets no further subflow before its first
-/// data is acknowledged (RFC 8684, section 3.1).
+/// True if the kernel refuses because it is too early: a connection gets no further subflow before
+/// its first data is acknowledged (RFC 8684, section 3.1).
 fn is_early(error: &Error) -> bool {
     matches!(error, Error::Io { source, .. } if source.kind() == ErrorKind::NotConnected)
 }

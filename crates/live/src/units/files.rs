@@ -1,5 +1,5 @@
-//! The services of systemd, read from their files: also before systemd knows them, and without a message to
-//! it.
+//! The services of systemd, read from their files: also before systemd knows them, and without a
+//! message to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +9,8 @@ use joulepath_model::live::fits;
 
 use crate::programs::{GODEBUG, LD_PRELOAD};
 
-/// Name of our drop-ins. systemd reads them last: `z` follows the `override.conf` of `systemctl edit`.
+/// Name of our drop-ins. systemd reads them last: `z` follows the `override.conf` of `systemctl
+/// edit`.
 pub(super) const NAME: &str = "zz-joulepath-mptcp.conf";
 /// The variables that put a program on MPTCP.
 pub(super) const VARIABLES: [&str; 2] = [GODEBUG, LD_PRELOAD];
@@ -27,7 +28,12 @@ const FOLDERS: [&str; 10] = [
     "run/systemd/generator.late",
 ];
 /// Its own configuration, without the last part of the name.
-const CONFIGURATIONS: [&str; 4] = ["usr/lib/systemd", "usr/local/lib/systemd", "run/systemd", "etc/systemd"];
+const CONFIGURATIONS: [&str; 4] = [
+    "usr/lib/systemd",
+    "usr/local/lib/systemd",
+    "run/systemd",
+    "etc/systemd",
+];
 const SERVICE: &str = ".service";
 /// The end of the names of their folders of drop-ins, also of those for many services.
 const DROP_INS: &str = "service.d";
@@ -65,7 +71,10 @@ pub(super) struct Services {
 
 impl Services {
     pub(super) fn read(root: &Path) -> Self {
-        let mut services = Services { root: root.to_owned(), ..Self::default() };
+        let mut services = Services {
+            root: root.to_owned(),
+            ..Self::default()
+        };
         let mut masked = BTreeSet::new();
         for folder in FOLDERS {
             for (name, file) in entries(&root.join(folder)) {
@@ -80,9 +89,13 @@ impl Services {
                     continue;
                 }
                 let target = fs::read_link(&file).ok();
-                let of_target = target.as_ref().and_then(|target| target.file_name()?.to_str());
+                let of_target = target
+                    .as_ref()
+                    .and_then(|target| target.file_name()?.to_str());
                 match (&target, of_target) {
-                    (Some(target), _) if target == Path::new("/dev/null") => drop(masked.insert(name)),
+                    (Some(target), _) if target == Path::new("/dev/null") => {
+                        drop(masked.insert(name))
+                    }
                     (Some(_), Some(real)) if real != name && real.ends_with(SERVICE) => {
                         services.aliases.insert(name, real.into());
                     }
@@ -99,11 +112,20 @@ impl Services {
 
     /// Names of the services that match a pattern. An instance exists if its template does.
     pub(super) fn matching(&self, pattern: &str) -> BTreeSet<String> {
-        let instance = Some(pattern).filter(|name| !name.contains('*') && self.file(name).is_some());
+        let instance =
+            Some(pattern).filter(|name| !name.contains('*') && self.file(name).is_some());
         let named = self.files.keys().filter(|name| fits(pattern, name));
-        let aliased = self.aliases.iter().filter(|(alias, _)| fits(pattern, alias)).map(|(_, name)| name);
+        let aliased = self
+            .aliases
+            .iter()
+            .filter(|(alias, _)| fits(pattern, alias))
+            .map(|(_, name)| name);
         let real = aliased.filter(|name| self.files.contains_key(*name));
-        named.chain(real).cloned().chain(instance.map(str::to_owned)).collect()
+        named
+            .chain(real)
+            .cloned()
+            .chain(instance.map(str::to_owned))
+            .collect()
     }
 
     /// All names.
@@ -112,7 +134,9 @@ impl Services {
     }
 
     fn file(&self, name: &str) -> Option<&PathBuf> {
-        self.files.get(name).or_else(|| self.files.get(&template(name)?))
+        self.files
+            .get(name)
+            .or_else(|| self.files.get(&template(name)?))
     }
 
     /// What the files of a service say, without ours.
@@ -125,10 +149,13 @@ impl Services {
         Some(service)
     }
 
-    /// Drop-ins in the order in which systemd reads them: by file name. A more specific folder overrides.
+    /// Drop-ins in the order in which systemd reads them: by file name. A more specific folder
+    /// overrides.
     fn drop_ins(&self, name: &str) -> Vec<PathBuf> {
         let stem = name.strip_suffix(SERVICE).unwrap_or(name);
-        let dashes = stem.match_indices('-').map(|(at, _)| format!("{}{SERVICE}.d", &stem[..=at]));
+        let dashes = stem
+            .match_indices('-')
+            .map(|(at, _)| format!("{}{SERVICE}.d", &stem[..=at]));
         let folders = std::iter::once("service.d".to_owned())
             .chain(dashes)
             .chain(template(name).map(|template| format!("{template}.d")))
@@ -151,17 +178,22 @@ impl Service {
             "EnvironmentFile" => {
                 let file = value.trim_start_matches('-').trim_start_matches('/');
                 let text = text(&root.join(file));
-                let sets = |name: &str| text.lines().any(|line| line.trim_start().starts_with(name));
-                self.fixed.extend(VARIABLES.into_iter().filter(|name| sets(name)));
+                let sets =
+                    |name: &str| text.lines().any(|line| line.trim_start().starts_with(name));
+                self.fixed
+                    .extend(VARIABLES.into_iter().filter(|name| sets(name)));
             }
             "UnsetEnvironment" => {
-                let gone = words(value).into_iter().filter_map(|(word, _)| known(&word));
+                let gone = words(value)
+                    .into_iter()
+                    .filter_map(|(word, _)| known(&word));
                 self.fixed.extend(gone);
             }
             "ExecStart" if value.is_empty() => self.programs.clear(),
             "ExecStart" => {
                 let command = value.trim_start_matches(['@', '-', ':', '+', '!', '|']);
-                self.programs.extend(words(command).into_iter().next().map(|(word, _)| word));
+                self.programs
+                    .extend(words(command).into_iter().next().map(|(word, _)| word));
             }
             "User" => self.user = Some(value.to_owned()).filter(|user| !user.is_empty()),
             _ => {}
@@ -180,7 +212,10 @@ pub(super) fn defaults(root: &Path, name: &str) -> Variables {
     }
     found.retain(|file, _| file.ends_with(".conf") && file != NAME);
     let mut variables = Variables::new();
-    let texts = files.into_iter().chain(found.into_values()).map(|file| text(&file));
+    let texts = files
+        .into_iter()
+        .chain(found.into_values())
+        .map(|file| text(&file));
     for (key, value) in texts.flat_map(|text| settings(&text, "Manager")) {
         if key == "DefaultEnvironment" {
             assign(&mut variables, &value);
@@ -198,11 +233,14 @@ fn template(name: &str) -> Option<String> {
 /// Files and links of a folder by name; none if it cannot be read.
 fn entries(folder: &Path) -> BTreeMap<String, PathBuf> {
     let all = fs::read_dir(folder).into_iter().flatten().flatten();
-    all.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path()))).collect()
+    all.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())))
+        .collect()
 }
 
 fn text(file: &Path) -> String {
-    fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    fs::read(file)
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .unwrap_or_default()
 }
 
 /// Keys and values of a section. A line that ends with a backslash continues.
@@ -217,7 +255,10 @@ fn settings(text: &str, section: &str) -> Vec<(String, String)> {
             continue;
         }
         let line = std::mem::take(&mut before) + line;
-        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        if let Some(name) = line
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+        {
             is_inside = name == section;
         } else if let Some((key, value)) = line.split_once('=').filter(|_| is_inside) {
             found.push((key.trim().to_owned(), value.trim().to_owned()));
@@ -226,7 +267,8 @@ fn settings(text: &str, section: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Words of a value, without their quotation marks, and whether they can be copied into double quotes.
+/// Words of a value, without their quotation marks, and whether they can be copied into double
+/// quotes.
 fn words(value: &str) -> Vec<(String, bool)> {
     let mut found = vec![];
     let (mut word, mut quote, mut is_plain, mut is_begun) = (String::new(), None, true, false);
@@ -236,7 +278,10 @@ fn words(value: &str) -> Vec<(String, bool)> {
             (None, '"' | '\'') => (quote, is_begun) = (Some(letter), true),
             (None, letter) if letter.is_whitespace() => {
                 if std::mem::take(&mut is_begun) {
-                    found.push((std::mem::take(&mut word), std::mem::replace(&mut is_plain, true)));
+                    found.push((
+                        std::mem::take(&mut word),
+                        std::mem::replace(&mut is_plain, true),
+                    ));
                 }
             }
             (_, letter) => {
@@ -262,9 +307,18 @@ fn assign(variables: &mut Variables, value: &str) {
         variables.clear();
     }
     for (word, is_plain) in words(value) {
-        let Some((name, value)) = word.split_once('=') else { continue };
+        let Some((name, value)) = word.split_once('=') else {
+            continue;
+        };
         if let Some(name) = known(name) {
-            variables.insert(name, if is_plain { Ok(value.to_owned()) } else { Err(Uncopied) });
+            variables.insert(
+                name,
+                if is_plain {
+                    Ok(value.to_owned())
+                } else {
+                    Err(Uncopied)
+                },
+            );
         }
     }
 }
@@ -285,29 +339,52 @@ mod tests {
     fn services_are_found_by_name_alias_template_and_pattern() {
         let root = tempfile::tempdir().unwrap();
         let lib = "usr/lib/systemd/system";
-        for name in ["ssh.service", "a-b.service", "tty@.service", "x.socket", "gone.service"] {
+        for name in [
+            "ssh.service",
+            "a-b.service",
+            "tty@.service",
+            "x.socket",
+            "gone.service",
+        ] {
             write(root.path(), &format!("{lib}/{name}"), "");
         }
         let etc = root.path().join("etc/systemd/system");
         fs::create_dir_all(&etc).unwrap();
-        symlink("/usr/lib/systemd/system/ssh.service", etc.join("sshd.service")).unwrap();
+        symlink(
+            "/usr/lib/systemd/system/ssh.service",
+            etc.join("sshd.service"),
+        )
+        .unwrap();
         symlink("/dev/null", etc.join("gone.service")).unwrap();
-        symlink("/usr/lib/systemd/system/a-b.service", etc.join("a-b.service")).unwrap();
+        symlink(
+            "/usr/lib/systemd/system/a-b.service",
+            etc.join("a-b.service"),
+        )
+        .unwrap();
         let services = Services::read(root.path());
         for (pattern, expected) in [
             ("ssh.service", vec!["ssh.service"]),
             ("sshd.service", vec!["ssh.service"]),
             ("a*.service", vec!["a-b.service"]),
-            ("*.service", vec!["a-b.service", "ssh.service", "tty@.service"]),
+            (
+                "*.service",
+                vec!["a-b.service", "ssh.service", "tty@.service"],
+            ),
             ("tty@*.service", vec!["tty@.service"]),
             ("tty@1.service", vec!["tty@1.service"]),
             ("gone.service", vec![]),
             ("tty@.service", vec!["tty@.service"]),
             ("none@1.service", vec![]),
         ] {
-            assert_eq!(services.matching(pattern).into_iter().collect::<Vec<_>>(), expected, "{pattern}");
+            assert_eq!(
+                services.matching(pattern).into_iter().collect::<Vec<_>>(),
+                expected,
+                "{pattern}"
+            );
         }
-        assert!(services.service("a-b.service").is_some() && services.service("gone.service").is_none());
+        assert!(
+            services.service("a-b.service").is_some() && services.service("gone.service").is_none()
+        );
     }
 
     #[test]
@@ -322,13 +399,31 @@ mod tests {
         let found = service("a-b@1.service");
         assert_eq!(found.user.as_deref(), Some("ann"));
         assert_eq!(found.programs, ["/bin/"]);
-        assert_eq!(found.variables, [("LD_PRELOAD", set("/a.so /b.so")), ("GODEBUG", set("x=1"))].into());
+        assert_eq!(
+            found.variables,
+            [("LD_PRELOAD", set("/a.so /b.so")), ("GODEBUG", set("x=1"))].into()
+        );
         // Later files override, in the order of their names; ours does not count.
-        write(root.path(), "etc/systemd/system/a-.service.d/90.conf", "[Service]\nEnvironment=GODEBUG=y\n");
-        write(root.path(), "run/systemd/system/a-b@.service.d/50.conf", "[Service]\nEnvironment=\n");
+        write(
+            root.path(),
+            "etc/systemd/system/a-.service.d/90.conf",
+            "[Service]\nEnvironment=GODEBUG=y\n",
+        );
+        write(
+            root.path(),
+            "run/systemd/system/a-b@.service.d/50.conf",
+            "[Service]\nEnvironment=\n",
+        );
         let ours = format!("etc/systemd/system/a-b@1.service.d/{NAME}");
-        write(root.path(), &ours, "[Service]\nEnvironment=LD_PRELOAD=/ours.so\n");
-        assert_eq!(service("a-b@1.service").variables, [("GODEBUG", set("y"))].into());
+        write(
+            root.path(),
+            &ours,
+            "[Service]\nEnvironment=LD_PRELOAD=/ours.so\n",
+        );
+        assert_eq!(
+            service("a-b@1.service").variables,
+            [("GODEBUG", set("y"))].into()
+        );
         write(
             root.path(),
             "etc/systemd/system/a-b@1.service.d/95.conf",
@@ -342,12 +437,26 @@ mod tests {
     #[test]
     fn defaults_of_systemd_are_read_from_all_its_files() {
         let root = tempfile::tempdir().unwrap();
-        write(root.path(), "etc/systemd/system.conf", "[Manager]\nDefaultEnvironment=GODEBUG=a\n");
-        assert_eq!(defaults(root.path(), "system.conf"), [("GODEBUG", Ok("a".to_owned()))].into());
+        write(
+            root.path(),
+            "etc/systemd/system.conf",
+            "[Manager]\nDefaultEnvironment=GODEBUG=a\n",
+        );
+        assert_eq!(
+            defaults(root.path(), "system.conf"),
+            [("GODEBUG", Ok("a".to_owned()))].into()
+        );
         let more = "[Manager]\nDefaultEnvironment=GODEBUG=b LD_PRELOAD=/x.so\n";
         write(root.path(), "run/systemd/system.conf.d/1.conf", more);
-        write(root.path(), &format!("etc/systemd/system.conf.d/{NAME}"), "[Manager]\nDefaultEnvironment=\n");
-        let both = [("GODEBUG", Ok("b".to_owned())), ("LD_PRELOAD", Ok("/x.so".to_owned()))];
+        write(
+            root.path(),
+            &format!("etc/systemd/system.conf.d/{NAME}"),
+            "[Manager]\nDefaultEnvironment=\n",
+        );
+        let both = [
+            ("GODEBUG", Ok("b".to_owned())),
+            ("LD_PRELOAD", Ok("/x.so".to_owned())),
+        ];
         assert_eq!(defaults(root.path(), "system.conf"), both.into());
         assert_eq!(defaults(root.path(), "user.conf"), Variables::new());
     }

@@ -1,5 +1,6 @@
-//! `[[mptcp]]` by BPF: the kernel selects the programs by their control groups while this process runs.
-//! Services need no file of ours and no restart. On machines that cannot do that, services get drop-ins.
+//! `[[mptcp]]` by BPF: the kernel selects the programs by their control groups while this process
+//! runs. Services need no file of ours and no restart. On machines that cannot do that, services
+//! get drop-ins.
 
 use std::path::Path;
 use std::time::Duration;
@@ -27,7 +28,8 @@ struct Kept {
     lock: Lock,
 }
 
-/// Writes the drop-ins of a configuration and returns what it has done in lines; without one it removes them.
+/// Writes the drop-ins of a configuration and returns what it has done in lines; without one it
+/// removes them.
 pub(super) type DropIns = fn(Option<&LiveConfig>) -> Result<Vec<String>>;
 
 /// See [`super::run`].
@@ -81,9 +83,15 @@ fn begin(
                 None => State::open()?.lock(LOCK, PATIENCE)?,
             };
             drop_ins(None)?;
-            on.iter().for_each(|name| say(&format!("on MPTCP by BPF: {name}")));
-            notes.iter().for_each(|note| say(&format!("on TCP: {note}")));
-            Ok(Some(Kept { _program: program, lock }))
+            on.iter()
+                .for_each(|name| say(&format!("on MPTCP by BPF: {name}")));
+            notes
+                .iter()
+                .for_each(|note| say(&format!("on TCP: {note}")));
+            Ok(Some(Kept {
+                _program: program,
+                lock,
+            }))
         }
         Err(error) => {
             say(&format!("by drop-ins, not by BPF: {error}"));

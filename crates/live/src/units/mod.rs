@@ -1,9 +1,10 @@
-//! Programs whose TCP sockets become MPTCP: `[[mptcp]]`. By BPF where the kernel can (`hold`), else because
-//! systemd starts them so:
+//! Programs whose TCP sockets become MPTCP: `[[mptcp]]`. By BPF where the kernel can (`hold`), else
+//! because systemd starts them so:
 //!
 //! A drop-in gives each service the variables with which [`programs`] starts a program.
-//! systemd reads it at the next start of the service, also before the daemon runs after a boot. Nothing
-//! restarts a service. Values that a service sets itself are kept: the drop-in adds ours to them.
+//! systemd reads it at the next start of the service, also before the daemon runs after a boot.
+//! Nothing restarts a service. Values that a service sets itself are kept: the drop-in adds ours to
+//! them.
 //!
 //! | module | what |
 //! |---|---|
@@ -55,8 +56,12 @@ struct Applied {
 impl Applied {
     /// Each service and each note as a line.
     fn lines(&self) -> Vec<String> {
-        let on = self.on.iter().map(|name| format!("on MPTCP from its next start: {name}"));
-        on.chain(self.notes.iter().map(|note| format!("on TCP: {note}"))).collect()
+        let on = self
+            .on
+            .iter()
+            .map(|name| format!("on MPTCP from its next start: {name}"));
+        on.chain(self.notes.iter().map(|note| format!("on TCP: {note}")))
+            .collect()
     }
 }
 
@@ -68,12 +73,13 @@ struct Plan {
     notes: Vec<String>,
 }
 
-/// Puts the programs of the configuration on MPTCP. By BPF it returns after SIGTERM or SIGINT, and SIGHUP
-/// rereads the configuration; with drop-ins it returns at once, unless a service manager has started it.
-/// `say` gets each service and each note as a line.
+/// Puts the programs of the configuration on MPTCP. By BPF it returns after SIGTERM or SIGINT, and
+/// SIGHUP rereads the configuration; with drop-ins it returns at once, unless a service manager has
+/// started it. `say` gets each service and each note as a line.
 ///
 /// # Errors
-/// If the configuration is wrong, or another process holds the eBPF program, or a file cannot be written.
+/// If the configuration is wrong, or another process holds the eBPF program, or a file cannot be
+/// written.
 pub fn run(path: &Path, say: &mut dyn FnMut(&str)) -> Result<()> {
     hold::run(path, drop_ins, say)
 }
@@ -92,9 +98,15 @@ fn drop_ins(config: Option<&LiveConfig>) -> Result<Vec<String>> {
 fn apply(config: &LiveConfig) -> Result<Applied> {
     let root = Path::new("/");
     if config.mptcp.is_empty() {
-        return Ok(Applied { changes: undo(&|_| false)?, ..Applied::default() });
+        return Ok(Applied {
+            changes: undo(&|_| false)?,
+            ..Applied::default()
+        });
     }
-    let library = programs::place().map_err(|what| Error::Refused { what, remedy: String::new() })?;
+    let library = programs::place().map_err(|what| Error::Refused {
+        what,
+        remedy: String::new(),
+    })?;
     let applied = apply_in(root, config, &library)?;
     if applied.changes > 0 && systemd::is_running(root) {
         systemd::reload()?;
@@ -102,8 +114,8 @@ fn apply(config: &LiveConfig) -> Result<Applied> {
     Ok(applied)
 }
 
-/// Removes our drop-ins, except those whose stamp `stays`, and makes systemd forget them. Returns their
-/// number. Running programs keep their sockets.
+/// Removes our drop-ins, except those whose stamp `stays`, and makes systemd forget them. Returns
+/// their number. Running programs keep their sockets.
 ///
 /// # Errors
 /// If a file cannot be removed, or systemd does not read its files again. The call may be repeated.
@@ -121,33 +133,65 @@ pub(crate) fn steps(config: &LiveConfig) -> Vec<String> {
     let root = Path::new("/");
     if !config.mptcp.is_empty() && (hold::is_held() || probe().is_ok()) {
         let Selection { on, notes, .. } = select(root, config);
-        let on = on.iter().map(|name| format!("put {name} on MPTCP by BPF, from the next socket"));
-        return on.chain(notes.iter().map(|note| format!("leave on TCP: {note}"))).collect();
+        let on = on
+            .iter()
+            .map(|name| format!("put {name} on MPTCP by BPF, from the next socket"));
+        return on
+            .chain(notes.iter().map(|note| format!("leave on TCP: {note}")))
+            .collect();
     }
     let plan = plan(root, config, &programs::installed());
     let is_new = |file: &&PathBuf| matches!(owned::look(file), Ok(Found::Absent));
     let line = |file: &PathBuf| {
-        format!("put {} on MPTCP at the next start: write {}", subject(file).words(), file.display())
+        format!(
+            "put {} on MPTCP at the next start: write {}",
+            subject(file).words(),
+            file.display()
+        )
     };
     let files = plan.files.keys().filter(is_new).map(line);
-    files.chain(plan.notes.iter().map(|note| format!("leave on TCP: {note}"))).collect()
+    files
+        .chain(
+            plan.notes
+                .iter()
+                .map(|note| format!("leave on TCP: {note}")),
+        )
+        .collect()
 }
 
 /// The state of `[[mptcp]]`; `None` if it has no entry.
 pub(crate) fn status(config: &LiveConfig) -> Option<ProgramsStatus> {
-    status_in(Path::new("/"), config, &boot_id().unwrap_or_default(), hold::is_held())
+    status_in(
+        Path::new("/"),
+        config,
+        &boot_id().unwrap_or_default(),
+        hold::is_held(),
+    )
 }
 
-fn status_in(root: &Path, config: &LiveConfig, boot: &str, is_held: bool) -> Option<ProgramsStatus> {
+fn status_in(
+    root: &Path,
+    config: &LiveConfig,
+    boot: &str,
+    is_held: bool,
+) -> Option<ProgramsStatus> {
     if config.mptcp.is_empty() {
         return None;
     }
     if is_held {
         let Selection { on, notes, .. } = select(root, config);
-        return Some(ProgramsStatus { bpf: true, on, notes, ..ProgramsStatus::default() });
+        return Some(ProgramsStatus {
+            bpf: true,
+            on,
+            notes,
+            ..ProgramsStatus::default()
+        });
     }
     let plan = plan(root, config, &programs::installed());
-    let mut status = ProgramsStatus { notes: plan.notes, ..ProgramsStatus::default() };
+    let mut status = ProgramsStatus {
+        notes: plan.notes,
+        ..ProgramsStatus::default()
+    };
     for file in plan.files.keys() {
         let subject = subject(file);
         let Ok(Found::Ours(own)) = owned::look(file) else {
@@ -158,11 +202,15 @@ fn status_in(root: &Path, config: &LiveConfig, boot: &str, is_held: bool) -> Opt
         // The files of systemd for users are of no effect on the system's services.
         let pattern = match &subject {
             Subject::Service(name) => name.replace("@.service", "@*.service"),
-            Subject::All if file.ends_with(Path::new("system.conf.d").join(NAME)) => "*.service".into(),
+            Subject::All if file.ends_with(Path::new("system.conf.d").join(NAME)) => {
+                "*.service".into()
+            }
             Subject::All => continue,
         };
         if own.stamp.boot == boot {
-            status.waiting.extend(waiting::older(root, &pattern, own.stamp.since_boot_ns));
+            status
+                .waiting
+                .extend(waiting::older(root, &pattern, own.stamp.since_boot_ns));
         }
     }
     for list in [&mut status.on, &mut status.missing, &mut status.waiting] {
@@ -175,13 +223,20 @@ fn status_in(root: &Path, config: &LiveConfig, boot: &str, is_held: bool) -> Opt
 fn apply_in(root: &Path, config: &LiveConfig, library: &Path) -> Result<Applied> {
     let Plan { files, mut notes } = plan(root, config, library);
     let mut applied = Applied::default();
-    for file in ours(root).into_iter().filter(|file| !files.contains_key(file)) {
-        applied.changes += usize::from(owned::remove(&file).map_err(|error| unwritten(&file, &error))?);
+    for file in ours(root)
+        .into_iter()
+        .filter(|file| !files.contains_key(file))
+    {
+        applied.changes +=
+            usize::from(owned::remove(&file).map_err(|error| unwritten(&file, &error))?);
     }
     let stamp = Stamp::now()?;
     for (file, body) in &files {
         if owned::look(file).map_err(|error| unwritten(file, &error))? == Found::Foreign {
-            notes.push(format!("{} is not ours or was changed: delete it", file.display()));
+            notes.push(format!(
+                "{} is not ours or was changed: delete it",
+                file.display()
+            ));
             continue;
         }
         let written = owned::put(file, PURPOSE, body, stamp.clone());
@@ -207,7 +262,9 @@ fn undo_in(root: &Path, stays: &dyn Fn(&Stamp) -> bool) -> Result<usize> {
 fn ours(root: &Path) -> Vec<PathBuf> {
     let folder = root.join(FOLDER);
     let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
-    let drop_ins = entries.map(|entry| entry.path()).filter(|path| path.extension() == Some(OsStr::new("d")));
+    let drop_ins = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension() == Some(OsStr::new("d")));
     let all = ALL.map(|name| root.join("etc/systemd").join(format!("{name}.d")));
     // The last one stands for a draft of a new folder.
     let folders = drop_ins.chain(all).chain([folder.join("none.service.d")]);
@@ -238,7 +295,11 @@ impl Subject {
 }
 
 fn subject(file: &Path) -> Subject {
-    let folder = file.parent().and_then(Path::file_name).and_then(OsStr::to_str).unwrap_or_default();
+    let folder = file
+        .parent()
+        .and_then(Path::file_name)
+        .and_then(OsStr::to_str)
+        .unwrap_or_default();
     match folder.strip_suffix(".d") {
         Some(name) if name.ends_with(".service") => Subject::Service(name.into()),
         _ => Subject::All,
@@ -255,10 +316,18 @@ fn plan(root: &Path, config: &LiveConfig, library: &Path) -> Plan {
             Err(why) => plan.notes.push(format!("{}: {why}", entry.words())),
         }
     }
-    if config.mptcp.iter().any(|entry| entry.programs == Programs::All) {
+    if config
+        .mptcp
+        .iter()
+        .any(|entry| entry.programs == Programs::All)
+    {
         plan.all(root, library);
         // Variables of a service override those for all.
-        let sets = |name: &&String| services.service(name).is_some_and(|found| !found.variables.is_empty());
+        let sets = |name: &&String| {
+            services
+                .service(name)
+                .is_some_and(|found| !found.variables.is_empty())
+        };
         named.extend(services.names().filter(sets).cloned());
     }
     for name in named {
@@ -276,24 +345,42 @@ impl Plan {
                     let folder = root.join("etc/systemd").join(format!("{name}.d"));
                     self.files.insert(folder.join(NAME), body);
                 }
-                Err(why) => self.notes.push(format!("all: DefaultEnvironment of {name}: {why}")),
+                Err(why) => self
+                    .notes
+                    .push(format!("all: DefaultEnvironment of {name}: {why}")),
             }
         }
     }
 
     fn service(&mut self, root: &Path, services: &Services, name: &str, library: &Path) {
-        let Some(service) = services.service(name) else { return };
-        let kinds: Vec<_> = service.programs.iter().map(|program| kind(root, program)).collect();
+        let Some(service) = services.service(name) else {
+            return;
+        };
+        let kinds: Vec<_> = service
+            .programs
+            .iter()
+            .map(|program| kind(root, program))
+            .collect();
         let loads_library = kinds.iter().all(|(loads_library, _)| *loads_library);
-        self.notes.extend(kinds.into_iter().filter_map(|(_, note)| Some(format!("{name}: {}", note?))));
+        self.notes.extend(
+            kinds
+                .into_iter()
+                .filter_map(|(_, note)| Some(format!("{name}: {}", note?))),
+        );
         for variable in &service.fixed {
-            self.notes.push(format!("{name}: a file of the service sets or unsets {variable} last"));
+            self.notes.push(format!(
+                "{name}: a file of the service sets or unsets {variable} last"
+            ));
         }
         match assignments(&service.variables, loads_library, library) {
             Ok(words) => {
-                let lines: String = words.iter().map(|word| format!("Environment={word}\n")).collect();
+                let lines: String = words
+                    .iter()
+                    .map(|word| format!("Environment={word}\n"))
+                    .collect();
                 let folder = root.join(FOLDER).join(format!("{name}.d"));
-                self.files.insert(folder.join(NAME), format!("[Service]\n{lines}"));
+                self.files
+                    .insert(folder.join(NAME), format!("[Service]\n{lines}"));
             }
             Err(why) => self.notes.push(format!("{name}: {why}")),
         }
@@ -321,7 +408,9 @@ fn assignments(
             None => None,
             Some(Ok(value)) => Some(OsStr::new(value)),
             Some(Err(Uncopied)) => {
-                return Err(format!("the value of {name} has quotation marks or backslashes"));
+                return Err(format!(
+                    "the value of {name} has quotation marks or backslashes"
+                ));
             }
         };
         let value = match name {

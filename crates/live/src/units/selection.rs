@@ -24,8 +24,16 @@ pub(super) struct Selection {
 /// The control groups of a configuration's programs.
 pub(super) fn select(root: &Path, config: &LiveConfig) -> Selection {
     let services = Services::read(root);
-    let mut selection = Selection { scope: Scope::default(), on: vec![], notes: vec![] };
-    if config.mptcp.iter().any(|entry| entry.programs == Programs::All) {
+    let mut selection = Selection {
+        scope: Scope::default(),
+        on: vec![],
+        notes: vec![],
+    };
+    if config
+        .mptcp
+        .iter()
+        .any(|entry| entry.programs == Programs::All)
+    {
         selection.scope.add_all();
         selection.on.push("all programs".into());
         return selection;
@@ -34,7 +42,9 @@ pub(super) fn select(root: &Path, config: &LiveConfig) -> Selection {
     for entry in &config.mptcp {
         // It contains the user's sessions and the user's own systemd.
         let slice = match &entry.programs {
-            Programs::User(user) => number(user, &users(root)).map(|number| format!("user-{number}.slice")),
+            Programs::User(user) => {
+                number(user, &users(root)).map(|number| format!("user-{number}.slice"))
+            }
             _ => None,
         };
         match services_of(root, &services, entry) {
@@ -75,19 +85,31 @@ pub(super) fn services_of(
     };
     let (found, why) = match &entry.programs {
         Programs::All => return Ok(BTreeSet::new()),
-        Programs::Unit(pattern) => (services.matching(pattern), "systemd has no such service".into()),
+        Programs::Unit(pattern) => (
+            services.matching(pattern),
+            "systemd has no such service".into(),
+        ),
         Programs::Program(pattern) => {
             let is_it = |program: &String| {
-                let name = if pattern.contains('/') { program } else { name_of(program) };
+                let name = if pattern.contains('/') {
+                    program
+                } else {
+                    name_of(program)
+                };
                 fits(pattern, name)
             };
             let why = "no service starts it, and programs of shells and desktops cannot be put on MPTCP by \
                        name: start it with `joulepath run`, or name a `user`";
-            (that(&|service| service.programs.iter().any(is_it)), why.into())
+            (
+                that(&|service| service.programs.iter().any(is_it)),
+                why.into(),
+            )
         }
         Programs::User(user) => {
             let users = users(root);
-            let Some(number) = number(user, &users) else { return Err("there is no such user".into()) };
+            let Some(number) = number(user, &users) else {
+                return Err("there is no such user".into());
+            };
             let is_it = |name: &String| name == user || number_of(&users, name) == Some(number);
             let mut found = that(&|service| service.user.as_ref().is_some_and(is_it));
             let own = services.matching(&format!("user@{number}.service"));
@@ -96,7 +118,11 @@ pub(super) fn services_of(
             (found, "systemd starts nothing for this user".to_owned())
         }
     };
-    if found.is_empty() { Err(why) } else { Ok(found) }
+    if found.is_empty() {
+        Err(why)
+    } else {
+        Ok(found)
+    }
 }
 
 fn name_of(program: &str) -> &str {

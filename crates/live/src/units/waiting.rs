@@ -1,5 +1,5 @@
-//! Services whose processes started before our files were written. systemd makes a control group for each
-//! service, and the kernel tells when a process started.
+//! Services whose processes started before our files were written. systemd makes a control group
+//! for each service, and the kernel tells when a process started.
 
 use std::fs;
 use std::path::Path;
@@ -42,21 +42,31 @@ fn begun_ns(root: &Path, group: &Path) -> Option<u64> {
     let text = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
     let own = text.lines().filter_map(|pid| process_ns(root, pid));
     // A service to which systemd delegates its group has its processes in groups below.
-    let below = folders(group).into_iter().filter_map(|(_, path)| begun_ns(root, &path));
+    let below = folders(group)
+        .into_iter()
+        .filter_map(|(_, path)| begun_ns(root, &path));
     own.chain(below).min()
 }
 
 /// Field 22 of proc_pid_stat(5). The program's name, in parentheses, may contain spaces.
 fn process_ns(root: &Path, pid: &str) -> Option<u64> {
     let text = fs::read_to_string(root.join("proc").join(pid).join("stat")).ok()?;
-    let ticks: u64 = text.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()?;
+    let ticks: u64 = text
+        .rsplit_once(')')?
+        .1
+        .split_whitespace()
+        .nth(19)?
+        .parse()
+        .ok()?;
     Some(ticks.saturating_mul(TICK_NS))
 }
 
 fn folders(folder: &Path) -> Vec<(String, std::path::PathBuf)> {
     let all = fs::read_dir(folder).into_iter().flatten().flatten();
     let folders = all.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    folders.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path()))).collect()
+    folders
+        .filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())))
+        .collect()
 }
 
 #[cfg(test)]
@@ -82,10 +92,17 @@ mod tests {
             let folder = root.path().join("proc").join(pid);
             fs::create_dir_all(&folder).unwrap();
             let zeros = "0 ".repeat(18);
-            fs::write(folder.join("stat"), format!("{pid} (a) b) S {zeros}{ticks} 0\n")).unwrap();
+            fs::write(
+                folder.join("stat"),
+                format!("{pid} (a) b) S {zeros}{ticks} 0\n"),
+            )
+            .unwrap();
         }
         let found = |pattern, s: u64| older(root.path(), pattern, s * 1_000_000_000);
-        assert_eq!(found("*.service", 2), ["old.service", "tty@1.service", "user@1.service"]);
+        assert_eq!(
+            found("*.service", 2),
+            ["old.service", "tty@1.service", "user@1.service"]
+        );
         assert_eq!(found("tty@*.service", 2), ["tty@1.service"]);
         assert_eq!(found("new.service", 3), Vec::<String>::new());
         assert_eq!(found("new.service", 4), ["new.service"]);

@@ -1,10 +1,11 @@
 //! A robust linear fit with bootstrap intervals.
 //!
-//! y = X β + e, rows weighted by measuring time. Outliers get less weight (Huber, Annals of Mathematical
-//! Statistics 35, 1964, with his constant 1.345). Intervals are symmetric bootstrap-t intervals from the wild
-//! bootstrap (Wu, Annals of Statistics 14, 1986; signs after Davidson and Flachaire, Journal of Econometrics
-//! 146, 2008). Rows keep their design, their errors may have different variances, and the quantiles are those
-//! of the studentised statistic, so few rows give wide intervals.
+//! y = X β + e, rows weighted by measuring time. Outliers get less weight (Huber, Annals of
+//! Mathematical Statistics 35, 1964, with his constant 1.345). Intervals are symmetric bootstrap-t
+//! intervals from the wild bootstrap (Wu, Annals of Statistics 14, 1986; signs after Davidson and
+//! Flachaire, Journal of Econometrics 146, 2008). Rows keep their design, their errors may have
+//! different variances, and the quantiles are those of the studentised statistic, so few rows give
+//! wide intervals.
 
 use joulepath_model::random::Stream;
 use nalgebra::{DMatrix, DVector};
@@ -17,11 +18,13 @@ pub(super) const RESAMPLES: usize = 999;
 pub(super) const COVERAGE: f64 = 0.95;
 /// Huber's constant: 95 % efficiency on normal errors.
 const HUBER: f64 = 1.345;
-/// Slope that a row beyond Huber's limit adds to the estimating equations, so that they stay solvable.
+/// Slope that a row beyond Huber's limit adds to the estimating equations, so that they stay
+/// solvable.
 const LEAST_SLOPE: f64 = 0.1;
 /// Most rounds of reweighting; it converges in fewer.
 const ROUNDS: usize = 30;
-/// Smallest eigenvalue of the columns' correlations. Below it a column is a combination of the others.
+/// Smallest eigenvalue of the columns' correlations. Below it a column is a combination of the
+/// others.
 const LEAST_EIGENVALUE: f64 = 1e-7;
 
 #[derive(Clone, Debug)]
@@ -35,7 +38,8 @@ pub(super) struct Fit {
     residuals: DVector<f64>,
     /// Limit at which the residual of each row is clipped.
     limits: DVector<f64>,
-    /// 1 − leverage of each row. Residuals are divided by it (HC3): the error of each row without that row.
+    /// 1 − leverage of each row. Residuals are divided by it (HC3): the error of each row without
+    /// that row.
     freedom: DVector<f64>,
 }
 
@@ -43,8 +47,9 @@ pub(super) struct Fit {
 pub(super) fn fit(design: &DMatrix<f64>, observed: &DVector<f64>, weights: &[f64]) -> Option<Fit> {
     let prior = DVector::from_column_slice(weights);
     let plain = solver(design, &prior, &prior)?;
-    let freedom =
-        DVector::from_fn(design.nrows(), |i, _| (1.0 - (design.row(i) * plain.column(i))[0]).max(1e-3));
+    let freedom = DVector::from_fn(design.nrows(), |i, _| {
+        (1.0 - (design.row(i) * plain.column(i))[0]).max(1e-3)
+    });
     let mut huber = DVector::from_element(weights.len(), 1.0);
     let mut solver_now = plain;
     let (mut beta, mut residuals, mut limits);
@@ -53,10 +58,20 @@ pub(super) fn fit(design: &DMatrix<f64>, observed: &DVector<f64>, weights: &[f64
         beta = &solver_now * observed;
         residuals = observed - design * &beta;
         let unit = DVector::from_fn(weights.len(), |i, _| (freedom[i] / prior[i]).sqrt());
-        let scaled: Vec<f64> = residuals.iter().zip(&unit).map(|(error, unit)| error / unit).collect();
+        let scaled: Vec<f64> = residuals
+            .iter()
+            .zip(&unit)
+            .map(|(error, unit)| error / unit)
+            .collect();
         let limit = HUBER * spread(&scaled);
-        limits = if limit > 0.0 { unit * limit } else { DVector::from_element(weights.len(), f64::INFINITY) };
-        let next = DVector::from_fn(weights.len(), |i, _| (limits[i] / residuals[i].abs()).min(1.0));
+        limits = if limit > 0.0 {
+            unit * limit
+        } else {
+            DVector::from_element(weights.len(), f64::INFINITY)
+        };
+        let next = DVector::from_fn(weights.len(), |i, _| {
+            (limits[i] / residuals[i].abs()).min(1.0)
+        });
         let moved = (&next - &huber).amax();
         round += 1;
         if moved < 1e-6 || round > ROUNDS {
@@ -67,16 +82,31 @@ pub(super) fn fit(design: &DMatrix<f64>, observed: &DVector<f64>, weights: &[f64
         solver_now = solver(design, &both, &both)?;
     }
     let slopes = DVector::from_fn(weights.len(), |i, _| {
-        prior[i] * if residuals[i].abs() < limits[i] { 1.0 } else { LEAST_SLOPE }
+        prior[i]
+            * if residuals[i].abs() < limits[i] {
+                1.0
+            } else {
+                LEAST_SLOPE
+            }
     });
     let influence = solver(design, &slopes, &prior)?;
-    Some(Fit { beta, solver: solver_now, influence, design: design.clone(), residuals, limits, freedom })
+    Some(Fit {
+        beta,
+        solver: solver_now,
+        influence,
+        design: design.clone(),
+        residuals,
+        limits,
+        freedom,
+    })
 }
 
 /// (Xᵀ A X)⁻¹ Xᵀ B for diagonal A and B.
 fn solver(design: &DMatrix<f64>, a: &DVector<f64>, b: &DVector<f64>) -> Option<DMatrix<f64>> {
     let times = |weights: &DVector<f64>| {
-        DMatrix::from_fn(design.nrows(), design.ncols(), |i, j| design[(i, j)] * weights[i])
+        DMatrix::from_fn(design.nrows(), design.ncols(), |i, j| {
+            design[(i, j)] * weights[i]
+        })
     };
     let normal = times(a).transpose() * design;
     // Columns differ by many powers of ten, so they are scaled to unit length.
@@ -85,7 +115,9 @@ fn solver(design: &DMatrix<f64>, a: &DVector<f64>, b: &DVector<f64>) -> Option<D
         return None;
     }
     let scaled = |matrix: &DMatrix<f64>| {
-        DMatrix::from_fn(matrix.nrows(), matrix.ncols(), |i, j| matrix[(i, j)] * scale[i] * scale[j])
+        DMatrix::from_fn(matrix.nrows(), matrix.ncols(), |i, j| {
+            matrix[(i, j)] * scale[i] * scale[j]
+        })
     };
     let correlation = scaled(&normal);
     if correlation.symmetric_eigenvalues().min() < LEAST_EIGENVALUE {
@@ -95,10 +127,16 @@ fn solver(design: &DMatrix<f64>, a: &DVector<f64>, b: &DVector<f64>) -> Option<D
 }
 
 impl Fit {
-    /// The coefficients for another design with the same weights: an estimate with the old design as
-    /// instruments.
-    pub(super) fn with_design(&self, design: &DMatrix<f64>, observed: &DVector<f64>) -> Option<DVector<f64>> {
-        (&self.solver * design).lu().solve(&(&self.solver * observed))
+    /// The coefficients for another design with the same weights: an estimate with the old design
+    /// as instruments.
+    pub(super) fn with_design(
+        &self,
+        design: &DMatrix<f64>,
+        observed: &DVector<f64>,
+    ) -> Option<DVector<f64>> {
+        (&self.solver * design)
+            .lu()
+            .solve(&(&self.solver * observed))
     }
 
     /// Clipped residuals as errors of the rows.
@@ -108,13 +146,17 @@ impl Fit {
         })
     }
 
-    /// Bootstrap deviations of combinations of the coefficients (rows of `combine`) from their estimates:
-    /// studentised by the resample, scaled by the estimate. One vector per combination.
+    /// Bootstrap deviations of combinations of the coefficients (rows of `combine`) from their
+    /// estimates: studentised by the resample, scaled by the estimate. One vector per combination.
     pub(super) fn deviations(&self, combine: &DMatrix<f64>, stream: &mut Stream) -> Vec<Vec<f64>> {
         let influence = combine * &self.influence;
         let scale = |errors: &DVector<f64>, combination: usize| {
             let row = influence.row(combination);
-            row.iter().zip(errors.iter()).map(|(a, e)| (a * e) * (a * e)).sum::<f64>().sqrt()
+            row.iter()
+                .zip(errors.iter())
+                .map(|(a, e)| (a * e) * (a * e))
+                .sum::<f64>()
+                .sqrt()
         };
         let errors = self.errors(&self.residuals);
         let scales: Vec<f64> = (0..combine.nrows()).map(|k| scale(&errors, k)).collect();
@@ -126,14 +168,22 @@ impl Fit {
                 if row % 64 == 0 {
                     signs = stream.bits();
                 }
-                signed[row] = if signs >> (row % 64) & 1 == 1 { errors[row] } else { -errors[row] };
+                signed[row] = if signs >> (row % 64) & 1 == 1 {
+                    errors[row]
+                } else {
+                    -errors[row]
+                };
             }
             let moved = &self.influence * &signed;
             let left = self.errors(&(&signed - &self.design * &moved));
             let shifts = combine * &moved;
             for (combination, draws) in deviations.iter_mut().enumerate() {
                 let own = scale(&left, combination);
-                let studentised = if own > 0.0 { shifts[combination] / own } else { 0.0 };
+                let studentised = if own > 0.0 {
+                    shifts[combination] / own
+                } else {
+                    0.0
+                };
                 draws.push(studentised * scales[combination]);
             }
         }
@@ -160,7 +210,9 @@ mod tests {
     }
 
     fn half_width(fit: &Fit, combine: &DMatrix<f64>, seed: u64) -> f64 {
-        let mut draws = fit.deviations(combine, &mut Stream::new(seed, Domain::Calibration, 1)).remove(0);
+        let mut draws = fit
+            .deviations(combine, &mut Stream::new(seed, Domain::Calibration, 1))
+            .remove(0);
         draws.iter_mut().for_each(|draw| *draw = draw.abs());
         linear_unsorted(&mut draws, COVERAGE)
     }

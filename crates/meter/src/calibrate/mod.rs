@@ -2,10 +2,10 @@
 //!
 //! 1. Watch the meter at rest: period, step, noise.
 //! 2. Bracket the tail with round trips after quiet times, which also give the promotion (`tail`).
-//! 3. Run blocks of traffic between idle blocks, in random order: rates in both directions with large and
-//!    small packets, computing without traffic, trains of probes with quiet times shorter and longer than the
-//!    tail, the radio off, both radios (`plan`). Subtracting the line between the adjacent idle blocks also
-//!    removes drift.
+//! 3. Run blocks of traffic between idle blocks, in random order: rates in both directions with
+//!    large and small packets, computing without traffic, trains of probes with quiet times shorter
+//!    and longer than the tail, the radio off, both radios (`plan`). Subtracting the line between
+//!    the adjacent idle blocks also removes drift.
 //! 4. Fit these differences to the radio's activity with one robust regression (`timeline`, `fit`).
 //! 5. Test the model on bursts outside the fit. Undetermined values are refused (`refusal`).
 
@@ -73,18 +73,36 @@ pub fn calibrate(
     let second_tail = second_tail(rig, &mut timeline)?;
     // Round trips on the other interface say nothing about this radio.
     timeline.echoes.truncate(first_echoes);
-    let plan = plan::plan(settings, &bracket, timeline.period, second_tail, rig.can_switch_off())?;
+    let plan = plan::plan(
+        settings,
+        &bracket,
+        timeline.period,
+        second_tail,
+        rig.can_switch_off(),
+    )?;
     let mut measured = Vec::with_capacity(plan.blocks.len());
     let mut left_s = plan.lasts().as_secs_f64();
     let mut before = idle(rig, plan.settle, plan.half, &mut timeline)?;
     for (done, block) in plan.blocks.iter().enumerate() {
-        watch(Progress::Blocks { done, all: plan.blocks.len(), left_s });
+        watch(Progress::Blocks {
+            done,
+            all: plan.blocks.len(),
+            left_s,
+        });
         let record = rig.run(&block.action)?;
         timeline.add(&record);
         timeline.check_signal()?;
-        let window = Window { from: record.start + block.lead, to: record.end };
+        let window = Window {
+            from: record.start + block.lead,
+            to: record.end,
+        };
         let after = idle(rig, block.settle, plan.half, &mut timeline)?;
-        measured.push(Measured { purpose: block.purpose, before: before[1], window, after: after[0] });
+        measured.push(Measured {
+            purpose: block.purpose,
+            before: before[1],
+            window,
+            after: after[0],
+        });
         before = after;
         left_s -= plan.lasts_with_idle(block).as_secs_f64();
     }
@@ -93,19 +111,28 @@ pub fn calibrate(
 
 fn watch_meter(rig: &mut dyn Rig, timeline: &mut Timeline) -> Result<Survey, Stop> {
     let record = rig.run(&Action::Idle(WATCHED))?;
-    let readings: Vec<(f64, f64)> =
-        record.samples.iter().map(|sample| (sample.at.as_secs_f64(), sample.value)).collect();
+    let readings: Vec<(f64, f64)> = record
+        .samples
+        .iter()
+        .map(|sample| (sample.at.as_secs_f64(), sample.value))
+        .collect();
     let meter = survey(rig.unit(), &readings);
     match meter.period_s.filter(|period| *period <= SLOWEST_S) {
         Some(period) => timeline.period = Nanos::from_secs_f64(period),
-        None => return Err(Refusal::Slow { period_s: meter.period_s }.into()),
+        None => {
+            return Err(Refusal::Slow {
+                period_s: meter.period_s,
+            }
+            .into());
+        }
     }
     rig.pace(timeline.period);
     timeline.add(&record);
     Ok(meter)
 }
 
-/// How long the second interface's radio may stay awake, if there is one. Idle blocks must outlast it.
+/// How long the second interface's radio may stay awake, if there is one. Idle blocks must outlast
+/// it.
 fn second_tail(rig: &mut dyn Rig, timeline: &mut Timeline) -> Result<Option<Nanos>, Stop> {
     if rig.interfaces() < 2 {
         return Ok(None);
@@ -119,10 +146,24 @@ fn second_tail(rig: &mut dyn Rig, timeline: &mut Timeline) -> Result<Option<Nano
 }
 
 /// Runs an idle block. Returns its halves.
-fn idle(rig: &mut dyn Rig, settle: Nanos, half: Nanos, timeline: &mut Timeline) -> Result<[Window; 2], Stop> {
+fn idle(
+    rig: &mut dyn Rig,
+    settle: Nanos,
+    half: Nanos,
+    timeline: &mut Timeline,
+) -> Result<[Window; 2], Stop> {
     let record = rig.run(&Action::Idle(settle + half + half))?;
     timeline.add(&record);
     let begin = record.start + settle;
     let middle = Nanos((begin.0 + record.end.0) / 2);
-    Ok([Window { from: begin, to: middle }, Window { from: middle, to: record.end }])
+    Ok([
+        Window {
+            from: begin,
+            to: middle,
+        },
+        Window {
+            from: middle,
+            to: record.end,
+        },
+    ])
 }

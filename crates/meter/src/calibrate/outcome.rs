@@ -21,7 +21,11 @@ pub struct Estimate {
 impl Estimate {
     /// An estimate with a symmetric interval.
     pub fn symmetric(value: f64, half: f64) -> Self {
-        Estimate { value, low: value - half, high: value + half }
+        Estimate {
+            value,
+            low: value - half,
+            high: value + half,
+        }
     }
 
     /// True if the interval contains `value`.
@@ -35,8 +39,8 @@ impl Estimate {
     }
 }
 
-/// The result of a calibration. Powers of the radio in W, relative to the device with the radio off; or to
-/// the idle device if the radio could not be switched off.
+/// The result of a calibration. Powers of the radio in W, relative to the device with the radio
+/// off; or to the idle device if the radio could not be switched off.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Calibration {
     /// Mean power when idle, W; `None` if the radio could not be switched off.
@@ -59,10 +63,11 @@ pub struct Calibration {
     pub packet: Estimate,
     /// Power of a busy processor, W.
     pub core: Estimate,
-    /// Power of both interfaces together divided by the sum of each alone; `None` without a second interface.
+    /// Power of both interfaces together divided by the sum of each alone; `None` without a second
+    /// interface.
     pub sharing: Option<Estimate>,
-    /// Weakest and strongest signal, dBm, without the weakest and the strongest twentieth of the readings;
-    /// `None` without readings.
+    /// Weakest and strongest signal, dBm, without the weakest and the strongest twentieth of the
+    /// readings; `None` without readings.
     pub signal_dbm: Option<[f64; 2]>,
     /// Relative error on the hold-out.
     pub hold_out_error: f64,
@@ -94,7 +99,10 @@ impl Calibration {
                 power: power(&self.promotion),
                 duration: Nanos::from_secs_f64(self.promotion_s.value.max(0.0)),
             },
-            tail: self.tail.as_ref().map_or(Vec::new(), |estimate| tail_stages(power(estimate), tail)),
+            tail: self
+                .tail
+                .as_ref()
+                .map_or(Vec::new(), |estimate| tail_stages(power(estimate), tail)),
             idle: self.idle.as_ref().map_or(Watts(0.0), power),
         })
     }

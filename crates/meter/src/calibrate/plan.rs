@@ -83,14 +83,29 @@ pub(super) fn plan(
     second_tail: Option<Nanos>,
     can_switch_off: bool,
 ) -> Result<Plan> {
-    let make = |repeats| with_repeats(settings, bracket, period, second_tail, can_switch_off, repeats);
-    let Some(limit) = settings.limit else { return Ok(make(USUAL_REPEATS)) };
+    let make = |repeats| {
+        with_repeats(
+            settings,
+            bracket,
+            period,
+            second_tail,
+            can_switch_off,
+            repeats,
+        )
+    };
+    let Some(limit) = settings.limit else {
+        return Ok(make(USUAL_REPEATS));
+    };
     let fitting = REPEATS.rev().map(make).find(|plan| plan.lasts() <= limit);
     fitting.ok_or_else(|| {
         let least = make(*REPEATS.start()).lasts().as_secs_f64() / 60.0;
         let minutes = limit.as_secs_f64() / 60.0;
-        let message = format!("{minutes:.0} min are too short: a tail of {} needs more", bracket.middle());
-        Error::new(Kind::Usage, message).help(format!("write --minutes {:.0} or more", least.ceil() + 1.0))
+        let message = format!(
+            "{minutes:.0} min are too short: a tail of {} needs more",
+            bracket.middle()
+        );
+        Error::new(Kind::Usage, message)
+            .help(format!("write --minutes {:.0} or more", least.ceil() + 1.0))
     })
 }
 
@@ -98,7 +113,9 @@ impl Plan {
     /// Total duration.
     pub(super) fn lasts(&self) -> Nanos {
         let begin = self.settle + self.half + self.half;
-        self.blocks.iter().fold(begin, |sum, block| sum + self.lasts_with_idle(block))
+        self.blocks
+            .iter()
+            .fold(begin, |sum, block| sum + self.lasts_with_idle(block))
     }
 
     /// Duration of a block and the idle block after it.
@@ -122,28 +139,63 @@ fn with_repeats(
     let lead = Nanos::from_secs_f64(bracket.promotion_s) + margin;
     let steady = lead + half + half;
     let flow = |direction, share: f64, packet| {
-        let highest = if direction == Traffic::Down { settings.down } else { settings.up };
-        Flow { direction, rate: BitRate::from_bps((highest.bps() as f64 * share) as u64), packet }
+        let highest = if direction == Traffic::Down {
+            settings.down
+        } else {
+            settings.up
+        };
+        Flow {
+            direction,
+            rate: BitRate::from_bps((highest.bps() as f64 * share) as u64),
+            packet,
+        }
     };
-    let on = |interface, flow| Action::Steady { interface, flow, lasts: steady };
+    let on = |interface, flow| Action::Steady {
+        interface,
+        flow,
+        lasts: steady,
+    };
     let mut blocks = Vec::new();
     let mut add = |times: u32, purpose, action: Action, lead| {
         let tail = match (purpose, second_tail) {
             (Purpose::Share(1 | 2), Some(second)) => tail.max(second),
             _ => tail,
         };
-        let block = Block { purpose, action, lead, settle: tail + margin };
+        let block = Block {
+            purpose,
+            action,
+            lead,
+            settle: tail + margin,
+        };
         blocks.extend(std::iter::repeat_n(block, times as usize));
     };
     for direction in [Traffic::Down, Traffic::Up] {
         for share in SHARES {
-            add(repeats, Purpose::Fit, on(0, flow(direction, share, FULL_PACKET)), lead);
+            add(
+                repeats,
+                Purpose::Fit,
+                on(0, flow(direction, share, FULL_PACKET)),
+                lead,
+            );
         }
-        add(repeats, Purpose::Fit, on(0, flow(direction, SMALL_SHARE, SMALL_PACKET)), lead);
+        add(
+            repeats,
+            Purpose::Fit,
+            on(0, flow(direction, SMALL_SHARE, SMALL_PACKET)),
+            lead,
+        );
     }
     // Coefficients that depend on one kind of block get more of it.
     let more = repeats + repeats / 2;
-    add(more, Purpose::Fit, Action::Work { cores: 1.0, lasts: steady }, lead);
+    add(
+        more,
+        Purpose::Fit,
+        Action::Work {
+            cores: 1.0,
+            lasts: steady,
+        },
+        lead,
+    );
     if tail >= SHORTEST_TAIL {
         // The lead of a train is one cycle, so that the state before the block does not matter.
         let mut inside = |purpose, gap: Nanos| add(repeats, purpose, train(gap, half), gap + lead);
@@ -166,30 +218,57 @@ fn with_repeats(
         let both = [flow(Traffic::Down, 0.4, FULL_PACKET); 2];
         add(more, Purpose::Share(0), on(0, both[0]), lead);
         add(more, Purpose::Share(1), on(1, both[1]), lead);
-        add(more, Purpose::Share(2), Action::Together(both, steady), lead);
+        add(
+            more,
+            Purpose::Share(2),
+            Action::Together(both, steady),
+            lead,
+        );
     }
     shuffle(&mut blocks, settings.seed);
     blocks.extend((0..HOLD_OUTS).map(|block| {
         let action = mixed(block, tail, &flow);
-        Block { purpose: Purpose::HoldOut, action, lead: Nanos::ZERO, settle }
+        Block {
+            purpose: Purpose::HoldOut,
+            action,
+            lead: Nanos::ZERO,
+            settle,
+        }
     }));
-    Plan { blocks, settle: settle.max(second_tail.map_or(Nanos::ZERO, |tail| tail + margin)), half }
+    Plan {
+        blocks,
+        settle: settle.max(second_tail.map_or(Nanos::ZERO, |tail| tail + margin)),
+        half,
+    }
 }
 
 /// Probes at even intervals: at least four, over at least two halves of an idle block.
 fn train(gap: Nanos, half: Nanos) -> Action {
-    let cycles = (2.0 * half.as_secs_f64() / gap.as_secs_f64()).ceil().max(4.0) as usize;
-    Action::Probes { interface: 0, gaps: vec![gap; cycles + 1] }
+    let cycles = (2.0 * half.as_secs_f64() / gap.as_secs_f64())
+        .ceil()
+        .max(4.0) as usize;
+    Action::Probes {
+        interface: 0,
+        gaps: vec![gap; cycles + 1],
+    }
 }
 
 /// Bursts of various lengths and rates after quiet times shorter and longer than the tail.
 fn mixed(block: u32, tail: Nanos, flow: &dyn Fn(Traffic, f64, u32) -> Flow) -> Action {
     let burst = |i: u32| {
-        let direction = if i.is_multiple_of(2) { Traffic::Down } else { Traffic::Up };
+        let direction = if i.is_multiple_of(2) {
+            Traffic::Down
+        } else {
+            Traffic::Up
+        };
         let share = [0.7, 0.2, 0.5, 0.9, 0.3][(i + block) as usize % 5];
         let lasts = Nanos::from_millis([800, 1500, 400, 2500, 1100][i as usize % 5]);
         let quiet = [0.4, 1.3, 0.8, 1.7, 0.2][(i + 2 * block) as usize % 5] * tail.as_secs_f64();
-        (flow(direction, share, FULL_PACKET), lasts, Nanos::from_secs_f64(quiet))
+        (
+            flow(direction, share, FULL_PACKET),
+            lasts,
+            Nanos::from_secs_f64(quiet),
+        )
     };
     Action::Bursts((0..6).map(burst).collect())
 }

@@ -37,10 +37,21 @@ impl Calibration {
             interval("per_packet", &self.packet, 1e6, "uJ"),
             interval("per_busy_processor", &self.core, 1e3, "mW"),
         ];
-        intervals.extend(self.tail.as_ref().map(|tail| interval("tail_power", tail, 1e3, "mW")));
-        intervals.extend(self.idle.as_ref().map(|idle| interval("idle", idle, 1e3, "mW")));
+        intervals.extend(
+            self.tail
+                .as_ref()
+                .map(|tail| interval("tail_power", tail, 1e3, "mW")),
+        );
+        intervals.extend(
+            self.idle
+                .as_ref()
+                .map(|idle| interval("idle", idle, 1e3, "mW")),
+        );
         intervals.extend(self.sharing.as_ref().map(|sharing| {
-            ("sharing_factor".to_owned(), [sharing.low, sharing.high].map(|end| format!("{end:.4}")))
+            (
+                "sharing_factor".to_owned(),
+                [sharing.low, sharing.high].map(|end| format!("{end:.4}")),
+            )
         }));
         intervals.sort();
         CalibratedProfile {
@@ -62,7 +73,10 @@ impl Calibration {
     fn notes(&self, at: &Circumstances) -> Vec<(String, String)> {
         let mut notes = at.notes.clone();
         let mut note = |key: &str, value: String| notes.push((key.to_owned(), value));
-        note("hold_out_error", format!("{:.1} %", 100.0 * self.hold_out_error));
+        note(
+            "hold_out_error",
+            format!("{:.1} %", 100.0 * self.hold_out_error),
+        );
         note("blocks", self.blocks.to_string());
         note("minutes", format!("{:.0}", self.seconds / 60.0));
         if let Some(period) = self.survey.period_s {
@@ -74,10 +88,16 @@ impl Calibration {
         note("packet", "slopes are those of packets of 1400 B".to_owned());
         note("inactivity", "assumed, not calibrated".to_owned());
         if self.idle.is_none() {
-            note("idle", "not measured: it belongs to the device, and is 0 here".to_owned());
+            note(
+                "idle",
+                "not measured: it belongs to the device, and is 0 here".to_owned(),
+            );
         }
         if self.tail.is_none() {
-            note("tail", "too short to distinguish from a transfer".to_owned());
+            note(
+                "tail",
+                "too short to distinguish from a transfer".to_owned(),
+            );
         }
         let untold = self.untold();
         if !untold.is_empty() {
@@ -103,5 +123,8 @@ impl Calibration {
 }
 
 fn interval(key: &str, estimate: &Estimate, scale: f64, unit: &str) -> (String, [String; 2]) {
-    (key.to_owned(), [estimate.low, estimate.high].map(|end| format!("{:.4} {unit}", end * scale)))
+    (
+        key.to_owned(),
+        [estimate.low, estimate.high].map(|end| format!("{:.4} {unit}", end * scale)),
+    )
 }

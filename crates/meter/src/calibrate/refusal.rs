@@ -101,9 +101,16 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |share: f64| format!("{:.0} %", 100.0 * share);
         match self {
-            Refusal::Slow { period_s: None } => write!(f, "the meter changed less than four times in 20 s"),
-            Refusal::Slow { period_s: Some(period) } => {
-                write!(f, "the meter changes once in {period:.1} s, which is too slow")
+            Refusal::Slow { period_s: None } => {
+                write!(f, "the meter changed less than four times in 20 s")
+            }
+            Refusal::Slow {
+                period_s: Some(period),
+            } => {
+                write!(
+                    f,
+                    "the meter changes once in {period:.1} s, which is too slow"
+                )
             }
             Refusal::Coarse { step_w, swing_w } => write!(
                 f,
@@ -115,7 +122,11 @@ impl fmt::Display for Refusal {
                 "the meter does not see this radio: {swing_w:.3} ± {margin_w:.3} W between idle and full rate"
             ),
             Refusal::Noisy { margin, what } => {
-                write!(f, "the meter is too noisy: {what} is known only to ± {}", percent(*margin))
+                write!(
+                    f,
+                    "the meter is too noisy: {what} is known only to ± {}",
+                    percent(*margin)
+                )
             }
             Refusal::Drift { scatter_w, swing_w } => write!(
                 f,
@@ -129,9 +140,15 @@ impl fmt::Display for Refusal {
                 percent(*share)
             ),
             Refusal::ForeignTraffic { share } => {
-                write!(f, "other programs use the interface: their bytes are {:.1} % of ours", 100.0 * share)
+                write!(
+                    f,
+                    "other programs use the interface: their bytes are {:.1} % of ours",
+                    100.0 * share
+                )
             }
-            Refusal::NoEchoes { sent, answered } => write!(f, "{answered} of {sent} probes were answered"),
+            Refusal::NoEchoes { sent, answered } => {
+                write!(f, "{answered} of {sent} probes were answered")
+            }
             Refusal::NoPromotion { longest, scatter_s } => write!(
                 f,
                 "the tail cannot be measured: no quiet time up to {longest} delays a probe; RTTs scatter by \
@@ -139,10 +156,15 @@ impl fmt::Display for Refusal {
                 scatter_s * 1e3
             ),
             Refusal::Tail { step_w } => {
-                write!(f, "the tail has stages: its power falls by {step_w:.3} W before the radio sleeps")
+                write!(
+                    f,
+                    "the tail has stages: its power falls by {step_w:.3} W before the radio sleeps"
+                )
             }
             Refusal::Undetermined => write!(f, "the measurements do not determine the model"),
-            Refusal::Signal { ends_dbm: [low, high] } => write!(
+            Refusal::Signal {
+                ends_dbm: [low, high],
+            } => write!(
                 f,
                 "the signal changed from {low:.0} to {high:.0} dBm: more than {BORNE_DB:.1} dB may change \
                  the power by over {}",
@@ -175,14 +197,18 @@ impl Refusal {
             Refusal::SecondConsumer { .. } => {
                 "stop other programs and timers, switch the screen off, then try again"
             }
-            Refusal::ForeignTraffic { .. } => "stop programs that use the interface, then try again",
+            Refusal::ForeignTraffic { .. } => {
+                "stop programs that use the interface, then try again"
+            }
             Refusal::NoEchoes { .. } => {
                 "is `joulepath calibrate --serve` running at the far end, and reachable?"
             }
             Refusal::NoPromotion { .. } => {
                 "a radio that wakes at once cannot be calibrated; stop power saving or other traffic"
             }
-            Refusal::Tail { .. } => "only tails with one stage can be calibrated; write the stages by hand",
+            Refusal::Tail { .. } => {
+                "only tails with one stage can be calibrated; write the stages by hand"
+            }
             Refusal::Undetermined => "the rates of --down and --up may not be reached: lower them",
             Refusal::Signal { .. } => {
                 "leave the device where it is, away from people who pass, then try again"

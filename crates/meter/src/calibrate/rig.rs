@@ -1,5 +1,5 @@
-//! Input and output of a calibration: makes traffic while a meter is read. The real rig uses sockets and the
-//! clock; the simulated rig uses the energy model, so its true values are known.
+//! Input and output of a calibration: makes traffic while a meter is read. The real rig uses
+//! sockets and the clock; the simulated rig uses the energy model, so its true values are known.
 
 use joulepath_model::energy::Traffic;
 use joulepath_model::units::{BitRate, Nanos};
@@ -85,7 +85,9 @@ impl Action {
             | Action::Steady { lasts, .. }
             | Action::Work { lasts, .. } => *lasts,
             Action::Probes { gaps, .. } => gaps.iter().fold(Nanos::ZERO, |sum, gap| sum + *gap),
-            Action::Bursts(bursts) => bursts.iter().fold(Nanos::ZERO, |sum, burst| sum + burst.1 + burst.2),
+            Action::Bursts(bursts) => bursts
+                .iter()
+                .fold(Nanos::ZERO, |sum, burst| sum + burst.1 + burst.2),
         }
     }
 }

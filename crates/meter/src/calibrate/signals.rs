@@ -46,11 +46,23 @@ mod tests {
         // 39 readings of -60 dBm and one of -90 dBm; then a fifth of them.
         let mut all = vec![-60.0; 40];
         all[7] = -90.0;
-        assert_eq!((of(&all).check(), of(&all).range()), (Ok(()), Some([-60.0, -60.0])));
+        assert_eq!(
+            (of(&all).check(), of(&all).range()),
+            (Ok(()), Some([-60.0, -60.0]))
+        );
         (0..8).for_each(|i| all[i] = -90.0);
-        assert_eq!(of(&all).check(), Err(Refusal::Signal { ends_dbm: [-90.0, -60.0] }));
+        assert_eq!(
+            of(&all).check(),
+            Err(Refusal::Signal {
+                ends_dbm: [-90.0, -60.0]
+            })
+        );
         // 0.15 / (61.3 / 2806) = 6.87 dB.
-        let spread = |db: f64| (0..40).map(|i| -60.0 - db * f64::from(i % 2)).collect::<Vec<_>>();
+        let spread = |db: f64| {
+            (0..40)
+                .map(|i| -60.0 - db * f64::from(i % 2))
+                .collect::<Vec<_>>()
+        };
         assert_eq!(of(&spread(6.8)).check(), Ok(()));
         assert!(of(&spread(6.9)).check().is_err());
         assert_eq!(of(&[-60.0, -90.0]).check(), Ok(()));

@@ -1,8 +1,8 @@
 //! Length of the tail and of the promotion, from round trips alone.
 //!
-//! A probe that finds the radio asleep is delayed by the promotion. So the longest quiet time without a delay
-//! is the length of the tail. It is bracketed by doubling and then bisected. The meter, which may be slow, is
-//! not needed.
+//! A probe that finds the radio asleep is delayed by the promotion. So the longest quiet time
+//! without a delay is the length of the tail. It is bracketed by doubling and then bisected. The
+//! meter, which may be slow, is not needed.
 
 use joulepath_model::units::Nanos;
 
@@ -51,15 +51,24 @@ pub(super) fn search(
 ) -> Result<Bracket, Stop> {
     let mut probe = |gap: Nanos, times: usize| -> Result<Vec<f64>, Stop> {
         // The first probe wakes the radio from an unknown state.
-        let gaps = std::iter::once(Nanos::from_millis(1)).chain(std::iter::repeat_n(gap, times)).collect();
+        let gaps = std::iter::once(Nanos::from_millis(1))
+            .chain(std::iter::repeat_n(gap, times))
+            .collect();
         let record = rig.run(&Action::Probes { interface, gaps })?;
         seen(&record);
         let most = Nanos(gap.0 + gap.0 / 20) + Nanos::from_millis(2);
-        let echoes = record.echoes.iter().filter(|(quiet, _)| (gap..most).contains(quiet));
+        let echoes = record
+            .echoes
+            .iter()
+            .filter(|(quiet, _)| (gap..most).contains(quiet));
         let rtts: Vec<f64> = echoes.map(|(_, rtt)| rtt.as_secs_f64()).collect();
         // The median needs more than half of the echoes.
         if rtts.len() * 2 <= times {
-            return Err(Refusal::NoEchoes { sent: times, answered: rtts.len() }.into());
+            return Err(Refusal::NoEchoes {
+                sent: times,
+                answered: rtts.len(),
+            }
+            .into());
         }
         Ok(rtts)
     };
@@ -79,10 +88,15 @@ pub(super) fn search(
         awake = gap;
     }
     let Some((mut asleep, promotion_s)) = found else {
-        return Err(Refusal::NoPromotion { longest: awake, scatter_s: scatter }.into());
+        return Err(Refusal::NoPromotion {
+            longest: awake,
+            scatter_s: scatter,
+        }
+        .into());
     };
     let threshold = rtt_s + 0.5 * promotion_s;
-    while asleep.saturating_sub(awake) > NARROW.max(Nanos::from_secs_f64(NARROW_SHARE * awake.as_secs_f64()))
+    while asleep.saturating_sub(awake)
+        > NARROW.max(Nanos::from_secs_f64(NARROW_SHARE * awake.as_secs_f64()))
     {
         let gap = Nanos((awake.0 + asleep.0) / 2);
         match median(&probe(gap, 3)?) > threshold {
@@ -90,15 +104,24 @@ pub(super) fn search(
             false => awake = gap,
         }
     }
-    Ok(Bracket { awake, asleep, promotion_s, rtt_s })
+    Ok(Bracket {
+        awake,
+        asleep,
+        promotion_s,
+        rtt_s,
+    })
 }
 
-/// Delay of a probe that finds the radio asleep: the Hodges–Lehmann shift (Annals of Mathematical Statistics
-/// 34, 1963) with its distribution-free 95 % interval, s. Both groups must scatter alike.
+/// Delay of a probe that finds the radio asleep: the Hodges–Lehmann shift (Annals of Mathematical
+/// Statistics 34, 1963) with its distribution-free 95 % interval, s. Both groups must scatter
+/// alike.
 pub(super) fn promotion(echoes: &[(Nanos, Nanos)], bracket: &Bracket) -> Option<(f64, [f64; 2])> {
     let some = |keep: &dyn Fn(Nanos) -> bool| -> Vec<f64> {
-        let all: Vec<f64> =
-            echoes.iter().filter(|(gap, _)| keep(*gap)).map(|(_, rtt)| rtt.as_secs_f64()).collect();
+        let all: Vec<f64> = echoes
+            .iter()
+            .filter(|(gap, _)| keep(*gap))
+            .map(|(_, rtt)| rtt.as_secs_f64())
+            .collect();
         let stride = all.len().div_ceil(MOST_ECHOES).max(1);
         all.into_iter().step_by(stride).collect()
     };
@@ -106,13 +129,18 @@ pub(super) fn promotion(echoes: &[(Nanos, Nanos)], bracket: &Bracket) -> Option<
     let quick = some(&|gap| gap >= least && gap <= bracket.awake);
     let slow = some(&|gap| gap >= bracket.asleep);
     let (n, m) = (quick.len() as f64, slow.len() as f64);
-    let mut shifts: Vec<f64> =
-        slow.iter().flat_map(|slow| quick.iter().map(move |quick| slow - quick)).collect();
+    let mut shifts: Vec<f64> = slow
+        .iter()
+        .flat_map(|slow| quick.iter().map(move |quick| slow - quick))
+        .collect();
     shifts.sort_by(f64::total_cmp);
     let rank = n * m / 2.0 - NORMAL_95 * (n * m * (n + m + 1.0) / 12.0).sqrt();
     if rank < 1.0 {
         return None;
     }
     let low = rank.floor() as usize - 1;
-    Some((median(&shifts), [shifts[low], shifts[shifts.len() - 1 - low]]))
+    Some((
+        median(&shifts),
+        [shifts[low], shifts[shifts.len() - 1 - low]],
+    ))
 }

@@ -1,8 +1,8 @@
 //! All records in sequence: power and radio activity in a window.
 //!
 //! The activity follows from the packets through the energy model's state machine
-//! (`joulepath_model::energy::meter`), given the length of the tail. A profile therefore has the same meaning
-//! in a simulation as in the fit.
+//! (`joulepath_model::energy::meter`), given the length of the tail. A profile therefore has the
+//! same meaning in a simulation as in the fit.
 
 use joulepath_model::energy::meter::{DeviceMeter, EnergyReading};
 use joulepath_model::energy::{DeviceEnergy, InterfaceModel, RrcModel, Stage, Traffic};
@@ -25,7 +25,8 @@ pub(super) const FULL_PACKET: u32 = 1400;
 #[derive(Debug)]
 pub(super) struct Timeline {
     unit: Unit,
-    /// Time between two updates of the meter. A reading in watts covers the time since the last update.
+    /// Time between two updates of the meter. A reading in watts covers the time since the last
+    /// update.
     pub(super) period: Nanos,
     samples: Vec<Sample>,
     pub(super) passed: Vec<Passed>,
@@ -118,7 +119,12 @@ impl Timeline {
 
     /// Other programs' bytes divided by own bytes on the first interface.
     pub(super) fn foreign_share(&self) -> f64 {
-        let own: u64 = self.passed.iter().filter(|p| p.interface == 0).map(|p| u64::from(p.bytes)).sum();
+        let own: u64 = self
+            .passed
+            .iter()
+            .filter(|p| p.interface == 0)
+            .map(|p| u64::from(p.bytes))
+            .sum();
         self.foreign_bytes as f64 / own.max(1) as f64
     }
 
@@ -129,7 +135,9 @@ impl Timeline {
             Unit::Joules => window.from,
         };
         let first = self.samples.partition_point(|sample| sample.at < from);
-        let last = self.samples.partition_point(|sample| sample.at <= window.to);
+        let last = self
+            .samples
+            .partition_point(|sample| sample.at <= window.to);
         &self.samples[first..last.max(first)]
     }
 
@@ -140,8 +148,9 @@ impl Timeline {
     /// Power from each reading to the next within a window.
     pub(super) fn powers(&self, window: Window) -> Vec<f64> {
         let samples = self.samples(window);
-        let counted =
-            |pair: &[Sample]| (pair[1].value - pair[0].value) / (pair[1].at - pair[0].at).as_secs_f64();
+        let counted = |pair: &[Sample]| {
+            (pair[1].value - pair[0].value) / (pair[1].at - pair[0].at).as_secs_f64()
+        };
         match self.unit {
             Unit::Watts => samples.iter().map(|sample| sample.value).collect(),
             Unit::Joules => samples.windows(2).map(counted).collect(),
@@ -158,7 +167,10 @@ impl Timeline {
         let (power, from) = match self.unit {
             Unit::Watts => {
                 let sum: f64 = samples.iter().map(|sample| sample.value).sum();
-                (sum / samples.len() as f64, first.at.saturating_sub(self.period))
+                (
+                    sum / samples.len() as f64,
+                    first.at.saturating_sub(self.period),
+                )
             }
             Unit::Joules => {
                 let seconds = (last.at - first.at).as_secs_f64();
@@ -166,16 +178,32 @@ impl Timeline {
             }
         };
         let cores = (last.cpu_s - first.cpu_s) / (last.at - first.at).as_secs_f64();
-        Some(Seen { window: Window { from, to: last.at }, power, cores })
+        Some(Seen {
+            window: Window { from, to: last.at },
+            power,
+            cores,
+        })
     }
 
     /// Activity of the radio of `interface` in each window.
-    pub(super) fn activity(&self, interface: usize, timers: Timers, windows: &[Window]) -> Vec<Activity> {
-        let mut ends: Vec<Nanos> = windows.iter().flat_map(|window| [window.from, window.to]).collect();
+    pub(super) fn activity(
+        &self,
+        interface: usize,
+        timers: Timers,
+        windows: &[Window],
+    ) -> Vec<Activity> {
+        let mut ends: Vec<Nanos> = windows
+            .iter()
+            .flat_map(|window| [window.from, window.to])
+            .collect();
         ends.sort();
         ends.dedup();
         let mut follower = Follower::new(timers);
-        let mut passed = self.passed.iter().filter(|passed| passed.interface == interface).peekable();
+        let mut passed = self
+            .passed
+            .iter()
+            .filter(|passed| passed.interface == interface)
+            .peekable();
         let mut sums = Vec::with_capacity(ends.len());
         for &end in &ends {
             while let Some(passed) = passed.next_if(|passed| passed.at <= end) {
@@ -183,8 +211,15 @@ impl Timeline {
             }
             sums.push(follower.sums(end));
         }
-        let sum = |at: Nanos| sums[ends.binary_search(&at).expect("every end of a window is listed")];
-        windows.iter().map(|window| sum(window.to).per_second(sum(window.from), window.seconds())).collect()
+        let sum = |at: Nanos| {
+            sums[ends
+                .binary_search(&at)
+                .expect("every end of a window is listed")]
+        };
+        windows
+            .iter()
+            .map(|window| sum(window.to).per_second(sum(window.from), window.seconds()))
+            .collect()
     }
 }
 
@@ -208,12 +243,19 @@ impl Activity {
 
     /// The columns in the order of the coefficients.
     pub(super) fn columns(&self) -> [f64; 6] {
-        [self.active, self.tail, self.promotions, self.down, self.up, self.packets]
+        [
+            self.active,
+            self.tail,
+            self.promotions,
+            self.down,
+            self.up,
+            self.packets,
+        ]
     }
 }
 
-/// The energy model's state machine, twice: with powers that make its joules equal the seconds of ACTIVE and
-/// TAIL, and of PROMOTION.
+/// The energy model's state machine, twice: with powers that make its joules equal the seconds of
+/// ACTIVE and TAIL, and of PROMOTION.
 struct Follower {
     meter: DeviceMeter,
     timers: Timers,
@@ -230,7 +272,10 @@ impl Follower {
                 up: JoulesPerBit(0.0),
                 active,
                 inactivity: inactivity(timers.tail),
-                promotion: Stage { power: promotion, duration: timers.promotion },
+                promotion: Stage {
+                    power: promotion,
+                    duration: timers.promotion,
+                },
                 tail: tail_stages(tail, timers.tail),
                 idle: none,
             })
@@ -238,19 +283,31 @@ impl Follower {
         let machines = [machine(second, none, second), machine(none, second, none)];
         let meter = DeviceMeter::new(&machines, &DeviceEnergy::ADDITIVE, Nanos::ZERO);
         let reading = EnergyReading::default();
-        Follower { meter, timers, sums: Activity::default(), reading }
+        Follower {
+            meter,
+            timers,
+            sums: Activity::default(),
+            reading,
+        }
     }
 
     fn on_passed(&mut self, passed: &Passed) {
         for machine in 0..2 {
-            self.meter.on_packet(machine, passed.at, passed.bytes, passed.direction, Nanos::ZERO);
+            self.meter.on_packet(
+                machine,
+                passed.at,
+                passed.bytes,
+                passed.direction,
+                Nanos::ZERO,
+            );
         }
         let bits = f64::from(passed.bytes) * 8.0;
         match passed.direction {
             Traffic::Down => self.sums.down += bits,
             Traffic::Up => self.sums.up += bits,
         }
-        self.sums.packets += f64::from(passed.packets) - f64::from(passed.bytes) / f64::from(FULL_PACKET);
+        self.sums.packets +=
+            f64::from(passed.packets) - f64::from(passed.bytes) / f64::from(FULL_PACKET);
     }
 
     fn sums(&mut self, at: Nanos) -> Activity {
@@ -269,17 +326,32 @@ impl Follower {
 
 /// Time without a packet until the tail begins, as stored in the profile.
 pub(super) fn inactivity(tail: Nanos) -> Nanos {
-    if tail < SHORTEST_TAIL { tail } else { INACTIVITY }
+    if tail < SHORTEST_TAIL {
+        tail
+    } else {
+        INACTIVITY
+    }
 }
 
 /// The tail as stored in the profile; empty if it is too short.
 pub(super) fn tail_stages(power: Watts, tail: Nanos) -> Vec<Stage> {
-    if tail < SHORTEST_TAIL { Vec::new() } else { vec![Stage { power, duration: tail }] }
+    if tail < SHORTEST_TAIL {
+        Vec::new()
+    } else {
+        vec![Stage {
+            power,
+            duration: tail,
+        }]
+    }
 }
 
 /// Weights of the neighbours in the line that is subtracted from a block.
 pub(super) fn between(before: &Seen, block: &Seen, after: &Seen) -> [f64; 2] {
-    let (from, at, to) = (before.window.middle(), block.window.middle(), after.window.middle());
+    let (from, at, to) = (
+        before.window.middle(),
+        block.window.middle(),
+        after.window.middle(),
+    );
     let share = (at - from) / (to - from);
     [1.0 - share, share]
 }

@@ -84,9 +84,11 @@ impl UdpLink {
     /// # Errors
     /// If the interface does not exist, or the far end cannot be reached.
     pub fn connect(interface: &str, to: &str) -> Result<UdpLink> {
-        let failed = |error: io::Error| Error::io(format!("cannot reach {to} through {interface}"), &error);
+        let failed =
+            |error: io::Error| Error::io(format!("cannot reach {to} through {interface}"), &error);
         let address = to.to_socket_addrs().map_err(failed)?.next();
-        let address = address.ok_or_else(|| Error::new(Kind::Usage, format!("{to} has no address")))?;
+        let address =
+            address.ok_or_else(|| Error::new(Kind::Usage, format!("{to} has no address")))?;
         let greeting = greeting(interface, address).map_err(failed)?;
         let any: IpAddr = match address {
             SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -96,7 +98,12 @@ impl UdpLink {
         bind_to_device(&socket, interface).map_err(failed)?;
         socket.connect(address).map_err(failed)?;
         let headers = if address.is_ipv4() { 28 } else { 48 };
-        Ok(UdpLink { socket, token: token(&greeting)?, headers, probes: 0 })
+        Ok(UdpLink {
+            socket,
+            token: token(&greeting)?,
+            headers,
+            probes: 0,
+        })
     }
 
     fn failed(error: &io::Error) -> Error {
@@ -122,15 +129,20 @@ impl UdpLink {
             for _ in 0..pace.due(Instant::now()) {
                 match self.socket.send(&filler) {
                     Ok(_) => packets += 1,
-                    // A full queue, or a far end that is briefly unreachable: fewer packets pass and are
-                    // counted.
+                    // A full queue, or a far end that is briefly unreachable: fewer packets pass
+                    // and are counted.
                     Err(error) if is_passing(&error) => {}
                     Err(error) => return Err(Self::failed(&error)),
                 }
             }
             if packets > 0 {
                 let at = Instant::now();
-                passed(Passage { at, direction: Traffic::Up, bytes: packets * size, packets });
+                passed(Passage {
+                    at,
+                    direction: Traffic::Up,
+                    bytes: packets * size,
+                    packets,
+                });
             }
             thread::sleep(Pace::TICK);
         }
@@ -150,19 +162,35 @@ impl UdpLink {
         let request = Request {
             payload_bps: ((flow.rate.bps() as f64 * share) as u64).max(1),
             payload: payload as u16,
-            lasts_ms: u32::try_from(lasts.as_millis()).unwrap_or(u32::MAX).min(LONGEST_MS),
+            lasts_ms: u32::try_from(lasts.as_millis())
+                .unwrap_or(u32::MAX)
+                .min(LONGEST_MS),
         };
         let asked = Datagram::Send(request).bytes(&self.token, PROBE);
-        self.socket.send(&asked).map_err(|error| Self::failed(&error))?;
+        self.socket
+            .send(&asked)
+            .map_err(|error| Self::failed(&error))?;
         let bytes = asked.len() as u32 + self.headers;
-        passed(Passage { at: Instant::now(), direction: Traffic::Up, bytes, packets: 1 });
-        self.socket.set_read_timeout(Some(LATE)).map_err(|error| Self::failed(&error))?;
+        passed(Passage {
+            at: Instant::now(),
+            direction: Traffic::Up,
+            bytes,
+            packets: 1,
+        });
+        self.socket
+            .set_read_timeout(Some(LATE))
+            .map_err(|error| Self::failed(&error))?;
         let mut buffer = [0; LONGEST + 1];
         while Instant::now() < until + LATE && !stop.is_set() {
             match self.socket.recv(&mut buffer) {
                 Ok(length) => {
                     let bytes = length as u32 + self.headers;
-                    passed(Passage { at: Instant::now(), direction: Traffic::Down, bytes, packets: 1 });
+                    passed(Passage {
+                        at: Instant::now(),
+                        direction: Traffic::Down,
+                        bytes,
+                        packets: 1,
+                    });
                 }
                 Err(error) if is_passing(&error) => {
                     if Instant::now() >= until {
@@ -179,13 +207,19 @@ impl UdpLink {
 /// True for errors after which traffic may resume.
 fn is_passing(error: &io::Error) -> bool {
     use ErrorKind::{ConnectionRefused, Interrupted, TimedOut, WouldBlock};
-    matches!(error.kind(), WouldBlock | TimedOut | Interrupted | ConnectionRefused)
-        || error.raw_os_error() == Some(libc::ENOBUFS)
+    matches!(
+        error.kind(),
+        WouldBlock | TimedOut | Interrupted | ConnectionRefused
+    ) || error.raw_os_error() == Some(libc::ENOBUFS)
 }
 
 /// The greeting of the far end to a client on `interface`.
 fn greeting(interface: &str, to: SocketAddr) -> io::Result<String> {
-    let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let family = if to.is_ipv4() {
+        AddressFamily::INET
+    } else {
+        AddressFamily::INET6
+    };
     let socket = rustix::net::socket(family, SocketType::STREAM, None)?;
     bind_to_device(&socket, interface)?;
     // This timeout also applies to `connect`.
@@ -205,9 +239,19 @@ fn bind_to_device(socket: &impl AsFd, interface: &str) -> io::Result<()> {
     let fd = socket.as_fd().as_raw_fd();
     // SAFETY: the kernel reads `length` bytes of `name`, which lives until the call returns.
     let status = unsafe {
-        libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, name.as_ptr().cast(), length)
+        libc::setsockopt(
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_BINDTODEVICE,
+            name.as_ptr().cast(),
+            length,
+        )
     };
-    if status < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if status < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }
 
 impl Link for UdpLink {
@@ -229,7 +273,9 @@ impl Link for UdpLink {
         self.probes += 1;
         let expected = Datagram::Echo(self.probes);
         let bytes = expected.bytes(&self.token, PROBE);
-        self.socket.set_read_timeout(Some(PATIENCE)).map_err(|error| Self::failed(&error))?;
+        self.socket
+            .set_read_timeout(Some(PATIENCE))
+            .map_err(|error| Self::failed(&error))?;
         let sent = Instant::now();
         match self.socket.send(&bytes) {
             Err(error) if !is_passing(&error) => return Err(Self::failed(&error)),
@@ -242,13 +288,21 @@ impl Link for UdpLink {
                 // Skip fillers and late echoes.
                 Ok(length) => {
                     if Datagram::parse(&buffer[..length]) == Some((self.token, expected)) {
-                        return Ok(Probe { sent, back: Some(Instant::now()), bytes: size });
+                        return Ok(Probe {
+                            sent,
+                            back: Some(Instant::now()),
+                            bytes: size,
+                        });
                     }
                 }
                 Err(error) if is_passing(&error) => {}
                 Err(error) => return Err(Self::failed(&error)),
             }
         }
-        Ok(Probe { sent, back: None, bytes: size })
+        Ok(Probe {
+            sent,
+            back: None,
+            bytes: size,
+        })
     }
 }

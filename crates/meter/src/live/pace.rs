@@ -18,12 +18,17 @@ impl Pace {
 
     /// Packets of `bytes` at `bps` from `begin`.
     pub(super) fn new(bps: u64, bytes: usize, begin: Instant) -> Self {
-        Pace { begin, packets_per_s: bps as f64 / (8.0 * bytes as f64), sent: 0 }
+        Pace {
+            begin,
+            packets_per_s: bps as f64 / (8.0 * bytes as f64),
+            sent: 0,
+        }
     }
 
     /// Number of packets due by `now` that were not returned before.
     pub(super) fn due(&mut self, now: Instant) -> u64 {
-        let all = (now.saturating_duration_since(self.begin).as_secs_f64() * self.packets_per_s) as u64;
+        let all =
+            (now.saturating_duration_since(self.begin).as_secs_f64() * self.packets_per_s) as u64;
         let most = (self.packets_per_s * Self::LONGEST_DELAY) as u64 + 1;
         let due = all.saturating_sub(self.sent).min(most);
         self.sent = all;

@@ -1,8 +1,8 @@
 //! The protocol between the two ends of a calibration.
 //!
-//! A client opens a TCP connection and gets a token, which proves its address. Then it sends UDP datagrams
-//! that start with the token. The far end answers only the address that got the token, so nobody can make it
-//! send to others.
+//! A client opens a TCP connection and gets a token, which proves its address. Then it sends UDP
+//! datagrams that start with the token. The far end answers only the address that got the token, so
+//! nobody can make it send to others.
 
 use crate::error::{Error, Kind, Result};
 
@@ -103,12 +103,18 @@ pub(super) fn greeting(token: &Token) -> String {
 /// # Errors
 /// If the far end is not a calibration server.
 pub(super) fn token(line: &str) -> Result<Token> {
-    let digits = line.trim_end().strip_prefix("joulepath 1 ").filter(|digits| digits.is_ascii());
-    let byte = |digits: &str, at: usize| u8::from_str_radix(digits.get(2 * at..2 * at + 2)?, 16).ok();
-    let bytes = digits.filter(|digits| digits.len() == 2 * TOKEN_LENGTH).and_then(|digits| {
-        let bytes: Option<Vec<u8>> = (0..TOKEN_LENGTH).map(|at| byte(digits, at)).collect();
-        Token::try_from(bytes?).ok()
-    });
+    let digits = line
+        .trim_end()
+        .strip_prefix("joulepath 1 ")
+        .filter(|digits| digits.is_ascii());
+    let byte =
+        |digits: &str, at: usize| u8::from_str_radix(digits.get(2 * at..2 * at + 2)?, 16).ok();
+    let bytes = digits
+        .filter(|digits| digits.len() == 2 * TOKEN_LENGTH)
+        .and_then(|digits| {
+            let bytes: Option<Vec<u8>> = (0..TOKEN_LENGTH).map(|at| byte(digits, at)).collect();
+            Token::try_from(bytes?).ok()
+        });
     bytes.ok_or_else(|| {
         Error::new(Kind::Failed, "the server there is no calibration server")
             .help("start `joulepath calibrate --serve ADDRESS:PORT` there")
@@ -123,9 +129,16 @@ mod tests {
 
     #[test]
     fn encoding_and_parsing_round_trips() {
-        let request = Request { payload_bps: 5_000_000, payload: 1372, lasts_ms: 9000 };
+        let request = Request {
+            payload_bps: 5_000_000,
+            payload: 1372,
+            lasts_ms: 9000,
+        };
         for datagram in [Datagram::Echo(7), Datagram::Filler, Datagram::Send(request)] {
-            assert_eq!(Datagram::parse(&datagram.bytes(&TOKEN, 60)), Some((TOKEN, datagram)));
+            assert_eq!(
+                Datagram::parse(&datagram.bytes(&TOKEN, 60)),
+                Some((TOKEN, datagram))
+            );
             assert!(datagram.bytes(&TOKEN, 60).len() == 60);
         }
         assert_eq!(token(&greeting(&TOKEN)), Ok(TOKEN));
@@ -133,15 +146,34 @@ mod tests {
 
     #[test]
     fn oversized_or_truncated_datagrams_are_rejected() {
-        let good = Request { payload_bps: 1, payload: 100, lasts_ms: 1 };
+        let good = Request {
+            payload_bps: 1,
+            payload: 100,
+            lasts_ms: 1,
+        };
         for bad in [
-            Request { payload_bps: HIGHEST_BPS + 1, ..good },
-            Request { payload_bps: 0, ..good },
-            Request { payload: 1473, ..good },
+            Request {
+                payload_bps: HIGHEST_BPS + 1,
+                ..good
+            },
+            Request {
+                payload_bps: 0,
+                ..good
+            },
+            Request {
+                payload: 1473,
+                ..good
+            },
             Request { payload: 8, ..good },
-            Request { lasts_ms: LONGEST_MS + 1, ..good },
+            Request {
+                lasts_ms: LONGEST_MS + 1,
+                ..good
+            },
         ] {
-            assert_eq!(Datagram::parse(&Datagram::Send(bad).bytes(&TOKEN, 60)), None);
+            assert_eq!(
+                Datagram::parse(&Datagram::Send(bad).bytes(&TOKEN, 60)),
+                None
+            );
         }
         let whole = Datagram::Send(good).bytes(&TOKEN, 0);
         (0..whole.len()).for_each(|length| assert_eq!(Datagram::parse(&whole[..length]), None));

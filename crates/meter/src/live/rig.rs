@@ -50,8 +50,8 @@ pub struct LiveRig {
 pub type ReadSignal = Box<dyn FnMut() -> Option<f64> + Send>;
 
 impl LiveRig {
-    /// A rig with links on one or two interfaces. `switch` controls the first interface's radio; `sysfs` and
-    /// `proc` are the roots of these trees.
+    /// A rig with links on one or two interfaces. `switch` controls the first interface's radio;
+    /// `sysfs` and `proc` are the roots of these trees.
     pub fn new(
         meter: Box<dyn Meter>,
         links: Vec<(String, Box<dyn Link>)>,
@@ -64,7 +64,17 @@ impl LiveRig {
         let unit = meter.about().unit;
         let last_packet = vec![Nanos::ZERO; links.len()];
         let sampler = Sampler::start(meter, begin, proc.join("stat"));
-        LiveRig { unit, begin, sampler, links, last_packet, switch, sysfs, stop, signal: Box::new(|| None) }
+        LiveRig {
+            unit,
+            begin,
+            sampler,
+            links,
+            last_packet,
+            switch,
+            sysfs,
+            stop,
+            signal: Box::new(|| None),
+        }
     }
 
     /// Reads the signal after each action.
@@ -91,7 +101,10 @@ impl LiveRig {
     /// Fails if the user cancelled or the meter failed.
     fn check(&self) -> Result<()> {
         if self.stop.is_set() {
-            return Err(Error::new(Kind::Refused, "cancelled: no profile was written"));
+            return Err(Error::new(
+                Kind::Refused,
+                "cancelled: no profile was written",
+            ));
         }
         if self.sampler.has_failed() {
             self.sampler.take()?;
@@ -103,7 +116,10 @@ impl LiveRig {
     fn carried(&self) -> Option<u64> {
         let count = |file: &str| {
             let path = format!("class/net/{}/statistics/{file}", self.links[0].0);
-            self.sysfs.integer(&path).ok().and_then(|bytes| u64::try_from(bytes).ok())
+            self.sysfs
+                .integer(&path)
+                .ok()
+                .and_then(|bytes| u64::try_from(bytes).ok())
         };
         Some(count("rx_bytes")? + count("tx_bytes")?)
     }
@@ -115,21 +131,30 @@ impl LiveRig {
         let all: Mutex<Vec<Passed>> = Mutex::default();
         let run = |interface: usize, link: &mut dyn Link, flow: Flow| {
             let mut own: Vec<Passed> = Vec::new();
-            let ended =
-                link.flow(&flow, lasts, stop, &mut |passage| add(&mut own, interface, begin, passage));
-            all.lock().expect("no thread panics while it holds the lock").extend(own);
+            let ended = link.flow(&flow, lasts, stop, &mut |passage| {
+                add(&mut own, interface, begin, passage)
+            });
+            all.lock()
+                .expect("no thread panics while it holds the lock")
+                .extend(own);
             ended
         };
         thread::scope(|scope| {
             let mut running = Vec::new();
             for (interface, (_, link)) in self.links.iter_mut().enumerate() {
-                let Some((_, flow)) = flows.iter().find(|(on, _)| *on == interface) else { continue };
+                let Some((_, flow)) = flows.iter().find(|(on, _)| *on == interface) else {
+                    continue;
+                };
                 let run = &run;
                 running.push(scope.spawn(move || run(interface, link.as_mut(), *flow)));
             }
-            running.into_iter().try_for_each(|flow| flow.join().expect("a flow ends with a result"))
+            running
+                .into_iter()
+                .try_for_each(|flow| flow.join().expect("a flow ends with a result"))
         })?;
-        let mut passed = all.into_inner().expect("no thread panics while it holds the lock");
+        let mut passed = all
+            .into_inner()
+            .expect("no thread panics while it holds the lock");
         passed.sort_by_key(|passed| passed.at);
         Ok(passed)
     }
@@ -139,18 +164,28 @@ impl LiveRig {
         let probe = self.links[interface].1.probe()?;
         let sent = since(self.begin, probe.sent);
         let mut add = |at, direction| {
-            record.passed.push(Passed { at, interface, direction, bytes: probe.bytes, packets: 1 });
+            record.passed.push(Passed {
+                at,
+                interface,
+                direction,
+                bytes: probe.bytes,
+                packets: 1,
+            });
         };
         add(sent, Traffic::Up);
         if let Some(back) = probe.back.map(|back| since(self.begin, back)) {
             add(back, Traffic::Down);
-            record.echoes.push((sent.saturating_sub(self.last_packet[interface]), back - sent));
+            record.echoes.push((
+                sent.saturating_sub(self.last_packet[interface]),
+                back - sent,
+            ));
         }
         self.last_packet[interface] = record.passed.last().map_or(sent, |passed| passed.at);
         Ok(())
     }
 
-    /// Returns the time before the radio was switched on again, because switching takes time and power.
+    /// Returns the time before the radio was switched on again, because switching takes time and
+    /// power.
     fn switched_off(&self, lasts: Duration) -> Result<Nanos> {
         let Some(switch) = self.switch.clone() else {
             return Err(Error::new(Kind::Usage, "no command switches the radio off"));
@@ -170,7 +205,11 @@ impl LiveRig {
                 record.end = self.switched_off(time(lasts))?;
                 Ok(())
             }
-            Action::Steady { interface, flow, lasts } => {
+            Action::Steady {
+                interface,
+                flow,
+                lasts,
+            } => {
                 record.passed = self.flows(&[(*interface, *flow)], time(lasts))?;
                 Ok(())
             }
@@ -178,9 +217,9 @@ impl LiveRig {
                 record.passed = self.flows(&[(0, *first), (1, *second)], time(lasts))?;
                 Ok(())
             }
-            Action::Probes { interface, gaps } => {
-                gaps.iter().try_for_each(|gap| self.probe(*interface, *gap, record))
-            }
+            Action::Probes { interface, gaps } => gaps
+                .iter()
+                .try_for_each(|gap| self.probe(*interface, *gap, record)),
             Action::Work { cores, lasts } => {
                 let until = Instant::now() + time(lasts);
                 thread::scope(|scope| {
@@ -191,7 +230,9 @@ impl LiveRig {
                 self.check()
             }
             Action::Bursts(bursts) => bursts.iter().try_for_each(|(flow, lasts, quiet)| {
-                record.passed.extend(self.flows(&[(0, *flow)], time(lasts))?);
+                record
+                    .passed
+                    .extend(self.flows(&[(0, *flow)], time(lasts))?);
                 self.wait(time(quiet))
             }),
         }
@@ -205,13 +246,24 @@ fn since(begin: Instant, at: Instant) -> Nanos {
 /// Appends packets, merged into the last entry if that is recent.
 fn add(all: &mut Vec<Passed>, interface: usize, begin: Instant, passage: Passage) {
     let at = since(begin, passage.at);
-    let Passage { direction, bytes, packets, .. } = passage;
+    let Passage {
+        direction,
+        bytes,
+        packets,
+        ..
+    } = passage;
     match all.last_mut() {
         Some(last) if last.direction == direction && at.saturating_sub(last.at) < PORTION => {
             last.bytes += bytes;
             last.packets += packets;
         }
-        _ => all.push(Passed { at, interface, direction, bytes, packets }),
+        _ => all.push(Passed {
+            at,
+            interface,
+            direction,
+            bytes,
+            packets,
+        }),
     }
 }
 
@@ -220,7 +272,11 @@ fn work(until: Instant, stop: &Cancel) {
     let mut number = 1u64;
     while Instant::now() < until && !stop.is_set() {
         for _ in 0..100_000 {
-            number = black_box(number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+            number = black_box(
+                number
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1),
+            );
         }
     }
 }
@@ -229,7 +285,10 @@ fn shell(command: &str) -> Result<()> {
     let status = Command::new("sh").args(["-c", command]).status();
     match status {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(Error::new(Kind::Failed, format!("`{command}` ended with {status}"))),
+        Ok(status) => Err(Error::new(
+            Kind::Failed,
+            format!("`{command}` ended with {status}"),
+        )),
         Err(error) => Err(Error::io(format!("cannot run `{command}`"), &error)),
     }
 }
@@ -252,7 +311,10 @@ impl Rig for LiveRig {
     }
 
     fn run(&mut self, action: &Action) -> Result<Record> {
-        let mut record = Record { start: self.now(), ..Record::default() };
+        let mut record = Record {
+            start: self.now(),
+            ..Record::default()
+        };
         let before = self.carried();
         self.act(action, &mut record)?;
         if record.end == Nanos::ZERO {
@@ -267,7 +329,9 @@ impl Rig for LiveRig {
             .filter(|passed| passed.interface == 0)
             .map(|passed| u64::from(passed.bytes) + FRAME_HEADER * u64::from(passed.packets))
             .sum();
-        let carried = before.zip(self.carried()).map_or(own, |(before, after)| after.saturating_sub(before));
+        let carried = before
+            .zip(self.carried())
+            .map_or(own, |(before, after)| after.saturating_sub(before));
         record.foreign_bytes = carried.saturating_sub(own);
         record.samples = self.sampler.take()?;
         record.signal_dbm = match action {

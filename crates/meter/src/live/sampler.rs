@@ -36,7 +36,9 @@ impl Sampler {
             while !stopped.is_set() {
                 let next = Instant::now() + Duration::from_micros(pace.load(Ordering::Relaxed));
                 let sample = sample(meter.as_mut(), begin, &stat);
-                let mut kept = kept.lock().expect("no thread panics while it holds the lock");
+                let mut kept = kept
+                    .lock()
+                    .expect("no thread panics while it holds the lock");
                 match (kept.as_mut(), sample) {
                     (Ok(kept), Ok(sample)) => kept.push(sample),
                     (Ok(_), Err(error)) => *kept = Err(error),
@@ -49,16 +51,25 @@ impl Sampler {
                 thread::sleep(next.saturating_duration_since(Instant::now()));
             }
         };
-        Sampler { samples, pace_us, stop, thread: Some(thread::spawn(read)) }
+        Sampler {
+            samples,
+            pace_us,
+            stop,
+            thread: Some(thread::spawn(read)),
+        }
     }
 
     pub(super) fn pace(&self, period: Nanos) {
-        self.pace_us.store((period.0 / 1000).max(1000), Ordering::Relaxed);
+        self.pace_us
+            .store((period.0 / 1000).max(1000), Ordering::Relaxed);
     }
 
     /// Readings since the last call.
     pub(super) fn take(&self) -> Result<Vec<Sample>> {
-        let mut samples = self.samples.lock().expect("no thread panics while it holds the lock");
+        let mut samples = self
+            .samples
+            .lock()
+            .expect("no thread panics while it holds the lock");
         match samples.as_mut() {
             Ok(samples) => Ok(std::mem::take(samples)),
             Err(error) => Err(error.clone()),
@@ -67,7 +78,10 @@ impl Sampler {
 
     /// True if the meter failed.
     pub(super) fn has_failed(&self) -> bool {
-        self.samples.lock().expect("no thread panics while it holds the lock").is_err()
+        self.samples
+            .lock()
+            .expect("no thread panics while it holds the lock")
+            .is_err()
     }
 }
 
@@ -83,19 +97,33 @@ impl Drop for Sampler {
 fn sample(meter: &mut dyn Meter, begin: Instant, stat: &Path) -> Result<Sample> {
     let reading = meter.read()?;
     let at = Nanos(reading.at.saturating_duration_since(begin).as_nanos() as u64);
-    Ok(Sample { at, value: reading.value.number(), cpu_s: busy_s(stat)? })
+    Ok(Sample {
+        at,
+        value: reading.value.number(),
+        cpu_s: busy_s(stat)?,
+    })
 }
 
 /// Busy time of all processors, s: everything except idle and iowait (proc_stat(5)).
 fn busy_s(stat: &Path) -> Result<f64> {
     let place = stat.display();
-    let text = fs::read_to_string(stat).map_err(|error| Error::io(format!("cannot read {place}"), &error))?;
-    let first = text.lines().next().and_then(|line| line.strip_prefix("cpu "));
-    let ticks: Option<Vec<u64>> =
-        first.map(|line| line.split_whitespace().map_while(|word| word.parse().ok()).collect());
+    let text = fs::read_to_string(stat)
+        .map_err(|error| Error::io(format!("cannot read {place}"), &error))?;
+    let first = text
+        .lines()
+        .next()
+        .and_then(|line| line.strip_prefix("cpu "));
+    let ticks: Option<Vec<u64>> = first.map(|line| {
+        line.split_whitespace()
+            .map_while(|word| word.parse().ok())
+            .collect()
+    });
     // user nice system idle iowait irq softirq steal; user and nice include guests.
     let Some([user, nice, system, _, _, irq, softirq, ..]) = ticks.as_deref() else {
-        return Err(Error::new(Kind::Failed, format!("{place} has no times of processors")));
+        return Err(Error::new(
+            Kind::Failed,
+            format!("{place} has no times of processors"),
+        ));
     };
     // SAFETY: a plain query without pointers.
     let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1) as f64;

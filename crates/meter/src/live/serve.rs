@@ -44,12 +44,19 @@ impl FarEnd {
     /// # Errors
     /// If permission is missing or the port is taken.
     pub fn open(address: &str) -> Result<FarEnd> {
-        let failed = |error: std::io::Error| Error::io(format!("cannot listen at {address}"), &error);
+        let failed =
+            |error: std::io::Error| Error::io(format!("cannot listen at {address}"), &error);
         let listener = TcpListener::bind(address).map_err(failed)?;
-        let datagrams = listener.local_addr().and_then(UdpSocket::bind).map_err(failed)?;
+        let datagrams = listener
+            .local_addr()
+            .and_then(UdpSocket::bind)
+            .map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         datagrams.set_read_timeout(Some(STEP)).map_err(failed)?;
-        Ok(FarEnd { listener, datagrams })
+        Ok(FarEnd {
+            listener,
+            datagrams,
+        })
     }
 
     /// The address on which it listens.
@@ -57,7 +64,9 @@ impl FarEnd {
     /// # Errors
     /// If the system call fails.
     pub fn address(&self) -> Result<SocketAddr> {
-        self.listener.local_addr().map_err(|error| Error::io("cannot get the local address", &error))
+        self.listener
+            .local_addr()
+            .map_err(|error| Error::io("cannot get the local address", &error))
     }
 
     /// Serves until `stop` is set.
@@ -76,9 +85,15 @@ impl FarEnd {
             });
             let mut buffer = [0; LONGEST + 1];
             while !stop.is_set() {
-                let Ok((length, from)) = self.datagrams.recv_from(&mut buffer) else { continue };
-                let Some((token, datagram)) = Datagram::parse(&buffer[..length]) else { continue };
-                let Some(request) = known(&guests, &token, from.ip()) else { continue };
+                let Ok((length, from)) = self.datagrams.recv_from(&mut buffer) else {
+                    continue;
+                };
+                let Some((token, datagram)) = Datagram::parse(&buffer[..length]) else {
+                    continue;
+                };
+                let Some(request) = known(&guests, &token, from.ip()) else {
+                    continue;
+                };
                 match datagram {
                     Datagram::Filler => {}
                     Datagram::Echo(_) => {
@@ -88,8 +103,9 @@ impl FarEnd {
                         let number = request.fetch_add(1, Ordering::Relaxed) + 1;
                         let socket = &self.datagrams;
                         let is_last = move || request.load(Ordering::Relaxed) == number;
-                        scope
-                            .spawn(move || send(socket, from, &token, wish, &|| is_last() && !stop.is_set()));
+                        scope.spawn(move || {
+                            send(socket, from, &token, wish, &|| is_last() && !stop.is_set())
+                        });
                     }
                 }
             }
@@ -104,9 +120,16 @@ impl FarEnd {
             let mut token = [0; TOKEN_LENGTH];
             File::open("/dev/urandom")?.read_exact(&mut token)?;
             stream.set_write_timeout(Some(STEP))?;
-            let guest = Guest { token, address: from.ip(), since: Instant::now(), request: Arc::default() };
+            let guest = Guest {
+                token,
+                address: from.ip(),
+                since: Instant::now(),
+                request: Arc::default(),
+            };
             {
-                let mut guests = guests.lock().expect("no thread panics while it holds the lock");
+                let mut guests = guests
+                    .lock()
+                    .expect("no thread panics while it holds the lock");
                 guests.truncate(MOST_TOKENS - 1);
                 guests.push_front(guest);
             }
@@ -117,14 +140,22 @@ impl FarEnd {
 
 /// The request counter of the client with this token and address.
 fn known(guests: &Mutex<VecDeque<Guest>>, token: &Token, from: IpAddr) -> Option<Arc<AtomicU64>> {
-    let guests = guests.lock().expect("no thread panics while it holds the lock");
+    let guests = guests
+        .lock()
+        .expect("no thread panics while it holds the lock");
     let guest = guests.iter().find(|guest| guest.token == *token)?;
     let is_good = guest.address == from && guest.since.elapsed() < TOKEN_LASTS;
     is_good.then(|| guest.request.clone())
 }
 
 /// Sends fillers for the requested time, or until `wanted` returns false.
-fn send(socket: &UdpSocket, to: SocketAddr, token: &Token, wish: Request, wanted: &dyn Fn() -> bool) {
+fn send(
+    socket: &UdpSocket,
+    to: SocketAddr,
+    token: &Token,
+    wish: Request,
+    wanted: &dyn Fn() -> bool,
+) {
     let filler = Datagram::Filler.bytes(token, usize::from(wish.payload));
     let until = Instant::now() + Duration::from_millis(wish.lasts_ms.into());
     let mut pace = Pace::new(wish.payload_bps, filler.len(), Instant::now());

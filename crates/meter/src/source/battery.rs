@@ -1,5 +1,5 @@
-//! The device's batteries (Linux, Documentation/ABI/testing/sysfs-class-power): their power while nothing
-//! else feeds the device.
+//! The device's batteries (Linux, Documentation/ABI/testing/sysfs-class-power): their power while
+//! nothing else feeds the device.
 
 use std::time::Instant;
 
@@ -19,7 +19,11 @@ struct Battery {
 }
 
 pub(super) fn meters(tree: &Tree) -> Vec<Result<Box<dyn Meter>>> {
-    let names: Vec<String> = tree.list(FOLDER).into_iter().filter(|name| is_battery(tree, name)).collect();
+    let names: Vec<String> = tree
+        .list(FOLDER)
+        .into_iter()
+        .filter(|name| is_battery(tree, name))
+        .collect();
     if names.is_empty() {
         return Vec::new();
     }
@@ -28,7 +32,10 @@ pub(super) fn meters(tree: &Tree) -> Vec<Result<Box<dyn Meter>>> {
         let message = format!("battery: {name} reports neither power nor current and voltage");
         return vec![Err(Error::new(Kind::Unsupported, message))];
     }
-    let place = tree.path(&format!("{FOLDER}/{}", names.join(","))).display().to_string();
+    let place = tree
+        .path(&format!("{FOLDER}/{}", names.join(",")))
+        .display()
+        .to_string();
     let about = About {
         name: "battery".into(),
         place,
@@ -36,11 +43,16 @@ pub(super) fn meters(tree: &Tree) -> Vec<Result<Box<dyn Meter>>> {
         quality: Quality::Gauge,
         unit: Unit::Watts,
     };
-    vec![Ok(Box::new(Battery { about, tree: tree.clone(), names }))]
+    vec![Ok(Box::new(Battery {
+        about,
+        tree: tree.clone(),
+        names,
+    }))]
 }
 
 fn word(tree: &Tree, name: &str, file: &str) -> String {
-    tree.word(&format!("{FOLDER}/{name}/{file}")).unwrap_or_default()
+    tree.word(&format!("{FOLDER}/{name}/{file}"))
+        .unwrap_or_default()
 }
 
 fn is_battery(tree: &Tree, name: &str) -> bool {
@@ -56,7 +68,8 @@ fn tells_power(tree: &Tree, name: &str) -> bool {
 impl Battery {
     /// Refuses a battery that does not supply the whole device.
     fn check(&self) -> Result<()> {
-        let refuse = |why: String| Err(Error::new(Kind::Refused, why).help("pull the plug, then try again"));
+        let refuse =
+            |why: String| Err(Error::new(Kind::Refused, why).help("pull the plug, then try again"));
         let mut discharging = false;
         for name in &self.names {
             match word(&self.tree, name, "status").as_str() {
@@ -67,16 +80,22 @@ impl Battery {
         }
         if !discharging {
             let status = word(&self.tree, &self.names[0], "status");
-            return refuse(format!("battery: {} is not discharging (`{status}`)", self.names[0]));
+            return refuse(format!(
+                "battery: {} is not discharging (`{status}`)",
+                self.names[0]
+            ));
         }
-        // `online` is 1 for a fixed voltage, 2 for a programmable one. Supplies of peripherals do not count.
+        // `online` is 1 for a fixed voltage, 2 for a programmable one. Supplies of peripherals do
+        // not count.
         let feeds = |name: &String| {
             word(&self.tree, name, "type") != "Battery"
                 && word(&self.tree, name, "scope") != "Device"
                 && !matches!(word(&self.tree, name, "online").as_str(), "" | "0")
         };
         match self.tree.list(FOLDER).into_iter().find(feeds) {
-            Some(mains) => refuse(format!("battery: {mains} is plugged in and supplies a part of the power")),
+            Some(mains) => refuse(format!(
+                "battery: {mains} is plugged in and supplies a part of the power"
+            )),
             None => Ok(()),
         }
     }
@@ -99,7 +118,14 @@ impl Meter for Battery {
 
     fn read(&mut self) -> Result<Reading> {
         self.check()?;
-        let powers = self.names.iter().map(|name| self.power(name)).collect::<Result<Vec<f64>>>()?;
-        Ok(Reading { at: Instant::now(), value: Value::Power(Watts(powers.iter().sum())) })
+        let powers = self
+            .names
+            .iter()
+            .map(|name| self.power(name))
+            .collect::<Result<Vec<f64>>>()?;
+        Ok(Reading {
+            at: Instant::now(),
+            value: Value::Power(Watts(powers.iter().sum())),
+        })
     }
 }

@@ -25,7 +25,8 @@ const FLOOD: usize = 4096;
 const PAUSE: Duration = Duration::from_millis(10);
 /// Descriptions of the measurement, normal and throttled.
 const MEASURES: &str = "what the program measures";
-const MEASURES_SOME: &str = "what the program measures; it prints too fast, so most lines are dropped";
+const MEASURES_SOME: &str =
+    "what the program measures; it prints too fast, so most lines are dropped";
 
 /// A program and its newest lines.
 struct Program {
@@ -111,8 +112,10 @@ impl Newest {
     /// The newest line not yet taken. Waits for one up to `limit` or the end of the stream.
     fn take(&self, limit: Duration) -> Option<(Instant, Vec<u8>)> {
         let waits = |state: &mut State| state.line.is_none() && !state.has_ended;
-        let (mut state, _) =
-            self.news.wait_timeout_while(self.state(), limit, waits).unwrap_or_else(PoisonError::into_inner);
+        let (mut state, _) = self
+            .news
+            .wait_timeout_while(self.state(), limit, waits)
+            .unwrap_or_else(PoisonError::into_inner);
         state.line.take()
     }
 }
@@ -146,7 +149,14 @@ pub fn command(command: &str, limit: Duration) -> Result<Box<dyn Meter>> {
         unit: Unit::Watts,
     };
     let (output, complaints) = (Newest::of(output), Newest::of(errors));
-    Ok(Box::new(Program { about, child, output, complaints, limit, broken: None }))
+    Ok(Box::new(Program {
+        about,
+        child,
+        output,
+        complaints,
+        limit,
+        broken: None,
+    }))
 }
 
 impl Program {
@@ -177,12 +187,17 @@ impl Program {
 
     /// `message` with the program's last line on stderr, which may take up to `wait` to arrive.
     fn with_last_words(&mut self, message: String, wait: Duration) -> Error {
-        let last =
-            self.complaints.take(wait).map(|(_, line)| String::from_utf8_lossy(&line).trim().to_owned());
-        let said =
-            last.filter(|words| !words.is_empty()).map(|words| format!("; last line on stderr: {words}"));
-        Error::new(Kind::Failed, message + &said.unwrap_or_default())
-            .help(format!("run `{}` by hand: it should print watts, one number per line", self.about.place))
+        let last = self
+            .complaints
+            .take(wait)
+            .map(|(_, line)| String::from_utf8_lossy(&line).trim().to_owned());
+        let said = last
+            .filter(|words| !words.is_empty())
+            .map(|words| format!("; last line on stderr: {words}"));
+        Error::new(Kind::Failed, message + &said.unwrap_or_default()).help(format!(
+            "run `{}` by hand: it should print watts, one number per line",
+            self.about.place
+        ))
     }
 }
 
@@ -203,10 +218,18 @@ impl Meter for Program {
             return Err(error.clone());
         }
         let read = self.newest().and_then(|(at, line)| match watts(&line) {
-            Some(watts) => Ok(Reading { at, value: Value::Power(Watts(watts)) }),
+            Some(watts) => Ok(Reading {
+                at,
+                value: Value::Power(Watts(watts)),
+            }),
             None => {
-                let shown: String = String::from_utf8_lossy(&line).trim().chars().take(60).collect();
-                let message = format!("the meter's program printed `{shown}`, which is not a number");
+                let shown: String = String::from_utf8_lossy(&line)
+                    .trim()
+                    .chars()
+                    .take(60)
+                    .collect();
+                let message =
+                    format!("the meter's program printed `{shown}`, which is not a number");
                 Err(self.with_last_words(message, Duration::ZERO))
             }
         });
@@ -224,8 +247,8 @@ impl Drop for Program {
         let group = self.child.id();
         if let Ok(None) = self.child.try_wait() {
             let group = libc::pid_t::try_from(group).expect("process numbers are small");
-            // SAFETY: a plain system call; the child has not been waited for, so its process group still
-            // exists.
+            // SAFETY: a plain system call; the child has not been waited for, so its process group
+            // still exists.
             unsafe { libc::kill(-group, libc::SIGKILL) };
         }
         let _ = self.child.wait();

@@ -1,5 +1,5 @@
-//! Hardware monitoring sensors (Linux, Documentation/hwmon/sysfs-interface.rst): INA2xx shunts, USB-C meters
-//! of the driver `powerz`, and other chips with energy, power, or voltage and current.
+//! Hardware monitoring sensors (Linux, Documentation/hwmon/sysfs-interface.rst): INA2xx shunts,
+//! USB-C meters of the driver `powerz`, and other chips with energy, power, or voltage and current.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -20,7 +20,11 @@ struct Hwmon {
 /// Files of a meter.
 enum Files {
     /// µJ since an arbitrary start.
-    Energy { file: PathBuf, first: Option<i64>, last: i64 },
+    Energy {
+        file: PathBuf,
+        first: Option<i64>,
+        last: i64,
+    },
     /// µW.
     Power(PathBuf),
     /// mV and mA.
@@ -28,20 +32,33 @@ enum Files {
 }
 
 pub(super) fn meters(tree: &Tree) -> Vec<Result<Box<dyn Meter>>> {
-    tree.list(FOLDER).iter().flat_map(|chip| of_chip(tree, chip)).collect()
+    tree.list(FOLDER)
+        .iter()
+        .flat_map(|chip| of_chip(tree, chip))
+        .collect()
 }
 
 fn of_chip(tree: &Tree, chip: &str) -> Vec<Result<Box<dyn Meter>>> {
     let folder = format!("{FOLDER}/{chip}");
-    let driver = tree.word(&format!("{folder}/name")).unwrap_or_else(|| chip.to_owned());
+    let driver = tree
+        .word(&format!("{folder}/name"))
+        .unwrap_or_else(|| chip.to_owned());
     let names = tree.list(&folder);
     let open = |files: Files, channel: &str, file: &str| -> Result<Box<dyn Meter>> {
-        let label = tree.word(&format!("{folder}/{channel}_label")).filter(|label| !label.is_empty());
-        let unit = if matches!(files, Files::Energy { .. }) { Unit::Joules } else { Unit::Watts };
+        let label = tree
+            .word(&format!("{folder}/{channel}_label"))
+            .filter(|label| !label.is_empty());
+        let unit = if matches!(files, Files::Energy { .. }) {
+            Unit::Joules
+        } else {
+            Unit::Watts
+        };
         let about = About {
             name: format!("hwmon:{driver}:{channel}"),
             place: tree.path(&format!("{folder}/{file}")).display().to_string(),
-            measures: label.map_or("the circuit of its shunt".into(), |label| format!("rail {label}")),
+            measures: label.map_or("the circuit of its shunt".into(), |label| {
+                format!("rail {label}")
+            }),
             quality: Quality::Instrument,
             unit,
         };
@@ -51,7 +68,15 @@ fn of_chip(tree: &Tree, chip: &str) -> Vec<Result<Box<dyn Meter>>> {
     for name in &names {
         let file = tree.path(&format!("{folder}/{name}"));
         if let Some(channel) = numbered(name, "energy", "_input") {
-            found.push(open(Files::Energy { file, first: None, last: 0 }, &channel, name));
+            found.push(open(
+                Files::Energy {
+                    file,
+                    first: None,
+                    last: 0,
+                },
+                &channel,
+                name,
+            ));
         } else if let Some(channel) = numbered(name, "power", "_input") {
             found.push(open(Files::Power(file), &channel, name));
         } else if let Some(channel) = numbered(name, "power", "_average") {
@@ -70,15 +95,20 @@ fn of_chip(tree: &Tree, chip: &str) -> Vec<Result<Box<dyn Meter>>> {
     found
 }
 
-/// Voltage and current of the bus, if a chip measures both but no power: channels labelled VBUS and IBUS
-/// (`powerz`), or the only ones.
+/// Voltage and current of the bus, if a chip measures both but no power: channels labelled VBUS and
+/// IBUS (`powerz`), or the only ones.
 fn bus(tree: &Tree, folder: &str, names: &[String]) -> Option<(String, PathBuf)> {
     let channel = |prefix: &str, label: &str| {
-        let inputs: Vec<String> = names.iter().filter_map(|name| numbered(name, prefix, "_input")).collect();
-        let labelled = inputs
+        let inputs: Vec<String> = names
             .iter()
-            .find(|channel| tree.word(&format!("{folder}/{channel}_label")).as_deref() == Some(label));
-        labelled.or(inputs.first().filter(|_| inputs.len() == 1)).map(|channel| format!("{channel}_input"))
+            .filter_map(|name| numbered(name, prefix, "_input"))
+            .collect();
+        let labelled = inputs.iter().find(|channel| {
+            tree.word(&format!("{folder}/{channel}_label")).as_deref() == Some(label)
+        });
+        labelled
+            .or(inputs.first().filter(|_| inputs.len() == 1))
+            .map(|channel| format!("{channel}_input"))
     };
     let (volts, amperes) = (channel("in", "VBUS")?, channel("curr", "IBUS")?);
     Some((volts, tree.path(&format!("{folder}/{amperes}"))))
@@ -103,10 +133,12 @@ impl Meter for Hwmon {
                 let now = sysfs::integer(file)?;
                 let start = *first.get_or_insert(now);
                 if now < *last && *last > start {
-                    let message = format!("{}: the counter fell from {last} to {now} µJ", self.about.name);
-                    return Err(
-                        Error::new(Kind::Failed, message).help("it was reset while it was read; try again")
+                    let message = format!(
+                        "{}: the counter fell from {last} to {now} µJ",
+                        self.about.name
                     );
+                    return Err(Error::new(Kind::Failed, message)
+                        .help("it was reset while it was read; try again"));
                 }
                 *last = now;
                 Value::Energy(Joules((now - start) as f64 * 1e-6))
@@ -115,9 +147,14 @@ impl Meter for Hwmon {
             Files::Product(volts, amperes) => {
                 let (millivolts, milliamperes) = (sysfs::integer(volts)?, sysfs::integer(amperes)?);
                 // The sign gives the direction of the current.
-                Value::Power(Watts((millivolts as f64 * 1e-3 * milliamperes as f64 * 1e-3).abs()))
+                Value::Power(Watts(
+                    (millivolts as f64 * 1e-3 * milliamperes as f64 * 1e-3).abs(),
+                ))
             }
         };
-        Ok(Reading { at: Instant::now(), value })
+        Ok(Reading {
+            at: Instant::now(),
+            value,
+        })
     }
 }

@@ -11,8 +11,8 @@ use crate::sysfs::Tree;
 
 pub use command::command;
 
-/// All meters of a machine, those of the whole device first: instruments, batteries, processors. An unusable
-/// meter is an error in its place.
+/// All meters of a machine, those of the whole device first: instruments, batteries, processors. An
+/// unusable meter is an error in its place.
 pub fn all(tree: &Tree) -> Vec<Result<Box<dyn Meter>>> {
     let mut meters = hwmon::meters(tree);
     meters.extend(battery::meters(tree));
@@ -35,7 +35,8 @@ pub fn by_name(tree: &Tree, name: &str) -> Result<Box<dyn Meter>> {
         }
     }
     let help = match known.is_empty() {
-        true => "this machine has none; `--command \"…\"` reads any program that prints watts".to_owned(),
+        true => "this machine has none; `--command \"…\"` reads any program that prints watts"
+            .to_owned(),
         false => format!("available: {}; or `--command \"…\"`", known.join(", ")),
     };
     Err(Error::new(Kind::Usage, format!("there is no meter `{name}`")).help(help))

@@ -1,5 +1,5 @@
-//! A simulated radio with known values: the energy model of `joulepath_model`, read through a meter with its
-//! own period, step and noise, on a device that drifts and has other consumers.
+//! A simulated radio with known values: the energy model of `joulepath_model`, read through a meter
+//! with its own period, step and noise, on a device that drifts and has other consumers.
 
 use joulepath_meter::calibrate::{Action, Flow, Passed, Record, Rig, Sample};
 use joulepath_meter::{Result, Unit};
@@ -109,7 +109,10 @@ impl Simulated {
     pub(crate) fn new(truth: Truth, seed: u64) -> Self {
         let radios = std::iter::once(&truth.radio).chain(&truth.second);
         let radios: Vec<InterfaceModel> = radios.cloned().map(InterfaceModel::Rrc).collect();
-        let energy = DeviceEnergy { sharing_factor: truth.sharing_factor, ..DeviceEnergy::ADDITIVE };
+        let energy = DeviceEnergy {
+            sharing_factor: truth.sharing_factor,
+            ..DeviceEnergy::ADDITIVE
+        };
         let device = DeviceMeter::new(&radios, &energy, Nanos::ZERO);
         let next_sample = truth.meter.period;
         Simulated {
@@ -191,7 +194,8 @@ impl Simulated {
         self.walk_w += truth.walk_w * period.sqrt() * self.stream.normal();
         let drift_w = truth.drift_w_per_s * at.as_secs_f64() + self.walk_w;
         let device_j = truth.meter.sees * radio_j + self.consumer_j + truth.core_w * self.cpu_s;
-        self.noise_j += (truth.base_w + drift_w + truth.meter.noise_w * self.stream.normal()) * period;
+        self.noise_j +=
+            (truth.base_w + drift_w + truth.meter.noise_w * self.stream.normal()) * period;
         let total_j = device_j + self.noise_j;
         let value = match truth.meter.unit {
             Unit::Joules => total_j,
@@ -199,18 +203,33 @@ impl Simulated {
         };
         self.last_j = total_j;
         let step = truth.meter.step;
-        let value = if step > 0.0 { (value / step).floor() * step } else { value };
-        self.record.samples.push(Sample { at, value, cpu_s: self.cpu_s });
+        let value = if step > 0.0 {
+            (value / step).floor() * step
+        } else {
+            value
+        };
+        self.record.samples.push(Sample {
+            at,
+            value,
+            cpu_s: self.cpu_s,
+        });
     }
 
     fn packets(&mut self, interface: usize, direction: Traffic, bytes: u32, packets: u32) {
-        self.device.on_packet(interface, self.now, bytes, direction, Nanos::ZERO);
+        self.device
+            .on_packet(interface, self.now, bytes, direction, Nanos::ZERO);
         self.last_packet[interface] = self.now;
         self.packets += f64::from(packets);
         self.bits += f64::from(bytes) * 8.0;
         self.foreign += f64::from(bytes) * self.truth.foreign;
         let at = self.now;
-        self.record.passed.push(Passed { at, interface, direction, bytes, packets });
+        self.record.passed.push(Passed {
+            at,
+            interface,
+            direction,
+            bytes,
+            packets,
+        });
     }
 
     fn flows(&mut self, flows: &[(usize, Flow)], lasts: Nanos) {
@@ -225,7 +244,8 @@ impl Simulated {
                 let due_packets = due / u64::from(flow.packet);
                 let due = due_packets * u64::from(flow.packet);
                 if due > *bytes {
-                    let (more, more_packets) = ((due - *bytes) as u32, (due_packets - *packets) as u32);
+                    let (more, more_packets) =
+                        ((due - *bytes) as u32, (due_packets - *packets) as u32);
                     (*bytes, *packets) = (due, due_packets);
                     self.packets(*interface, flow.direction, more, more_packets);
                 }
@@ -265,7 +285,10 @@ impl Rig for Simulated {
     fn pace(&mut self, _: Nanos) {}
 
     fn run(&mut self, action: &Action) -> Result<Record> {
-        self.record = Record { start: self.now, ..Record::default() };
+        self.record = Record {
+            start: self.now,
+            ..Record::default()
+        };
         match action {
             Action::Idle(lasts) => self.pass(self.now + *lasts),
             Action::Off(lasts) => {
@@ -273,8 +296,14 @@ impl Rig for Simulated {
                 self.pass(self.now + *lasts);
                 self.off = false;
             }
-            Action::Steady { interface, flow, lasts } => self.flows(&[(*interface, *flow)], *lasts),
-            Action::Together([first, second], lasts) => self.flows(&[(0, *first), (1, *second)], *lasts),
+            Action::Steady {
+                interface,
+                flow,
+                lasts,
+            } => self.flows(&[(*interface, *flow)], *lasts),
+            Action::Together([first, second], lasts) => {
+                self.flows(&[(0, *first), (1, *second)], *lasts)
+            }
             Action::Probes { interface, gaps } => {
                 gaps.iter().for_each(|gap| self.probe(*interface, *gap));
             }

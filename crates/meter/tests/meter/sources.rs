@@ -24,7 +24,10 @@ fn write(folder: &Path, path: &str, text: &str) {
 }
 
 fn names(tree: &Tree) -> Vec<String> {
-    all(tree).into_iter().map(|meter| meter.unwrap().about().name.clone()).collect()
+    all(tree)
+        .into_iter()
+        .map(|meter| meter.unwrap().about().name.clone())
+        .collect()
 }
 
 fn number(meter: &mut Box<dyn Meter>) -> f64 {
@@ -35,19 +38,34 @@ const ZONES: &[(&str, &str)] = &[
     ("class/powercap/intel-rapl/enabled", "1\n"),
     ("class/powercap/intel-rapl:0/name", "package-0\n"),
     ("class/powercap/intel-rapl:0/energy_uj", "5000000\n"),
-    ("class/powercap/intel-rapl:0/max_energy_range_uj", "10000000\n"),
+    (
+        "class/powercap/intel-rapl:0/max_energy_range_uj",
+        "10000000\n",
+    ),
     ("class/powercap/intel-rapl:0:0/name", "core\n"),
     ("class/powercap/intel-rapl:0:0/energy_uj", "1000000\n"),
-    ("class/powercap/intel-rapl:0:0/max_energy_range_uj", "10000000\n"),
+    (
+        "class/powercap/intel-rapl:0:0/max_energy_range_uj",
+        "10000000\n",
+    ),
     ("class/powercap/intel-rapl:1/name", "package-1\n"),
     ("class/powercap/intel-rapl:1/energy_uj", "100\n"),
-    ("class/powercap/intel-rapl:1/max_energy_range_uj", "10000000\n"),
+    (
+        "class/powercap/intel-rapl:1/max_energy_range_uj",
+        "10000000\n",
+    ),
     ("class/powercap/intel-rapl:2/name", "psys\n"),
     ("class/powercap/intel-rapl:2/energy_uj", "7\n"),
-    ("class/powercap/intel-rapl:2/max_energy_range_uj", "10000000\n"),
+    (
+        "class/powercap/intel-rapl:2/max_energy_range_uj",
+        "10000000\n",
+    ),
     ("class/powercap/intel-rapl-mmio:0/name", "package-0\n"),
     ("class/powercap/intel-rapl-mmio:0/energy_uj", "5000000\n"),
-    ("class/powercap/intel-rapl-mmio:0/max_energy_range_uj", "10000000\n"),
+    (
+        "class/powercap/intel-rapl-mmio:0/max_energy_range_uj",
+        "10000000\n",
+    ),
 ];
 
 #[test]
@@ -65,10 +83,23 @@ fn overlapping_zones_are_not_summed() {
     let mut sum = by_name(&tree, "rapl").unwrap();
     assert_eq!(number(&mut sum), 0.0);
     // Package 0, its subzone, psys and the mmio zone grow by 2 J, package 1 by 1 J: 3 J in total.
-    for (zone, energy) in [("0", 7_000_000), ("0:0", 3_000_000), ("1", 1_000_100), ("2", 2_000_007)] {
-        write(folder.path(), &format!("class/powercap/intel-rapl:{zone}/energy_uj"), &format!("{energy}\n"));
+    for (zone, energy) in [
+        ("0", 7_000_000),
+        ("0:0", 3_000_000),
+        ("1", 1_000_100),
+        ("2", 2_000_007),
+    ] {
+        write(
+            folder.path(),
+            &format!("class/powercap/intel-rapl:{zone}/energy_uj"),
+            &format!("{energy}\n"),
+        );
     }
-    write(folder.path(), "class/powercap/intel-rapl-mmio:0/energy_uj", "7000000\n");
+    write(
+        folder.path(),
+        "class/powercap/intel-rapl-mmio:0/energy_uj",
+        "7000000\n",
+    );
     assert!((number(&mut sum) - 3.0).abs() < 1e-9);
     assert_eq!(sum.about().quality, Quality::HostShare);
 }
@@ -79,9 +110,17 @@ fn a_wrapped_counter_keeps_counting() {
     let mut package = by_name(&tree, "rapl:package-0").unwrap();
     assert_eq!(number(&mut package), 0.0);
     // 5 J to the end of the range of 10 J and 2 J beyond: 7 J; then 1 J more.
-    write(folder.path(), "class/powercap/intel-rapl:0/energy_uj", "2000000\n");
+    write(
+        folder.path(),
+        "class/powercap/intel-rapl:0/energy_uj",
+        "2000000\n",
+    );
     assert!((number(&mut package) - 7.0).abs() < 1e-9);
-    write(folder.path(), "class/powercap/intel-rapl:0/energy_uj", "3000000\n");
+    write(
+        folder.path(),
+        "class/powercap/intel-rapl:0/energy_uj",
+        "3000000\n",
+    );
     assert!((number(&mut package) - 8.0).abs() < 1e-9);
 }
 
@@ -89,9 +128,18 @@ fn a_wrapped_counter_keeps_counting() {
 fn a_counter_without_a_number_is_an_error_with_its_path() {
     let (folder, tree) = tree(ZONES);
     let mut package = by_name(&tree, "rapl:package-0").unwrap();
-    write(folder.path(), "class/powercap/intel-rapl:0/energy_uj", "none\n");
+    write(
+        folder.path(),
+        "class/powercap/intel-rapl:0/energy_uj",
+        "none\n",
+    );
     let error = package.read().unwrap_err();
-    assert!(error.message.contains("intel-rapl:0/energy_uj contains `none`"), "{error}");
+    assert!(
+        error
+            .message
+            .contains("intel-rapl:0/energy_uj contains `none`"),
+        "{error}"
+    );
 }
 
 const BATTERY: &[(&str, &str)] = &[
@@ -113,8 +161,16 @@ fn a_battery_reports_current_times_voltage_without_sign() {
     assert!((number(&mut battery) - 18.0).abs() < 1e-9);
     // A second battery that rests adds its own power.
     write(folder.path(), "class/power_supply/BAT1/type", "Battery\n");
-    write(folder.path(), "class/power_supply/BAT1/status", "Not charging\n");
-    write(folder.path(), "class/power_supply/BAT1/power_now", "500000\n");
+    write(
+        folder.path(),
+        "class/power_supply/BAT1/status",
+        "Not charging\n",
+    );
+    write(
+        folder.path(),
+        "class/power_supply/BAT1/power_now",
+        "500000\n",
+    );
     let mut both = by_name(&tree, "battery").unwrap();
     assert!((number(&mut both) - 18.5).abs() < 1e-9);
 }
@@ -144,7 +200,12 @@ fn a_battery_is_refused_while_something_else_feeds_the_device() {
 fn a_battery_without_power_readings_is_an_error() {
     let (_folder, tree) = tree(&BATTERY[..4]);
     let error = by_name(&tree, "battery").err().unwrap();
-    assert!(error.message.contains("BAT0 reports neither power nor current"), "{error}");
+    assert!(
+        error
+            .message
+            .contains("BAT0 reports neither power nor current"),
+        "{error}"
+    );
 }
 
 const SENSORS: &[(&str, &str)] = &[
@@ -170,7 +231,12 @@ const SENSORS: &[(&str, &str)] = &[
 #[test]
 fn hardware_monitors_report_power_energy_or_voltage_times_current() {
     let (folder, tree) = tree(SENSORS);
-    let expected = ["hwmon:ina226:power1", "hwmon:powerz:bus", "hwmon:occ:energy2", "hwmon:occ:power7"];
+    let expected = [
+        "hwmon:ina226:power1",
+        "hwmon:powerz:bus",
+        "hwmon:occ:energy2",
+        "hwmon:occ:power7",
+    ];
     assert_eq!(names(&tree), expected);
     let read = |name: &str| number(&mut by_name(&tree, name).unwrap());
     assert!((read("hwmon:ina226:power1") - 2.5).abs() < 1e-9);
@@ -180,10 +246,20 @@ fn hardware_monitors_report_power_energy_or_voltage_times_current() {
     let mut energy = by_name(&tree, "hwmon:occ:energy2").unwrap();
     assert_eq!(energy.about().measures, "rail system");
     assert_eq!(number(&mut energy), 0.0);
-    write(folder.path(), "class/hwmon/hwmon3/energy2_input", "3500000\n");
+    write(
+        folder.path(),
+        "class/hwmon/hwmon3/energy2_input",
+        "3500000\n",
+    );
     assert!((number(&mut energy) - 2.5).abs() < 1e-9);
     write(folder.path(), "class/hwmon/hwmon3/energy2_input", "10\n");
-    assert!(energy.read().unwrap_err().message.contains("fell from 3500000 to 10"));
+    assert!(
+        energy
+            .read()
+            .unwrap_err()
+            .message
+            .contains("fell from 3500000 to 10")
+    );
 }
 
 #[test]
@@ -194,7 +270,12 @@ fn an_unknown_meter_is_an_error_that_lists_alternatives() {
     assert!(error.help.unwrap().contains("--command"));
     let (_folder, some) = tree(SENSORS);
     let error = by_name(&some, "powerz").err().unwrap();
-    assert!(error.help.unwrap().contains("available: hwmon:ina226:power1, hwmon:powerz:bus"));
+    assert!(
+        error
+            .help
+            .unwrap()
+            .contains("available: hwmon:ina226:power1, hwmon:powerz:bus")
+    );
 }
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -211,46 +292,83 @@ fn a_program_that_prints_watts_is_a_meter() {
     }
     assert_eq!(meter.about().unit, Unit::Watts);
     drop(meter);
-    assert!(begin.elapsed() < Duration::from_secs(300), "the program ends with its meter");
+    assert!(
+        begin.elapsed() < Duration::from_secs(300),
+        "the program ends with its meter"
+    );
 }
 
 #[test]
 fn a_program_that_exits_is_an_error_with_its_last_line_on_stderr() {
-    let mut meter = command("echo 1.5; echo 'no such device: /dev/ttyACM0' >&2; exit 7", LIMIT).unwrap();
-    let error = std::iter::repeat_with(|| meter.read()).find_map(Result::err).unwrap();
+    let mut meter = command(
+        "echo 1.5; echo 'no such device: /dev/ttyACM0' >&2; exit 7",
+        LIMIT,
+    )
+    .unwrap();
+    let error = std::iter::repeat_with(|| meter.read())
+        .find_map(Result::err)
+        .unwrap();
     assert!(error.message.contains("exit status: 7"), "{error}");
-    assert!(error.message.ends_with("last line on stderr: no such device: /dev/ttyACM0"), "{error}");
+    assert!(
+        error
+            .message
+            .ends_with("last line on stderr: no such device: /dev/ttyACM0"),
+        "{error}"
+    );
     assert_eq!(meter.read().unwrap_err(), error, "it does not come back");
 }
 
 #[test]
 fn a_program_that_prints_nonsense_or_nothing_is_an_error() {
     let mut meter = command("echo '12,5 Watt'; sleep 20", LIMIT).unwrap();
-    assert!(meter.read().unwrap_err().message.contains("printed `12,5 Watt`, which is not a number"));
+    assert!(
+        meter
+            .read()
+            .unwrap_err()
+            .message
+            .contains("printed `12,5 Watt`, which is not a number")
+    );
     let mut meter = command("echo NaN; sleep 20", LIMIT).unwrap();
-    assert!(meter.read().unwrap_err().message.contains("which is not a number"));
+    assert!(
+        meter
+            .read()
+            .unwrap_err()
+            .message
+            .contains("which is not a number")
+    );
     let mut meter = command("echo starting >&2; sleep 20", Duration::from_millis(300)).unwrap();
     let error = meter.read().unwrap_err();
-    assert!(error.message.contains("printed nothing for 300ms; last line on stderr: starting"), "{error}");
+    assert!(
+        error
+            .message
+            .contains("printed nothing for 300ms; last line on stderr: starting"),
+        "{error}"
+    );
 }
 
 #[test]
 fn a_survey_gives_period_step_and_noise() {
-    // A change every 100 ms, a reading every 10 ms: 2.0, 2.5, 2.0, 2.5 … W, starting half a second late.
+    // A change every 100 ms, a reading every 10 ms: 2.0, 2.5, 2.0, 2.5 … W, starting half a second
+    // late.
     let power = |i: u32| if (i / 10).is_multiple_of(2) { 2.0 } else { 2.5 };
     let readings: Vec<(f64, f64)> = (0..200).map(|i| (f64::from(i) * 0.01, power(i))).collect();
     let told = survey(Unit::Watts, &readings);
     assert!((told.period_s.unwrap() - 0.1).abs() < 1e-9);
     assert_eq!((told.step, told.power_w), (Some(0.5), Some(2.25)));
     // A counter with steps of 1 J at 4 W: a step every 250 ms, no scatter.
-    let readings: Vec<(f64, f64)> = (0..400).map(|i| (f64::from(i) * 0.01, f64::from(i / 25))).collect();
+    let readings: Vec<(f64, f64)> = (0..400)
+        .map(|i| (f64::from(i) * 0.01, f64::from(i / 25)))
+        .collect();
     let told = survey(Unit::Joules, &readings);
     assert!((told.period_s.unwrap() - 0.25).abs() < 1e-9);
     assert_eq!(told.step, Some(1.0));
     assert!(told.noise_w.unwrap() < 1e-9);
     // A meter that never changes gives only its value.
     let told = survey(Unit::Watts, &[(0.0, 3.0), (1.0, 3.0)]);
-    assert_eq!((told.period_s, told.step, told.power_w, told.noise_w), (None, None, Some(3.0), None));
+    assert_eq!(
+        (told.period_s, told.step, told.power_w, told.noise_w),
+        (None, None, Some(3.0), None)
+    );
 }
 
 /// Two dies of one package and a second package, µJ.
@@ -260,14 +378,22 @@ fn dies() -> (TempDir, Tree) {
     for (zone, name) in names.iter().enumerate() {
         let place = format!("class/powercap/intel-rapl:{zone}");
         write(folder.path(), &format!("{place}/name"), name);
-        write(folder.path(), &format!("{place}/max_energy_range_uj"), "10000000");
+        write(
+            folder.path(),
+            &format!("{place}/max_energy_range_uj"),
+            "10000000",
+        );
     }
     (folder, tree)
 }
 
 fn count(folder: &TempDir, energies: [u64; 3]) {
     for (zone, energy) in energies.iter().enumerate() {
-        write(folder.path(), &format!("class/powercap/intel-rapl:{zone}/energy_uj"), &energy.to_string());
+        write(
+            folder.path(),
+            &format!("class/powercap/intel-rapl:{zone}/energy_uj"),
+            &energy.to_string(),
+        );
     }
 }
 
@@ -292,9 +418,19 @@ fn dies_with_counters_of_their_own_are_summed() {
         count(&folder, begin);
         let mut sum = by_name(&tree, "rapl").unwrap();
         let first = number(&mut sum);
-        count(&folder, [begin[0] + 1_000_000, begin[1] + 500_000, begin[2]]);
+        count(
+            &folder,
+            [begin[0] + 1_000_000, begin[1] + 500_000, begin[2]],
+        );
         assert!((number(&mut sum) - first - 1.5).abs() < 1e-9);
-        count(&folder, [begin[0] + 2_000_000, begin[1] + 1_500_000, begin[2] + 1_000_000]);
+        count(
+            &folder,
+            [
+                begin[0] + 2_000_000,
+                begin[1] + 1_500_000,
+                begin[2] + 1_000_000,
+            ],
+        );
         assert!((number(&mut sum) - first - 4.5).abs() < 1e-9);
     }
 }

@@ -1,5 +1,5 @@
-//! Accuracy of calibrations: on random simulated radios, and under conditions in which a calibration must be
-//! refused.
+//! Accuracy of calibrations: on random simulated radios, and under conditions in which a
+//! calibration must be refused.
 
 use joulepath_meter::calibrate::{Calibration, Estimate, Refusal, Settings, Stop, calibrate};
 use joulepath_meter::{Result, Unit};
@@ -46,9 +46,12 @@ impl Trial {
              |---|---:|---:|---:|---:|\n",
         );
         for row in &self.parameters {
-            let [share, error, margin] =
-                [row.covered as f64 / row.draws as f64, row.median_error, row.median_margin]
-                    .map(|share| 100.0 * share);
+            let [share, error, margin] = [
+                row.covered as f64 / row.draws as f64,
+                row.median_error,
+                row.median_margin,
+            ]
+            .map(|share| 100.0 * share);
             text += &format!(
                 "| {} | {} | {share:.0} % | {error:.2} % | {margin:.2} % |\n",
                 row.parameter, row.draws
@@ -67,7 +70,10 @@ impl Trial {
 pub(crate) fn refusals_markdown(refusals: &[Refused]) -> String {
     let mut text = String::from("| condition | answer |\n|---|---|\n");
     for refused in refusals {
-        let answer = refused.reason.as_ref().map_or("a profile".to_owned(), Refusal::to_string);
+        let answer = refused
+            .reason
+            .as_ref()
+            .map_or("a profile".to_owned(), Refusal::to_string);
         text += &format!("| {} | {answer} |\n", refused.condition);
     }
     text
@@ -85,7 +91,12 @@ pub(crate) struct Refused {
 }
 
 fn settings(seed: u64) -> Settings {
-    Settings { down: BitRate::from_bps(20_000_000), up: BitRate::from_bps(10_000_000), limit: None, seed }
+    Settings {
+        down: BitRate::from_bps(20_000_000),
+        up: BitRate::from_bps(10_000_000),
+        limit: None,
+        seed,
+    }
 }
 
 /// The parameters: name, true value, estimate.
@@ -94,16 +105,36 @@ fn parameters(truth: &Truth, found: &Calibration) -> Vec<(&'static str, f64, Opt
     // A slope applies to full packets of 1400 B.
     let packet = truth.packet_j / (1400.0 * 8.0);
     // If the radio cannot be switched off, its idle power counts for the device.
-    let idle = if truth.can_switch_off { 0.0 } else { radio.idle.0 };
+    let idle = if truth.can_switch_off {
+        0.0
+    } else {
+        radio.idle.0
+    };
     let stage = radio.tail.first();
     vec![
         ("active", radio.active.0 - idle, Some(found.active)),
         ("down", radio.down.0 + packet, Some(found.down)),
         ("up", radio.up.0 + packet, Some(found.up)),
-        ("tail power", stage.map_or(0.0, |stage| stage.power.0) - idle, found.tail),
-        ("tail length", stage.map_or(0.0, |stage| stage.duration.as_secs_f64()), Some(found.tail_s)),
-        ("promotion power", radio.promotion.power.0 - idle, Some(found.promotion)),
-        ("promotion length", radio.promotion.duration.as_secs_f64(), Some(found.promotion_s)),
+        (
+            "tail power",
+            stage.map_or(0.0, |stage| stage.power.0) - idle,
+            found.tail,
+        ),
+        (
+            "tail length",
+            stage.map_or(0.0, |stage| stage.duration.as_secs_f64()),
+            Some(found.tail_s),
+        ),
+        (
+            "promotion power",
+            radio.promotion.power.0 - idle,
+            Some(found.promotion),
+        ),
+        (
+            "promotion length",
+            radio.promotion.duration.as_secs_f64(),
+            Some(found.promotion_s),
+        ),
         ("idle", radio.idle.0, found.idle),
         ("packet", truth.packet_j, Some(found.packet)),
         ("processor", truth.core_w, Some(found.core)),
@@ -113,10 +144,16 @@ fn parameters(truth: &Truth, found: &Calibration) -> Vec<(&'static str, f64, Opt
 
 /// κ as defined by a profile: relative to the power above the unknown idle power, at 8 Mbit/s each.
 fn sharing(truth: &Truth) -> f64 {
-    let Some(second) = &truth.second else { return truth.sharing_factor };
+    let Some(second) = &truth.second else {
+        return truth.sharing_factor;
+    };
     let power = |radio: &RrcModel| radio.active.0 + radio.down.0 * 8e6;
     let alone = power(&truth.radio) + power(second);
-    let own = if truth.can_switch_off { 0.0 } else { truth.radio.idle.0 };
+    let own = if truth.can_switch_off {
+        0.0
+    } else {
+        truth.radio.idle.0
+    };
     let unknown = own + second.idle.0;
     (truth.sharing_factor * alone - unknown) / (alone - unknown)
 }
@@ -124,11 +161,23 @@ fn sharing(truth: &Truth) -> f64 {
 /// A random radio, device and meter: a shipped radio with every value changed by up to a third.
 pub(crate) fn draw(seed: u64) -> Truth {
     let mut stream = Stream::new(seed, Domain::Calibration, 200);
-    let names = ["wifi-huang2012", "lte-huang2012", "5g-lowband-2021", "lte-2021"];
+    let names = [
+        "wifi-huang2012",
+        "lte-huang2012",
+        "5g-lowband-2021",
+        "lte-2021",
+    ];
     let name = names[stream.below(names.len() as u64) as usize];
     let mut vary = |value: f64| value * libm::exp(0.3 * (2.0 * stream.uniform() - 1.0));
     let radio = shipped(name, &mut vary);
-    let other = shipped(if name.starts_with("wifi") { "lte-huang2012" } else { "wifi-huang2012" }, &mut vary);
+    let other = shipped(
+        if name.starts_with("wifi") {
+            "lte-huang2012"
+        } else {
+            "wifi-huang2012"
+        },
+        &mut vary,
+    );
     let swing = radio.active.0 + radio.down.0 * 20e6;
     let rtt = vary(0.03);
     let period = Nanos::from_secs_f64(vary(0.1));
@@ -140,7 +189,13 @@ pub(crate) fn draw(seed: u64) -> Truth {
         base_w: vary(4.0),
         can_switch_off: stream.uniform() < 0.5,
         rtt_s: [rtt, 0.03 * rtt],
-        meter: MeterTruth { unit: Unit::Watts, period, noise_w: 0.03 * swing, step: 0.0, sees: 1.0 },
+        meter: MeterTruth {
+            unit: Unit::Watts,
+            period,
+            noise_w: 0.03 * swing,
+            step: 0.0,
+            sees: 1.0,
+        },
         drift_w_per_s: 2e-5 * swing * (2.0 * stream.uniform() - 1.0),
         walk_w: 2e-4 * swing,
         consumer: None,
@@ -149,15 +204,23 @@ pub(crate) fn draw(seed: u64) -> Truth {
         second: (stream.uniform() < 0.5).then_some(other),
         radio,
     };
-    // Half of the meters are coarse, a third count energy. Half of the devices have another consumer.
-    truth.meter.step = if stream.uniform() < 0.5 { 0.01 * swing } else { 0.0 };
+    // Half of the meters are coarse, a third count energy. Half of the devices have another
+    // consumer.
+    truth.meter.step = if stream.uniform() < 0.5 {
+        0.01 * swing
+    } else {
+        0.0
+    };
     if stream.uniform() < 0.33 {
         truth.meter.unit = Unit::Joules;
         truth.meter.step *= period.as_secs_f64();
     }
     if stream.uniform() < 0.5 {
         let power_w = 0.05 * swing;
-        truth.consumer = Some(Consumer { power_w, on_off_s: [2.0, 20.0] });
+        truth.consumer = Some(Consumer {
+            power_w,
+            on_off_s: [2.0, 20.0],
+        });
     }
     truth
 }
@@ -165,7 +228,9 @@ pub(crate) fn draw(seed: u64) -> Truth {
 /// A shipped radio with varied values.
 fn shipped(name: &str, vary: &mut dyn FnMut(f64) -> f64) -> RrcModel {
     let energy = profile(name).expect("the names are those of shipped profiles");
-    let InterfaceModel::Rrc(radio) = energy.model else { unreachable!("{name} is an RRC machine") };
+    let InterfaceModel::Rrc(radio) = energy.model else {
+        unreachable!("{name} is an RRC machine")
+    };
     let mut changed = radio.clone();
     changed.down = JoulesPerBit(vary(radio.down.0));
     changed.up = JoulesPerBit(vary(radio.up.0));
@@ -186,25 +251,40 @@ pub(crate) fn trial(seed: u64, draws: usize) -> Result<Trial> {
     let (mut refused, mut worst_hold_out) = (Vec::new(), 0.0f64);
     for seed in (seed..).take(draws) {
         let truth = draw(seed);
-        let calibration =
-            match calibrate(&mut Simulated::new(truth.clone(), seed), &settings(seed), &mut |_| {}) {
-                Ok(calibration) => calibration,
-                Err(Stop::Error(error)) => return Err(error),
-                Err(Stop::Refused(refusal)) => {
-                    refused.push(format!("draw {seed}: {refusal}"));
-                    continue;
-                }
-            };
+        let calibration = match calibrate(
+            &mut Simulated::new(truth.clone(), seed),
+            &settings(seed),
+            &mut |_| {},
+        ) {
+            Ok(calibration) => calibration,
+            Err(Stop::Error(error)) => return Err(error),
+            Err(Stop::Refused(refusal)) => {
+                refused.push(format!("draw {seed}: {refusal}"));
+                continue;
+            }
+        };
         worst_hold_out = worst_hold_out.max(calibration.hold_out_error);
-        for (at, (name, value, estimate)) in parameters(&truth, &calibration).into_iter().enumerate() {
+        for (at, (name, value, estimate)) in
+            parameters(&truth, &calibration).into_iter().enumerate()
+        {
             if found.len() <= at {
                 found.push((name, Vec::new()));
             }
-            found[at].1.extend(estimate.map(|estimate| (value, estimate)));
+            found[at]
+                .1
+                .extend(estimate.map(|estimate| (value, estimate)));
         }
     }
-    let parameters = found.into_iter().map(|(parameter, all)| coverage(parameter, &all)).collect();
-    Ok(Trial { draws, refused, parameters, worst_hold_out })
+    let parameters = found
+        .into_iter()
+        .map(|(parameter, all)| coverage(parameter, &all))
+        .collect();
+    Ok(Trial {
+        draws,
+        refused,
+        parameters,
+        worst_hold_out,
+    })
 }
 
 fn coverage(parameter: &'static str, all: &[(f64, Estimate)]) -> Coverage {
@@ -214,7 +294,10 @@ fn coverage(parameter: &'static str, all: &[(f64, Estimate)]) -> Coverage {
     Coverage {
         parameter,
         draws: all.len(),
-        covered: all.iter().filter(|(truth, estimate)| estimate.covers(*truth)).count(),
+        covered: all
+            .iter()
+            .filter(|(truth, estimate)| estimate.covers(*truth))
+            .count(),
         median_error: relative(&|(truth, estimate)| estimate.value - truth),
         median_margin: relative(&|(_, estimate)| estimate.margin()),
     }
@@ -254,11 +337,21 @@ const CONDITIONS: &[Condition] = &[
         "idle power that drifts by half the swing in 10 s",
         |truth| truth.walk_w = 0.5 * swing(truth) / 10.0f64.sqrt(),
         // Fast drift looks like a switching consumer.
-        |refusal| matches!(refusal, Refusal::Drift { .. } | Refusal::SecondConsumer { .. }),
+        |refusal| {
+            matches!(
+                refusal,
+                Refusal::Drift { .. } | Refusal::SecondConsumer { .. }
+            )
+        },
     ),
     (
         "a second consumer as large as the radio, on and off every few seconds",
-        |truth| truth.consumer = Some(Consumer { power_w: swing(truth), on_off_s: [5.0, 5.0] }),
+        |truth| {
+            truth.consumer = Some(Consumer {
+                power_w: swing(truth),
+                on_off_s: [5.0, 5.0],
+            })
+        },
         |refusal| matches!(refusal, Refusal::SecondConsumer { .. }),
     ),
     (
@@ -274,7 +367,12 @@ const CONDITIONS: &[Condition] = &[
     (
         "RTTs that scatter by the length of the promotion",
         |truth| truth.rtt_s[1] = truth.radio.promotion.duration.as_secs_f64(),
-        |refusal| matches!(refusal, Refusal::NoPromotion { .. } | Refusal::HoldOut { .. }),
+        |refusal| {
+            matches!(
+                refusal,
+                Refusal::NoPromotion { .. } | Refusal::HoldOut { .. }
+            )
+        },
     ),
     (
         "a tail of two stages, as in 3G",
@@ -305,7 +403,11 @@ pub(crate) fn refusals(seed: u64) -> Result<Vec<Refused>> {
             Err(Stop::Error(error)) => return Err(error),
         };
         let right = reason.as_ref().is_some_and(is_right);
-        Ok(Refused { condition, reason, right })
+        Ok(Refused {
+            condition,
+            reason,
+            right,
+        })
     };
     (0..).zip(CONDITIONS).map(try_one).collect()
 }

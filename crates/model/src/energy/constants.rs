@@ -1,8 +1,8 @@
 //! Every constant of the shipped energy models, in the unit in which it was published.
 //!
-//! Slopes in mW/(Mbit/s), powers in mW, times as stated in the name. The letter gives the confidence: **V**
-//! verified against the paper, a public tool's configuration or a published data set; **L** literature, not
-//! confirmed against the primary text; **R** chosen here.
+//! Slopes in mW/(Mbit/s), powers in mW, times as stated in the name. The letter gives the
+//! confidence: **V** verified against the paper, a public tool's configuration or a published data
+//! set; **L** literature, not confirmed against the primary text; **R** chosen here.
 
 /// Papers 000 (section V-A) and 001 (table 2): rounded from Huang et al. 2012, downlink. All V.
 pub mod seed {
@@ -20,8 +20,8 @@ pub mod seed {
     pub const UMTS_SUNK_MW: f64 = 817.9;
 }
 
-/// Paper 003, table 1: "energy power" 5, 10, 20. Printed in J/kbps; J/Mbit is the only unit that fits its
-/// figures (R).
+/// Paper 003, table 1: "energy power" 5, 10, 20. Printed in J/kbps; J/Mbit is the only unit that
+/// fits its figures (R).
 pub mod seed003 {
     /// c^d of WiFi, J/Mbit.
     pub const WIFI_TRANSFER_J_PER_MBIT: f64 = 5.0;
@@ -124,7 +124,8 @@ pub mod aro_i997 {
     pub const FACH_TAIL_MS: u64 = 10_000;
 }
 
-/// Narayanan et al., SIGCOMM 2021, recomputed from the published data set: whole phone, screen included.
+/// Narayanan et al., SIGCOMM 2021, recomputed from the published data set: whole phone, screen
+/// included.
 pub mod narayanan2021 {
     /// Slope of 5G NSA mmWave down, mW/(Mbit/s) (V).
     pub const MMWAVE_DOWN: f64 = 1.81;
@@ -171,8 +172,9 @@ pub mod narayanan2021 {
     pub const LTE_TAIL_MW: f64 = 178.0;
 }
 
-/// States of the radios whose power by signal and rates is in `radios`: powers in mW above the idle phone, as
-/// [`narayanan2021`] has them for low band. No published number is known for RRC_INACTIVE.
+/// States of the radios whose power by signal and rates is in `radios`: powers in mW above the idle
+/// phone, as [`narayanan2021`] has them for low band. No published number is known for
+/// RRC_INACTIVE.
 pub mod states2021 {
     /// Connected tail of SA and of NSA on 5G, ms (V: probes slow down after 10.2 s).
     pub const TAIL_MS: u64 = 10_200;
@@ -186,9 +188,9 @@ pub mod states2021 {
     pub const NSA_ANCHOR_MS: u64 = 1_300;
 }
 
-/// Android's `power_profile.xml` in the LineageOS device trees flame (Pixel 4), oriole (Pixel 6) and
-/// instantnoodle (OnePlus 8): currents of the WiFi chip while it listens, receives and sends, mA (V). They
-/// state no rates; how the power grows with the rate is an estimate.
+/// Android's `power_profile.xml` in the LineageOS device trees flame (Pixel 4), oriole (Pixel 6)
+/// and instantnoodle (OnePlus 8): currents of the WiFi chip while it listens, receives and sends,
+/// mA (V). They state no rates; how the power grows with the rate is an estimate.
 pub mod pixel {
     /// Pixel 4, 802.11ac (V).
     pub const PIXEL_4_MA: [f64; 3] = [82.0, 125.0, 351.0];
@@ -198,8 +200,8 @@ pub mod pixel {
     pub const ONEPLUS_8_MA: [f64; 3] = [1.0, 152.0, 190.0];
     /// Voltage of the currents, V (V).
     pub const VOLTS: f64 = 3.7;
-    /// Goodput that fills the air, Mbit/s, of WiFi 5 and of WiFi 6: about 60 % of 867 and two thirds of
-    /// 1201 Mbit/s, two streams in 80 MHz (R).
+    /// Goodput that fills the air, Mbit/s, of WiFi 5 and of WiFi 6: about 60 % of 867 and two
+    /// thirds of 1201 Mbit/s, two streams in 80 MHz (R).
     pub const FULL_MBPS: [f64; 2] = [500.0, 800.0];
     /// The same on the best link, and on a poor one (R).
     pub const BEST_MBPS: [f64; 2] = [650.0, 1000.0];
@@ -211,8 +213,9 @@ pub mod pixel {
     pub const MOST_HOST_MW_PER_MBPS: f64 = super::narayanan2021::MMWAVE_DOWN;
 }
 
-/// nRF9160, an LTE-M and NB-IoT module. Currents at 3.7 V from Nordic's product specification; messages, with
-/// a development kit at 5 V on a network of 2022, from docu/POWERCONSUMPTION.md of boaks/zephyr-coaps-client.
+/// nRF9160, an LTE-M and NB-IoT module. Currents at 3.7 V from Nordic's product specification;
+/// messages, with a development kit at 5 V on a network of 2022, from docu/POWERCONSUMPTION.md of
+/// boaks/zephyr-coaps-client.
 pub mod nordic2022 {
     /// PSM, 2.7 µA, mW (V). With eDRX of 81.92 s: 18 µA for LTE-M, 37 µA for NB-IoT.
     pub const PSM_MW: f64 = 2.7e-3 * 3.7;
@@ -232,14 +235,15 @@ pub mod nordic2022 {
     pub const RELEASE_MS: u64 = 10_000;
     /// Connected DRX, mW: 0.54 J of a message of 12 s without the wake-up, over 10 s (R).
     pub const CONNECTED_DRX_MW: f64 = 19.0;
-    /// Time from the last packet to a release that the module asked for, ms: fits a request and its answer
-    /// over NB-IoT, 0.51 J in 3.3 s (R).
+    /// Time from the last packet to a release that the module asked for, ms: fits a request and its
+    /// answer over NB-IoT, 0.51 J in 3.3 s (R).
     pub const RAI_MS: u64 = 700;
     /// NB-IoT at 0 dBm with a third of the time sending, mean of 35 mA and 40 mA, mW (R).
     pub const NB_IOT_ACTIVE_MW: f64 = 37.5 * 3.7;
     /// NB-IoT, mW/(Mbit/s): 0.105 J more for a message of 3,200 bits than for a wake-up (R).
     pub const NB_IOT_UP: f64 = 33_000.0;
-    /// The same from messages of 1,600 bits: 0.015 J by its printed energy, 0.096 J by its current (R).
+    /// The same from messages of 1,600 bits: 0.015 J by its printed energy, 0.096 J by its current
+    /// (R).
     pub const NB_IOT_UP_BOUNDS: [f64; 2] = [9_000.0, 60_000.0];
     /// Highest rate of NB-IoT (Cat-NB1) down, Mbit/s (R).
     pub const NB_IOT_MBPS: f64 = 0.026;
@@ -255,7 +259,8 @@ pub mod nordic2022 {
 pub mod device {
     /// P0 of a phone, mW (R): 480 mW fits the thresholds of Lim et al. within 5 %.
     pub const PHONE_BASE_MW: f64 = 500.0;
-    /// κ_s measured by Kaup et al. (LCN 2015): two interfaces together cost 20 % less than their sum (L).
+    /// κ_s measured by Kaup et al. (LCN 2015): two interfaces together cost 20 % less than their
+    /// sum (L).
     pub const MEASURED_SHARING_FACTOR: f64 = 0.8;
 }
 

@@ -8,7 +8,12 @@ use crate::units::JoulesPerBit;
 impl fmt::Display for InterfaceModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            InterfaceModel::Linear { down, up, sunk, sunk_while } => {
+            InterfaceModel::Linear {
+                down,
+                up,
+                sunk,
+                sunk_while,
+            } => {
                 let when = match sunk_while {
                     SunkWhile::Always => "always",
                     SunkWhile::Open => "while a subflow is open",
@@ -16,22 +21,36 @@ impl fmt::Display for InterfaceModel {
                 write!(f, "{}; {sunk} {when}", traffic(*down, *up))
             }
             InterfaceModel::Rrc(model) => f.write_str(&rrc(model)),
-            InterfaceModel::Slotted { transfer, idle, slot } => {
-                write!(f, "{transfer} while it carries data; {idle} in idle slots of {slot}")
+            InterfaceModel::Slotted {
+                transfer,
+                idle,
+                slot,
+            } => {
+                write!(
+                    f,
+                    "{transfer} while it carries data; {idle} in idle slots of {slot}"
+                )
             }
         }
     }
 }
 
 fn traffic(down: JoulesPerBit, up: JoulesPerBit) -> String {
-    if down == up { format!("{down} down and up") } else { format!("{down} down, {up} up") }
+    if down == up {
+        format!("{down} down and up")
+    } else {
+        format!("{down} down, {up} up")
+    }
 }
 
 fn rrc(model: &RrcModel) -> String {
     let stage = |stage: &Stage| format!("{} for {}", stage.power, stage.duration);
     let tail = match model.tail.as_slice() {
         [] => format!("active for {} after the last packet", model.inactivity),
-        stages => format!("tail {}", stages.iter().map(stage).collect::<Vec<_>>().join(", then ")),
+        stages => format!(
+            "tail {}",
+            stages.iter().map(stage).collect::<Vec<_>>().join(", then ")
+        ),
     };
     format!(
         "{}; active {}; promotion {}; {tail}; idle {}",
@@ -49,7 +68,10 @@ impl fmt::Display for DeviceEnergy {
             parts.push(format!("{} while an interface is active", self.shared_base));
         }
         if self.sharing_factor != 1.0 {
-            parts.push(format!("interfaces times {} while two or more are active", self.sharing_factor));
+            parts.push(format!(
+                "interfaces times {} while two or more are active",
+                self.sharing_factor
+            ));
         }
         parts.extend(self.host.as_ref().map(host));
         match parts.is_empty() {
@@ -81,6 +103,9 @@ mod tests {
         assert_eq!(wifi, "137 mW/Mbps down, 0 mW/Mbps up; 132.9 mW always");
         // Huang et al. 2012: LTE's β = 1288.04 mW, tail of 1060 mW for 11.576 s.
         let lte = profile("lte-huang2012").unwrap().model.to_string();
-        assert!(lte.contains("active 1.28804 W") && lte.contains("tail 1.06 W for 11.576 s"), "{lte}");
+        assert!(
+            lte.contains("active 1.28804 W") && lte.contains("tail 1.06 W for 11.576 s"),
+            "{lte}"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! The equations of the energy models as pure functions. Rates are real numbers in bit/s, so optimisers can
-//! use them; b in J/bit times x in bit/s is watts.
+//! The equations of the energy models as pure functions. Rates are real numbers in bit/s, so
+//! optimisers can use them; b in J/bit times x in bit/s is watts.
 
 use super::constants::host;
 use super::{HostCurve, HostModel, InterfaceModel, RrcModel, Traffic};
@@ -11,12 +11,21 @@ pub const LEAST_RATE_BPS: f64 = 0.01e6;
 
 /// P(x) = b x + θ 1{x > 0} (000, section III-B, eq. 2; Huang et al. 2012 with θ = β).
 pub fn linear_power(b: JoulesPerBit, sunk: Watts, rate_bps: f64) -> Watts {
-    if rate_bps > 0.0 { Watts(b.0 * rate_bps + sunk.0) } else { Watts(0.0) }
+    if rate_bps > 0.0 {
+        Watts(b.0 * rate_bps + sunk.0)
+    } else {
+        Watts(0.0)
+    }
 }
 
 /// e = (b + θ / x) / (1 − p): energy per delivered bit at rate x and loss p; infinite if nothing is
 /// delivered.
-pub fn energy_per_delivered_bit(b: JoulesPerBit, sunk: Watts, rate_bps: f64, loss: f64) -> JoulesPerBit {
+pub fn energy_per_delivered_bit(
+    b: JoulesPerBit,
+    sunk: Watts,
+    rate_bps: f64,
+    loss: f64,
+) -> JoulesPerBit {
     let delivered = 1.0 - loss;
     if delivered <= 0.0 {
         return JoulesPerBit(f64::INFINITY);
@@ -24,8 +33,8 @@ pub fn energy_per_delivered_bit(b: JoulesPerBit, sunk: Watts, rate_bps: f64, los
     JoulesPerBit((b.0 + sunk.0 / rate_bps.max(LEAST_RATE_BPS)) / delivered)
 }
 
-/// The rate at which two linear interfaces draw the same power: x = (θ1 − θ2) / (b2 − b1), in bit/s. None if
-/// there is no such positive rate.
+/// The rate at which two linear interfaces draw the same power: x = (θ1 − θ2) / (b2 − b1), in
+/// bit/s. None if there is no such positive rate.
 pub fn crossover_bps(first: (JoulesPerBit, Watts), second: (JoulesPerBit, Watts)) -> Option<f64> {
     let rate = (first.1.0 - second.1.0) / (second.0.0 - first.0.0);
     (rate.is_finite() && rate > 0.0).then_some(rate)
@@ -36,10 +45,20 @@ pub fn duty_cycle_mean(on: Watts, on_time: Nanos, period: Nanos) -> Watts {
     Watts(on.0 * (on_time.0 as f64 / period.0 as f64))
 }
 
-/// Energy of one transfer from idle at a constant rate: promotion, transfer, whole tail (Huang et al. 2012).
-pub fn isolated_transfer(model: &RrcModel, size: Bytes, rate_bps: f64, direction: Traffic) -> EnergySplit {
+/// Energy of one transfer from idle at a constant rate: promotion, transfer, whole tail (Huang et
+/// al. 2012).
+pub fn isolated_transfer(
+    model: &RrcModel,
+    size: Bytes,
+    rate_bps: f64,
+    direction: Traffic,
+) -> EnergySplit {
     let bits = size.0 as f64 * 8.0;
-    let tail: f64 = model.tail.iter().map(|stage| stage.power.0 * stage.duration.as_secs_f64()).sum();
+    let tail: f64 = model
+        .tail
+        .iter()
+        .map(|stage| stage.power.0 * stage.duration.as_secs_f64())
+        .sum();
     let slope = match direction {
         Traffic::Down => model.down,
         Traffic::Up => model.up,
@@ -78,8 +97,8 @@ impl InterfaceModel {
     }
 }
 
-/// eMPTCP's energy information base (Lim et al., CoNEXT 2015) for a device with WiFi and one cellular
-/// interface.
+/// eMPTCP's energy information base (Lim et al., CoNEXT 2015) for a device with WiFi and one
+/// cellular interface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EnergyInformationBase {
     /// P0, drawn whichever interface is used.
@@ -90,10 +109,12 @@ pub struct EnergyInformationBase {
     pub cellular: (JoulesPerBit, Watts),
 }
 
-/// WiFi rates between which both interfaces together cost the least energy per bit, at one cellular rate.
+/// WiFi rates between which both interfaces together cost the least energy per bit, at one cellular
+/// rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EibThresholds {
-    /// Up to this WiFi rate the cellular interface alone is cheapest, bit/s; infinite: at every rate.
+    /// Up to this WiFi rate the cellular interface alone is cheapest, bit/s; infinite: at every
+    /// rate.
     pub cellular_only_below_bps: f64,
     /// From this WiFi rate on WiFi alone is cheapest, bit/s; infinite: at no rate.
     pub wifi_only_above_bps: f64,
@@ -124,7 +145,11 @@ impl EnergyInformationBase {
         let ((b_w, theta_w), (b_c, theta_c)) = (self.wifi, self.cellular);
         let worth = theta_c.0 - (b_w.0 - b_c.0) * cellular_bps;
         let bound = |power: f64, bracket: f64| {
-            if bracket > 0.0 { power * cellular_bps / bracket } else { f64::INFINITY }
+            if bracket > 0.0 {
+                power * cellular_bps / bracket
+            } else {
+                f64::INFINITY
+            }
         };
         EibThresholds {
             cellular_only_below_bps: bound(theta_w.0, self.base.0 + worth),
@@ -142,7 +167,9 @@ impl HostCurve {
                 let r = (rate_bps - WIRED_LOW_BPS) / (WIRED_HIGH_BPS - WIRED_LOW_BPS);
                 1.0 + WIRED_GROWTH * libm::copysign(libm::pow(r.abs(), exponent), r)
             }
-            HostCurve::Wifi => 1.0 + WIFI_GROWTH * (rate_bps - WIFI_LOW_BPS) / (WIFI_HIGH_BPS - WIFI_LOW_BPS),
+            HostCurve::Wifi => {
+                1.0 + WIFI_GROWTH * (rate_bps - WIFI_LOW_BPS) / (WIFI_HIGH_BPS - WIFI_LOW_BPS)
+            }
         }
     }
 }
@@ -150,7 +177,8 @@ impl HostCurve {
 impl HostModel {
     /// P(R) (1 + η log2(1 + RTT / 10 ms) + ν (n − 1)); n = 0 counts as 1.
     pub fn power(&self, rate_bps: f64, mean_rtt: Nanos, subflows: u32) -> Watts {
-        let delay = self.delay_weight * libm::log2(1.0 + mean_rtt.as_secs_f64() / host::DELAY_SCALE_S);
+        let delay =
+            self.delay_weight * libm::log2(1.0 + mean_rtt.as_secs_f64() / host::DELAY_SCALE_S);
         let further = self.subflow_weight * f64::from(subflows.saturating_sub(1));
         Watts(self.unit.0 * self.curve.relative_power(rate_bps) * (1.0 + delay + further))
     }

@@ -60,8 +60,8 @@ pub enum InterfaceModel {
     },
     /// The radio resource control state machine of Huang et al. (MobiSys 2012).
     Rrc(RrcModel),
-    /// Per-slot cost of so-MPTCP (003, section 3, eq. 3): `transfer` per bit while sending, `idle` in slots
-    /// without traffic.
+    /// Per-slot cost of so-MPTCP (003, section 3, eq. 3): `transfer` per bit while sending, `idle`
+    /// in slots without traffic.
     Slotted {
         /// c^d.
         transfer: JoulesPerBit,
@@ -100,13 +100,14 @@ pub struct RrcModel {
     pub up: JoulesPerBit,
     /// β, while active.
     pub active: Watts,
-    /// A gap between packets shorter than this (and than the first stage of the tail) is ACTIVE. A longer gap
-    /// is TAIL from its start.
+    /// A gap between packets shorter than this (and than the first stage of the tail) is ACTIVE. A
+    /// longer gap is TAIL from its start.
     pub inactivity: Nanos,
     /// IDLE → ACTIVE: power and duration; the first packet waits for it.
     pub promotion: Stage,
-    /// Stages of the tail, in order (LTE: one stage; 3G: DCH then FACH), timed from the last packet. Powers
-    /// are means that include DRX on-periods. Without any stage the radio stays at `active` for `inactivity`.
+    /// Stages of the tail, in order (LTE: one stage; 3G: DCH then FACH), timed from the last
+    /// packet. Powers are means that include DRX on-periods. Without any stage the radio stays at
+    /// `active` for `inactivity`.
     pub tail: Vec<Stage>,
     /// Mean power when idle, including DRX or beacons.
     pub idle: Watts,
@@ -138,7 +139,11 @@ impl DeviceEnergy {
 
     /// The sum of the interfaces only (000, 001, 003).
     pub const fn additive() -> Self {
-        DeviceEnergy { shared_base: Watts(0.0), sharing_factor: 1.0, host: None }
+        DeviceEnergy {
+            shared_base: Watts(0.0),
+            sharing_factor: 1.0,
+            host: None,
+        }
     }
 }
 
@@ -166,8 +171,8 @@ pub struct HostModel {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "medium", rename_all = "lowercase")]
 pub enum HostCurve {
-    /// 1 + 0.15 ((R − 200) / 800)^γ, R in Mbit/s. The power is odd about 200 Mbit/s: R = 0 gives 1 − 0.15
-    /// (200/800)^γ.
+    /// 1 + 0.15 ((R − 200) / 800)^γ, R in Mbit/s. The power is odd about 200 Mbit/s: R = 0 gives 1
+    /// − 0.15 (200/800)^γ.
     Wired {
         /// γ: 1, or 0.7 for a concave curve.
         exponent: f64,

@@ -1,4 +1,5 @@
-//! Named models of devices: their power besides the interfaces, and the interface profiles that go with them.
+//! Named models of devices: their power besides the interfaces, and the interface profiles that go
+//! with them.
 
 use super::constants::{device, host, narayanan2021};
 use super::provenance::Confidence;
@@ -38,7 +39,9 @@ pub fn device_preset_names() -> impl Iterator<Item = &'static str> {
 
 /// The device preset `name`.
 pub fn device_preset(name: &str) -> Option<DeviceEnergy> {
-    device_presets().find(|preset| preset.name == name).map(DevicePreset::device)
+    device_presets()
+        .find(|preset| preset.name == name)
+        .map(DevicePreset::device)
 }
 
 const HUANG2012: &[&str] = &["wifi-huang2012", "lte-huang2012", "3g-huang2012"];
@@ -103,7 +106,10 @@ static PRESETS: &[DevicePreset] = &[
 ];
 
 fn with_base(base_mw: f64) -> DeviceEnergy {
-    DeviceEnergy { shared_base: Watts(base_mw * 1e-3), ..DeviceEnergy::additive() }
+    DeviceEnergy {
+        shared_base: Watts(base_mw * 1e-3),
+        ..DeviceEnergy::additive()
+    }
 }
 
 fn relative_host(curve: HostCurve) -> DeviceEnergy {
@@ -113,5 +119,8 @@ fn relative_host(curve: HostCurve) -> DeviceEnergy {
         subflow_weight: host::SUBFLOW_WEIGHT,
         unit: Watts(1.0),
     };
-    DeviceEnergy { host: Some(host), ..DeviceEnergy::additive() }
+    DeviceEnergy {
+        host: Some(host),
+        ..DeviceEnergy::additive()
+    }
 }

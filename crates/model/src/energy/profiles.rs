@@ -33,8 +33,8 @@ impl InterfaceEnergy {
     }
 }
 
-/// Sentences that name the paths whose energy is estimated and those whose energy is extrapolated, each with
-/// its reason.
+/// Sentences that name the paths whose energy is estimated and those whose energy is extrapolated,
+/// each with its reason.
 pub fn notes(estimated: &[String], extrapolated: &[String]) -> Vec<String> {
     [("estimated", estimated), ("extrapolated", extrapolated)]
         .into_iter()
@@ -45,7 +45,9 @@ pub fn notes(estimated: &[String], extrapolated: &[String]) -> Vec<String> {
 
 /// The shipped profile with the numbers of `model`, under its name.
 pub fn named(model: &InterfaceModel) -> Option<InterfaceEnergy> {
-    profiles().map(Profile::interface).find(|known| known.model == *model)
+    profiles()
+        .map(Profile::interface)
+        .find(|known| known.model == *model)
 }
 
 /// All profiles, grouped by source.
@@ -60,17 +62,21 @@ pub fn profile_names() -> impl Iterator<Item = &'static str> {
 
 /// The energy model called `name`.
 pub fn profile(name: &str) -> Option<InterfaceEnergy> {
-    profiles().find(|profile| profile.name == name).map(Profile::interface)
+    profiles()
+        .find(|profile| profile.name == name)
+        .map(Profile::interface)
 }
 
-/// The profile whose name is most similar to `name`, if one is similar enough to be a likely misspelling.
-/// Profiles of the papers' experiments only if the whole name is meant.
+/// The profile whose name is most similar to `name`, if one is similar enough to be a likely
+/// misspelling. Profiles of the papers' experiments only if the whole name is meant.
 pub fn nearest(name: &str) -> Option<&'static str> {
     const EXPERIMENT: &str = "-seed";
     const SLIPS: usize = 2;
     let general = profile_names().filter(|known| !known.contains(EXPERIMENT));
     let any = names::nearest(name, profile_names())?;
-    match strsim::damerau_levenshtein(&name.to_lowercase(), any) <= SLIPS || name.contains(EXPERIMENT) {
+    match strsim::damerau_levenshtein(&name.to_lowercase(), any) <= SLIPS
+        || name.contains(EXPERIMENT)
+    {
         true => Some(any),
         false => names::nearest(name, general).or(Some(any)),
     }
@@ -78,7 +84,11 @@ pub fn nearest(name: &str) -> Option<&'static str> {
 
 /// What to write instead of `name`, which is no profile.
 pub fn suggest_profile(name: &str) -> String {
-    let all = format!("known profiles: {}", profile_names().collect::<Vec<_>>().join(", "));
-    nearest(name)
-        .map_or(all.clone(), |nearest| format!("did you mean `{nearest}`? {}", names::capitalised(&all)))
+    let all = format!(
+        "known profiles: {}",
+        profile_names().collect::<Vec<_>>().join(", ")
+    );
+    nearest(name).map_or(all.clone(), |nearest| {
+        format!("did you mean `{nearest}`? {}", names::capitalised(&all))
+    })
 }

@@ -24,8 +24,8 @@ pub struct Profile {
     pub(super) build: fn() -> InterfaceModel,
 }
 
-/// Device and rates for which a profile holds: those of its measurement, or of its estimate. At higher rates
-/// it is extrapolated.
+/// Device and rates for which a profile holds: those of its measurement, or of its estimate. At
+/// higher rates it is extrapolated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Validity {
     /// Device, and network where it matters.
@@ -75,7 +75,10 @@ impl Rates {
 impl fmt::Display for Rates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ([down_least, down_most], [up_least, up_most]) = (self.down_mbps, self.up_mbps);
-        write!(f, "{down_least} to {down_most} Mbit/s down, {up_least} to {up_most} Mbit/s up")
+        write!(
+            f,
+            "{down_least} to {down_most} Mbit/s down, {up_least} to {up_most} Mbit/s up"
+        )
     }
 }
 
@@ -144,6 +147,9 @@ impl Profile {
 
     /// The profile as the energy model of an interface.
     pub fn interface(&self) -> InterfaceEnergy {
-        InterfaceEnergy { profile: self.name.to_owned(), model: self.model() }
+        InterfaceEnergy {
+            profile: self.name.to_owned(),
+            model: self.model(),
+        }
     }
 }

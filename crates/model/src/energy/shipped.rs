@@ -1,6 +1,8 @@
 //! The shipped profiles.
 
-use super::constants::{aro_i997, huang2012, narayanan2021, nordic2022, pixel, seed, seed003, states2021};
+use super::constants::{
+    aro_i997, huang2012, narayanan2021, nordic2022, pixel, seed, seed003, states2021,
+};
 use super::equations::duty_cycle_mean;
 use super::provenance::{Bounds, Confidence, Profile, Rates, Validity};
 use super::radios::{REFERENCE, radio};
@@ -15,13 +17,21 @@ const HUANG: &str = "Huang et al., MobiSys 2012";
 const ARO: &str = "AT&T Application Resource Optimizer, Samsung i997";
 const NARAYANAN: &str = "Narayanan et al., SIGCOMM 2021 (published data set)";
 const PIXEL_4: &str = "Google's power_profile.xml for Pixel 4 (LineageOS, flame); slopes estimated";
-const PIXEL_6: &str = "Google's power_profile.xml for Pixel 6 (LineageOS, oriole); slopes estimated";
+const PIXEL_6: &str =
+    "Google's power_profile.xml for Pixel 6 (LineageOS, oriole); slopes estimated";
 const NRF9160: &str =
     "Nordic nRF9160 product specification; boaks/zephyr-coaps-client, messages over Telekom";
 
 const fn huang(down: f64, up: f64) -> Validity {
-    let rates = Rates { down_mbps: [0.0, down], up_mbps: [0.0, up] };
-    Validity { device: "phone of 2011", year: 2012, rates }
+    let rates = Rates {
+        down_mbps: [0.0, down],
+        up_mbps: [0.0, up],
+    };
+    Validity {
+        device: "phone of 2011",
+        year: 2012,
+        rates,
+    }
 }
 
 /// The range of Huang et al.'s controlled transfers (L).
@@ -31,8 +41,15 @@ const HUANG_UMTS: Validity = huang(4.0, 2.0);
 
 /// The fitted range.
 const fn s20(down: f64, up: f64) -> Validity {
-    let rates = Rates { down_mbps: [1.0, down], up_mbps: [1.0, up] };
-    Validity { device: "Samsung Galaxy S20 Ultra", year: 2021, rates }
+    let rates = Rates {
+        down_mbps: [1.0, down],
+        up_mbps: [1.0, up],
+    };
+    Validity {
+        device: "Samsung Galaxy S20 Ultra",
+        year: 2021,
+        rates,
+    }
 }
 
 const MMWAVE: Validity = s20(2196.0, 190.0);
@@ -44,7 +61,14 @@ const NSA: Validity = s20(292.9, 106.1);
 
 /// A share of the air is at most 1.
 const fn chip(device: &'static str, year: u16, full_mbps: f64) -> Validity {
-    Validity { device, year, rates: Rates { down_mbps: [0.0, full_mbps], up_mbps: [0.0, full_mbps] } }
+    Validity {
+        device,
+        year,
+        rates: Rates {
+            down_mbps: [0.0, full_mbps],
+            up_mbps: [0.0, full_mbps],
+        },
+    }
 }
 
 const fn nrf9160(most_mbps: f64) -> Validity {
@@ -141,7 +165,12 @@ pub(super) static PROFILES: &[Profile] = &[
         validity: Some(HUANG_WIFI),
         bounds: None,
         build: || {
-            linear(huang2012::WIFI_DOWN, huang2012::WIFI_UP, huang2012::WIFI_ACTIVE_MW, SunkWhile::Open)
+            linear(
+                huang2012::WIFI_DOWN,
+                huang2012::WIFI_UP,
+                huang2012::WIFI_ACTIVE_MW,
+                SunkWhile::Open,
+            )
         },
     },
     Profile {
@@ -151,7 +180,14 @@ pub(super) static PROFILES: &[Profile] = &[
         confidence: Confidence::Verified,
         validity: Some(HUANG_LTE),
         bounds: None,
-        build: || linear(huang2012::LTE_DOWN, huang2012::LTE_UP, huang2012::LTE_ACTIVE_MW, SunkWhile::Open),
+        build: || {
+            linear(
+                huang2012::LTE_DOWN,
+                huang2012::LTE_UP,
+                huang2012::LTE_ACTIVE_MW,
+                SunkWhile::Open,
+            )
+        },
     },
     Profile {
         name: "3g-huang2012-linear",
@@ -161,7 +197,12 @@ pub(super) static PROFILES: &[Profile] = &[
         validity: Some(HUANG_UMTS),
         bounds: None,
         build: || {
-            linear(huang2012::UMTS_DOWN, huang2012::UMTS_UP, huang2012::UMTS_ACTIVE_MW, SunkWhile::Open)
+            linear(
+                huang2012::UMTS_DOWN,
+                huang2012::UMTS_UP,
+                huang2012::UMTS_ACTIVE_MW,
+                SunkWhile::Open,
+            )
         },
     },
     Profile {
@@ -323,11 +364,18 @@ fn slotted(transfer_j_per_mbit: f64) -> InterfaceModel {
 }
 
 const fn stage(power_mw: f64, duration: Nanos) -> Stage {
-    Stage { power: milliwatts(power_mw), duration }
+    Stage {
+        power: milliwatts(power_mw),
+        duration,
+    }
 }
 
 fn duty_cycle(on_mw: f64, on_us: u64, period_us: u64) -> Watts {
-    duty_cycle_mean(milliwatts(on_mw), Nanos::from_micros(on_us), Nanos::from_micros(period_us))
+    duty_cycle_mean(
+        milliwatts(on_mw),
+        Nanos::from_micros(on_us),
+        Nanos::from_micros(period_us),
+    )
 }
 
 fn wifi_huang2012() -> InterfaceModel {
@@ -389,7 +437,8 @@ fn umts_aro_i997() -> InterfaceModel {
     })
 }
 
-/// The radio alone: the intercept of the downlink minus the phone. Idle power is part of the phone's.
+/// The radio alone: the intercept of the downlink minus the phone. Idle power is part of the
+/// phone's.
 fn narayanan(slopes: [f64; 2], phone_mw: f64, promotion: Stage, tail_mw: f64) -> InterfaceModel {
     use narayanan2021::*;
     let [down, up] = slopes.map(JoulesPerBit::from_mw_per_mbps);
@@ -406,53 +455,93 @@ fn narayanan(slopes: [f64; 2], phone_mw: f64, promotion: Stage, tail_mw: f64) ->
 
 fn mmwave_2021() -> InterfaceModel {
     use narayanan2021::*;
-    let promotion = stage(MMWAVE_SWITCH_MW, Nanos::from_millis(LTE_PROMOTION_MS + SWITCH_MS));
-    narayanan([MMWAVE_DOWN, MMWAVE_UP], MMWAVE_DOWN_PHONE_MW, promotion, MMWAVE_TAIL_MW)
+    let promotion = stage(
+        MMWAVE_SWITCH_MW,
+        Nanos::from_millis(LTE_PROMOTION_MS + SWITCH_MS),
+    );
+    narayanan(
+        [MMWAVE_DOWN, MMWAVE_UP],
+        MMWAVE_DOWN_PHONE_MW,
+        promotion,
+        MMWAVE_TAIL_MW,
+    )
 }
 
 fn lowband_2021() -> InterfaceModel {
     use narayanan2021::*;
-    let promotion = stage(LOWBAND_SWITCH_MW, Nanos::from_millis(LTE_PROMOTION_MS + SWITCH_MS));
-    narayanan([LOWBAND_DOWN, LOWBAND_UP], LOWBAND_DOWN_PHONE_MW, promotion, LOWBAND_TAIL_MW)
+    let promotion = stage(
+        LOWBAND_SWITCH_MW,
+        Nanos::from_millis(LTE_PROMOTION_MS + SWITCH_MS),
+    );
+    narayanan(
+        [LOWBAND_DOWN, LOWBAND_UP],
+        LOWBAND_DOWN_PHONE_MW,
+        promotion,
+        LOWBAND_TAIL_MW,
+    )
 }
 
 /// The data set has no promotion power for LTE; this model uses Huang's.
 fn lte_2021() -> InterfaceModel {
     use narayanan2021::*;
-    let promotion = stage(huang2012::LTE_PROMOTION_MW, Nanos::from_millis(LTE_PROMOTION_MS));
-    narayanan([LTE_DOWN, LTE_UP], LTE_DOWN_PHONE_MW, promotion, LTE_TAIL_MW)
+    let promotion = stage(
+        huang2012::LTE_PROMOTION_MW,
+        Nanos::from_millis(LTE_PROMOTION_MS),
+    );
+    narayanan(
+        [LTE_DOWN, LTE_UP],
+        LTE_DOWN_PHONE_MW,
+        promotion,
+        LTE_TAIL_MW,
+    )
 }
 
-/// A radio whose power by signal is known, at [`REFERENCE`] and the fastest rates that were seen there.
+/// A radio whose power by signal is known, at [`REFERENCE`] and the fastest rates that were seen
+/// there.
 fn by_signal(name: &str, promotion: Stage, tail: Vec<Stage>) -> InterfaceModel {
     let table = radio(name).expect("the profile has a table");
     let free = JoulesPerBit(0.0);
     let inactivity = Nanos::from_micros(huang2012::INACTIVITY_US);
-    let states =
-        RrcModel { down: free, up: free, active: Watts(0.0), inactivity, promotion, tail, idle: Watts(0.0) };
+    let states = RrcModel {
+        down: free,
+        up: free,
+        active: Watts(0.0),
+        inactivity,
+        promotion,
+        tail,
+        idle: Watts(0.0),
+    };
     let fastest = |up| rate_at(&table.fastest(up), REFERENCE).bps() as f64;
     InterfaceModel::Rrc(table.at(REFERENCE, &states, fastest(false), fastest(true)))
 }
 
 fn sa_2021() -> InterfaceModel {
     use states2021::*;
-    let promotion = stage(huang2012::LTE_PROMOTION_MW, Nanos::from_millis(SA_PROMOTION_MS));
+    let promotion = stage(
+        huang2012::LTE_PROMOTION_MW,
+        Nanos::from_millis(SA_PROMOTION_MS),
+    );
     let tail = stage(narayanan2021::LOWBAND_TAIL_MW, Nanos::from_millis(TAIL_MS));
     let inactive = stage(SA_INACTIVE_MW, Nanos::from_millis(SA_INACTIVE_MS));
     by_signal("5g-sa-2021", promotion, vec![tail, inactive])
 }
 
 fn nsa_2021() -> InterfaceModel {
-    use narayanan2021::{LOWBAND_SWITCH_MW, LOWBAND_TAIL_MW, LTE_PROMOTION_MS, LTE_TAIL_MW, SWITCH_MS};
+    use narayanan2021::{
+        LOWBAND_SWITCH_MW, LOWBAND_TAIL_MW, LTE_PROMOTION_MS, LTE_TAIL_MW, SWITCH_MS,
+    };
     use states2021::*;
-    let promotion = stage(LOWBAND_SWITCH_MW, Nanos::from_millis(LTE_PROMOTION_MS + SWITCH_MS));
+    let promotion = stage(
+        LOWBAND_SWITCH_MW,
+        Nanos::from_millis(LTE_PROMOTION_MS + SWITCH_MS),
+    );
     let tail = stage(LOWBAND_TAIL_MW, Nanos::from_millis(TAIL_MS));
     let anchor = stage(LTE_TAIL_MW, Nanos::from_millis(NSA_ANCHOR_MS));
     by_signal("5g-nsa-2021", promotion, vec![tail, anchor])
 }
 
-/// A WiFi chip whose power grows with its share of the air, and the host's cost per bit. `currents` while it
-/// listens, receives and sends, mA; `full_mbps` is the rate that fills the air.
+/// A WiFi chip whose power grows with its share of the air, and the host's cost per bit. `currents`
+/// while it listens, receives and sends, mA; `full_mbps` is the rate that fills the air.
 fn chip_model(currents: [f64; 3], full_mbps: f64) -> InterfaceModel {
     use huang2012::*;
     let [listening, receiving, sending] = currents.map(|ma| ma * pixel::VOLTS);
@@ -481,8 +570,8 @@ const fn air(power_ma: f64, listening_ma: f64, full_mbps: f64) -> f64 {
     (power_ma - listening_ma) * pixel::VOLTS / full_mbps
 }
 
-/// A busy channel keeps the chip receiving; the slopes are those of the best and of a poor link, the latter
-/// with the highest cost of the host.
+/// A busy channel keeps the chip receiving; the slopes are those of the best and of a poor link,
+/// the latter with the highest cost of the host.
 const WIFI5_BOUNDS: Bounds = {
     use pixel::*;
     let [listening, receiving, sending] = PIXEL_4_MA;
@@ -530,7 +619,13 @@ const NB_IOT_BOUNDS: Bounds = Bounds {
 };
 
 /// A module that wakes from PSM, connects, and stays connected for `tail_ms` after the last packet.
-fn module(slope_up: f64, active_mw: f64, wake: Stage, tail_mw: f64, tail_ms: u64) -> InterfaceModel {
+fn module(
+    slope_up: f64,
+    active_mw: f64,
+    wake: Stage,
+    tail_mw: f64,
+    tail_ms: u64,
+) -> InterfaceModel {
     InterfaceModel::Rrc(RrcModel {
         down: JoulesPerBit(0.0),
         up: JoulesPerBit::from_mw_per_mbps(slope_up),

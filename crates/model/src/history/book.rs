@@ -45,9 +45,11 @@ impl Book {
     /// A book of these networks. If a network has two entries, the later entry counts.
     pub fn new(networks: Vec<Network>) -> Self {
         let mut book = Book::default();
-        networks.into_iter().for_each(|network| match book.place(&network.interface, network.network()) {
-            Ok(place) => book.networks[place] = network,
-            Err(place) => book.networks.insert(place, network),
+        networks.into_iter().for_each(|network| {
+            match book.place(&network.interface, network.network()) {
+                Ok(place) => book.networks[place] = network,
+                Err(place) => book.networks.insert(place, network),
+            }
         });
         book
     }
@@ -59,23 +61,34 @@ impl Book {
 
     /// Time of the latest use of any network, s since 1970; 0 if there is none.
     pub fn latest_s(&self) -> u32 {
-        self.networks.iter().map(|network| network.seen_s).max().unwrap_or(0)
+        self.networks
+            .iter()
+            .map(|network| network.seen_s)
+            .max()
+            .unwrap_or(0)
     }
 
     /// Estimates of a network at `now_s`; empty if it was never used.
     pub fn recall(&self, interface: &str, network: Option<&str>, now_s: u32) -> PathHistory {
-        let Ok(place) = self.place(interface, network) else { return PathHistory::default() };
+        let Ok(place) = self.place(interface, network) else {
+            return PathHistory::default();
+        };
         self.networks[place].at(now_s)
     }
 
     /// The entry of a network as one interface sees it.
     pub fn network(&self, interface: &str, network: Option<&str>) -> Option<&Network> {
-        self.place(interface, network).ok().map(|place| &self.networks[place])
+        self.place(interface, network)
+            .ok()
+            .map(|place| &self.networks[place])
     }
 
     /// The entry of a network that was used last, whatever the interface.
     pub fn of_network(&self, network: &str) -> Option<&Network> {
-        let all = self.networks.iter().filter(|entry| entry.network() == Some(network));
+        let all = self
+            .networks
+            .iter()
+            .filter(|entry| entry.network() == Some(network));
         all.max_by_key(|entry| entry.seen_s)
     }
 
@@ -90,7 +103,9 @@ impl Book {
     pub fn forget_faded(&mut self, now_s: u32) -> usize {
         self.forget(|entry| {
             let known = entry.at(now_s);
-            [known.rate_now(), known.rtt_now(), known.loss_now()].iter().all(Option::is_none)
+            [known.rate_now(), known.rtt_now(), known.loss_now()]
+                .iter()
+                .all(Option::is_none)
         })
     }
 
@@ -102,7 +117,16 @@ impl Book {
         let place = self.place(interface, network).unwrap_or_else(|place| {
             let (interface, network) = (interface.to_owned(), network.map(str::to_owned));
             let known = PathHistory::default();
-            self.networks.insert(place, Network { interface, network, seen_s: now_s, visits: 0, known });
+            self.networks.insert(
+                place,
+                Network {
+                    interface,
+                    network,
+                    seen_s: now_s,
+                    visits: 0,
+                    known,
+                },
+            );
             place
         });
         let entry = &mut self.networks[place];
@@ -113,9 +137,15 @@ impl Book {
             (known, None) => known.map(|known| known.aged(days)),
         };
         entry.known = PathHistory {
-            rate_bps: learn(entry.known.rate_bps, visit.rate_bps.filter(|&rate| rate > 0.0)),
+            rate_bps: learn(
+                entry.known.rate_bps,
+                visit.rate_bps.filter(|&rate| rate > 0.0),
+            ),
             rtt_s: learn(entry.known.rtt_s, visit.rtt_s.filter(|&rtt| rtt > 0.0)),
-            loss: learn(entry.known.loss, visit.loss.map(|loss| loss.max(LEAST_LOSS))),
+            loss: learn(
+                entry.known.loss,
+                visit.loss.map(|loss| loss.max(LEAST_LOSS)),
+            ),
             age_days: 0.0,
         };
         (entry.visits, entry.seen_s) = (visits.saturating_add(1), now_s.max(entry.seen_s));
@@ -126,14 +156,20 @@ impl Book {
     }
 
     fn place(&self, interface: &str, network: Option<&str>) -> Result<usize, usize> {
-        self.networks.binary_search_by_key(&(interface, network), |entry| (&entry.interface, entry.network()))
+        self.networks
+            .binary_search_by_key(&(interface, network), |entry| {
+                (&entry.interface, entry.network())
+            })
     }
 }
 
 impl Network {
     /// The estimates with their age at `now_s`.
     pub fn at(&self, now_s: u32) -> PathHistory {
-        PathHistory { age_days: days(self.seen_s, now_s), ..self.known }
+        PathHistory {
+            age_days: days(self.seen_s, now_s),
+            ..self.known
+        }
     }
 
     fn network(&self) -> Option<&str> {
@@ -150,7 +186,10 @@ mod tests {
     use super::*;
 
     fn rate(bps: f64) -> Visit {
-        Visit { rate_bps: Some(bps), ..Visit::default() }
+        Visit {
+            rate_bps: Some(bps),
+            ..Visit::default()
+        }
     }
 
     #[test]
@@ -159,10 +198,28 @@ mod tests {
         book.learn("wifi", Some("home"), 1000, rate(20e6));
         book.learn("wifi", Some("train"), 2000, rate(2e6));
         book.learn("lte", None, 1500, rate(8e6));
-        let names: Vec<_> = book.networks().iter().map(|n| (&*n.interface, n.network())).collect();
-        assert_eq!(names, [("lte", None), ("wifi", Some("home")), ("wifi", Some("train"))]);
-        let known = |network| book.recall("wifi", network, 2000).rate_bps.map(|rate| rate.median);
-        assert_eq!((known(Some("home")), known(Some("train")), known(None)), (Some(20e6), Some(2e6), None));
+        let names: Vec<_> = book
+            .networks()
+            .iter()
+            .map(|n| (&*n.interface, n.network()))
+            .collect();
+        assert_eq!(
+            names,
+            [
+                ("lte", None),
+                ("wifi", Some("home")),
+                ("wifi", Some("train"))
+            ]
+        );
+        let known = |network| {
+            book.recall("wifi", network, 2000)
+                .rate_bps
+                .map(|rate| rate.median)
+        };
+        assert_eq!(
+            (known(Some("home")), known(Some("train")), known(None)),
+            (Some(20e6), Some(2e6), None)
+        );
         assert_eq!(book.latest_s(), 2000);
     }
 
@@ -170,14 +227,25 @@ mod tests {
     fn a_book_has_bounded_size_and_forgets_on_request_and_with_time() {
         let mut book = Book::default();
         for number in 0..MOST_NETWORKS as u32 + 3 {
-            book.learn("wifi", Some(&format!("{number:04}")), 1000 + number, rate(1e6));
+            book.learn(
+                "wifi",
+                Some(&format!("{number:04}")),
+                1000 + number,
+                rate(1e6),
+            );
         }
         assert_eq!(book.networks().len(), MOST_NETWORKS);
         // The three oldest are gone.
-        assert!(book.network("wifi", Some("0002")).is_none() && book.network("wifi", Some("0003")).is_some());
+        assert!(
+            book.network("wifi", Some("0002")).is_none()
+                && book.network("wifi", Some("0003")).is_some()
+        );
         assert_eq!(book.forget(|one| one.network.as_deref() == Some("0003")), 1);
         book.learn("ethernet", Some("0004"), 9000, rate(5e6));
-        assert_eq!(book.of_network("0004").map(|one| one.interface.as_str()), Some("ethernet"));
+        assert_eq!(
+            book.of_network("0004").map(|one| one.interface.as_str()),
+            Some("ethernet")
+        );
         assert_eq!(book.forget_faded(1000), 0);
         // From 1.5 to 20 at 1.3 a day: (ln² 20 - ln² 1.5) / ln² 1.3 = 128 days.
         assert_eq!(book.forget_faded(1000 + 127 * 86_400), 0);
@@ -190,9 +258,20 @@ mod tests {
         let mut book = Book::default();
         book.learn("wifi", None, 5, Visit::default());
         assert_eq!(book, Book::default());
-        book.learn("wifi", None, 5, Visit { loss: Some(0.0), ..rate(1e6) });
+        book.learn(
+            "wifi",
+            None,
+            5,
+            Visit {
+                loss: Some(0.0),
+                ..rate(1e6)
+            },
+        );
         let known = book.recall("wifi", None, 5 + 2 * 86_400);
-        assert_eq!((known.loss.unwrap().median, known.age_days), (LEAST_LOSS, 2.0));
+        assert_eq!(
+            (known.loss.unwrap().median, known.age_days),
+            (LEAST_LOSS, 2.0)
+        );
         assert_eq!(known.rtt_s, None);
         // A quantity that the second visit did not measure has aged meanwhile.
         book.learn("wifi", None, 5 + 86_400, rate(1e6));

@@ -1,5 +1,5 @@
-//! Estimates of a network's rate, RTT and loss from earlier visits. They are log-normal and lose confidence
-//! with age.
+//! Estimates of a network's rate, RTT and loss from earlier visits. They are log-normal and lose
+//! confidence with age.
 //!
 //! ```text
 //!   ln X ~ N(ln median, ln² spread)                 spread: the factor of one standard deviation, at least 1
@@ -7,7 +7,8 @@
 //!                        ln median += w d,   ln² spread ← (1 − w)(ln² spread + w d²)
 //!   after t days:        ln² spread(t) = ln² spread + D² t,   at most [`MOST_SPREAD`]
 //! ```
-//! Rates of access networks over days are close to log-normal, and a choice between radios depends on ratios.
+//! Rates of access networks over days are close to log-normal, and a choice between radios depends
+//! on ratios.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,21 +36,30 @@ pub struct Estimate {
 impl Estimate {
     /// The estimate after the first visit.
     pub fn first(value: f64) -> Self {
-        Estimate { median: value, spread: FIRST_SPREAD }
+        Estimate {
+            median: value,
+            spread: FIRST_SPREAD,
+        }
     }
 
     /// True if a positive quantity can have this estimate.
     pub(super) fn is_valid(self) -> bool {
-        self.median > 0.0 && self.median.is_finite() && self.spread >= 1.0 && self.spread.is_finite()
+        self.median > 0.0
+            && self.median.is_finite()
+            && self.spread >= 1.0
+            && self.spread.is_finite()
     }
 
-    /// The estimate after one more visit, which measured `value`, `days` after the last of `visits` earlier
-    /// visits.
+    /// The estimate after one more visit, which measured `value`, `days` after the last of `visits`
+    /// earlier visits.
     #[must_use]
     pub fn learn(self, value: f64, visits: u32, days: f64) -> Self {
         let weight = (1.0 / (f64::from(visits) + 1.0)).max(LATEST_WEIGHT);
         let aged = self.aged(days);
-        let (variance, distance) = (square(libm::log(aged.spread)), libm::log(value / aged.median));
+        let (variance, distance) = (
+            square(libm::log(aged.spread)),
+            libm::log(value / aged.median),
+        );
         let variance = (1.0 - weight) * (variance + weight * square(distance));
         Estimate {
             median: aged.median * libm::exp(weight * distance),
@@ -57,8 +67,8 @@ impl Estimate {
         }
     }
 
-    /// The median after `samples` measurements whose logarithms have mean ln `value` and spread `spread`
-    /// each: the mean of remembered and measured logarithm, weighted by precision.
+    /// The median after `samples` measurements whose logarithms have mean ln `value` and spread
+    /// `spread` each: the mean of remembered and measured logarithm, weighted by precision.
     pub fn updated_by(self, value: f64, spread: f64, samples: f64) -> f64 {
         let precision = |spread: f64| 1.0 / square(libm::log(spread)).max(LEAST_VARIANCE);
         let (measured, remembered) = (samples * precision(spread), precision(self.spread));
@@ -69,8 +79,12 @@ impl Estimate {
     /// The estimate after `days`: its spread grows.
     #[must_use]
     pub fn aged(self, days: f64) -> Self {
-        let variance = square(libm::log(self.spread)) + square(libm::log(DAILY_SPREAD)) * days.max(0.0);
-        Estimate { spread: libm::exp(libm::sqrt(variance)).min(MOST_SPREAD), ..self }
+        let variance =
+            square(libm::log(self.spread)) + square(libm::log(DAILY_SPREAD)) * days.max(0.0);
+        Estimate {
+            spread: libm::exp(libm::sqrt(variance)).min(MOST_SPREAD),
+            ..self
+        }
     }
 }
 
@@ -111,7 +125,9 @@ impl PathHistory {
     }
 
     fn now(&self, estimate: Option<Estimate>) -> Option<Estimate> {
-        estimate.map(|known| known.aged(self.age_days)).filter(|aged| aged.spread < MOST_SPREAD)
+        estimate
+            .map(|known| known.aged(self.age_days))
+            .filter(|aged| aged.spread < MOST_SPREAD)
     }
 
     /// True if there are no estimates.
@@ -126,19 +142,29 @@ mod tests {
 
     #[test]
     fn visits_move_the_median_by_their_weight() {
-        // n = 1: w = 1/2; ln(16/4)/2 = ln 2, so 4 · 2 = 8. Variance: (ln² 1.5 + ln² 4/2)/2 = 0.56265,
-        // e^0.75010 = 2.1172.
+        // n = 1: w = 1/2; ln(16/4)/2 = ln 2, so 4 · 2 = 8. Variance: (ln² 1.5 + ln² 4/2)/2 =
+        // 0.56265, e^0.75010 = 2.1172.
         let second = Estimate::first(4.0).learn(16.0, 1, 0.0);
-        assert!((second.median - 8.0).abs() < 1e-12 && (second.spread - 2.1172).abs() < 1e-4, "{second:?}");
+        assert!(
+            (second.median - 8.0).abs() < 1e-12 && (second.spread - 2.1172).abs() < 1e-4,
+            "{second:?}"
+        );
         // The hundredth visit still has weight 1/5: 8 · (1/32)^0.2 = 4.
-        let later = Estimate { median: 8.0, spread: 1.2 }.learn(0.25, 100, 0.0);
+        let later = Estimate {
+            median: 8.0,
+            spread: 1.2,
+        }
+        .learn(0.25, 100, 0.0);
         assert!((later.median - 4.0).abs() < 1e-12, "{later:?}");
     }
 
     #[test]
     fn measurements_and_memory_are_weighted_by_precision() {
         // Equal spreads: the geometric mean of 1 and 16; with three samples, 16^(3/4).
-        let known = Estimate { median: 1.0, spread: 1.5 };
+        let known = Estimate {
+            median: 1.0,
+            spread: 1.5,
+        };
         assert!((known.updated_by(16.0, 1.5, 1.0) - 4.0).abs() < 1e-12);
         assert!((known.updated_by(16.0, 1.5, 3.0) - 8.0).abs() < 1e-12);
         assert!((known.updated_by(16.0, 1.5, 0.0) - 1.0).abs() < 1e-12);
@@ -146,13 +172,26 @@ mod tests {
 
     #[test]
     fn equal_visits_reduce_the_spread_and_days_increase_it() {
-        let sure = (1..40).fold(Estimate::first(5.0), |known, visits| known.learn(5.0, visits, 0.0));
-        assert!((sure.median - 5.0).abs() < 1e-12 && sure.spread < 1.02, "{sure:?}");
+        let sure = (1..40).fold(Estimate::first(5.0), |known, visits| {
+            known.learn(5.0, visits, 0.0)
+        });
+        assert!(
+            (sure.median - 5.0).abs() < 1e-12 && sure.spread < 1.02,
+            "{sure:?}"
+        );
         // From a spread of 1: 1.3^√t. Four days: 1.69.
-        let old = Estimate { median: 5.0, spread: 1.0 }.aged(4.0);
+        let old = Estimate {
+            median: 5.0,
+            spread: 1.0,
+        }
+        .aged(4.0);
         assert!((old.spread - 1.69).abs() < 1e-12 && old.median == 5.0);
         assert_eq!(old.aged(1e9).spread, MOST_SPREAD);
-        let forgotten = PathHistory { rate_bps: Some(old), age_days: 1e9, ..PathHistory::default() };
+        let forgotten = PathHistory {
+            rate_bps: Some(old),
+            age_days: 1e9,
+            ..PathHistory::default()
+        };
         assert_eq!((forgotten.rate_now(), forgotten.is_empty()), (None, false));
     }
 }

@@ -1,8 +1,8 @@
-//! The file that holds a [`Book`]: JSON that the daemon and the simulator read and write, and the salt beside
-//! it.
+//! The file that holds a [`Book`]: JSON that the daemon and the simulator read and write, and the
+//! salt beside it.
 //!
-//! A network's name (an SSID, a router's hardware address) is not in the file. The file has the name's
-//! [id](Salt::id), which only the holder of the salt can compute.
+//! A network's name (an SSID, a router's hardware address) is not in the file. The file has the
+//! name's [id](Salt::id), which only the holder of the salt can compute.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -48,12 +48,17 @@ impl Book {
     pub fn parse(text: &str) -> Result<Self, String> {
         let written: Written = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if written.version != VERSION {
-            return Err(format!("it has version {}, this program reads version {VERSION}", written.version));
+            return Err(format!(
+                "it has version {}, this program reads version {VERSION}",
+                written.version
+            ));
         }
         for (number, entry) in written.networks.iter().enumerate() {
-            for (key, estimate) in
-                [("rate_bps", entry.rate_bps), ("rtt_s", entry.rtt_s), ("loss", entry.loss)]
-            {
+            for (key, estimate) in [
+                ("rate_bps", entry.rate_bps),
+                ("rtt_s", entry.rtt_s),
+                ("loss", entry.loss),
+            ] {
                 if estimate.is_some_and(|estimate| !estimate.is_valid()) {
                     let fix = "a median is above 0, a spread at least 1";
                     return Err(format!("`{key}` of network {} is wrong: {fix}", number + 1));
@@ -72,7 +77,9 @@ impl Book {
                 age_days: 0.0,
             },
         };
-        Ok(Book::new(written.networks.into_iter().map(network).collect()))
+        Ok(Book::new(
+            written.networks.into_iter().map(network).collect(),
+        ))
     }
 
     /// The file's text.
@@ -86,7 +93,10 @@ impl Book {
             rtt_s: network.known.rtt_s,
             loss: network.known.loss,
         };
-        let written = Written { version: VERSION, networks: self.networks().iter().map(entry).collect() };
+        let written = Written {
+            version: VERSION,
+            networks: self.networks().iter().map(entry).collect(),
+        };
         serde_json::to_string_pretty(&written).expect("finite numbers and texts") + "\n"
     }
 }
@@ -129,7 +139,10 @@ impl Salt {
     /// The id of a network's name: 32 hexadecimal digits.
     pub fn id(&self, name: &str) -> String {
         // A truncated hash of salt and name cannot be extended, so this needs no HMAC.
-        hex(&Sha256::new().chain_update(self.0).chain_update(name).finalize()[..ID_BYTES])
+        hex(&Sha256::new()
+            .chain_update(self.0)
+            .chain_update(name)
+            .finalize()[..ID_BYTES])
     }
 }
 
@@ -145,23 +158,54 @@ mod tests {
     #[test]
     fn a_written_history_reads_back_unchanged() {
         let mut book = Book::default();
-        let visit = Visit { rate_bps: Some(18_500_000.0), rtt_s: Some(0.0215), loss: Some(0.004) };
+        let visit = Visit {
+            rate_bps: Some(18_500_000.0),
+            rtt_s: Some(0.0215),
+            loss: Some(0.004),
+        };
         book.learn("wifi", Some("0a1b"), 1_763_865_600, visit);
-        book.learn("wifi", Some("0a1b"), 1_763_965_600, Visit { rate_bps: Some(3e6), ..visit });
-        book.learn("lte", None, 1_763_865_700, Visit { rate_bps: Some(6e6), ..Visit::default() });
+        book.learn(
+            "wifi",
+            Some("0a1b"),
+            1_763_965_600,
+            Visit {
+                rate_bps: Some(3e6),
+                ..visit
+            },
+        );
+        book.learn(
+            "lte",
+            None,
+            1_763_865_700,
+            Visit {
+                rate_bps: Some(6e6),
+                ..Visit::default()
+            },
+        );
         assert_eq!(Book::parse(&book.text()), Ok(book));
-        assert_eq!(Book::parse("{\"version\": 1, \"networks\": []}"), Ok(Book::default()));
+        assert_eq!(
+            Book::parse("{\"version\": 1, \"networks\": []}"),
+            Ok(Book::default())
+        );
     }
 
     #[test]
     fn a_wrong_file_is_refused_with_the_place() {
         let with = |keys: &str| {
-            format!("{{\"version\": 1, \"networks\": [{{\"interface\": \"wifi\", \"visits\": 1, {keys}}}]}}")
+            format!(
+                "{{\"version\": 1, \"networks\": [{{\"interface\": \"wifi\", \"visits\": 1, {keys}}}]}}"
+            )
         };
         for (text, message) in [
             ("version = 1", "line 1 column 1"),
-            ("{\"version\": 2, \"networks\": []}", "it has version 2, this program reads version 1"),
-            ("{\"version\": 1, \"network\": []}", "unknown field `network`"),
+            (
+                "{\"version\": 2, \"networks\": []}",
+                "it has version 2, this program reads version 1",
+            ),
+            (
+                "{\"version\": 1, \"network\": []}",
+                "unknown field `network`",
+            ),
             (&with("\"rate_bps\": null"), "missing field `seen`"),
             (
                 &with("\"seen\": 5, \"rate_bps\": {\"median\": 0, \"spread\": 2}"),

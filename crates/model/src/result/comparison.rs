@@ -31,8 +31,8 @@ pub struct Comparison {
     pub references: Vec<Reference>,
     /// One row per policy.
     pub rows: Vec<Row>,
-    /// The background of `tcp_share_background`; none if no share rests on phase, or the runs were not
-    /// repeated with one.
+    /// The background of `tcp_share_background`; none if no share rests on phase, or the runs were
+    /// not repeated with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<Background>,
     /// Notes on how the engine ran the scenario, one sentence each.
@@ -63,8 +63,8 @@ pub struct ScenarioRef {
     pub rivals: u32,
 }
 
-/// A light random background, without which shares of competitors rest on phase: at a `DropTail` queue where
-/// nothing is random, the order of arrival decides which flow loses packets.
+/// A light random background, without which shares of competitors rest on phase: at a `DropTail`
+/// queue where nothing is random, the order of arrival decides which flow loses packets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Background {
     /// The shared links.
@@ -78,7 +78,8 @@ pub struct Background {
 pub struct Provenance {
     /// Version of Joulepath.
     pub version: String,
-    /// Commit of the build; `-dirty` appended if the tree was changed; `unknown` outside a repository.
+    /// Commit of the build; `-dirty` appended if the tree was changed; `unknown` outside a
+    /// repository.
     pub commit: String,
     /// The command line, or its equivalent.
     pub command: String,
@@ -91,7 +92,8 @@ pub struct Manifest {
     pub scenario_sha256: String,
     /// Version of Joulepath.
     pub version: String,
-    /// Commit of the build; `-dirty` appended if the tree was changed; `unknown` outside a repository.
+    /// Commit of the build; `-dirty` appended if the tree was changed; `unknown` outside a
+    /// repository.
     pub commit: String,
     /// The seeds, in order.
     pub seeds: Vec<u64>,
@@ -102,7 +104,8 @@ pub struct Manifest {
 /// The best result that any choice of rates could give.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reference {
-    /// `tcp-reference` (the rates of TCP-friendly congestion control) or `link-bound` (the links alone).
+    /// `tcp-reference` (the rates of TCP-friendly congestion control) or `link-bound` (the links
+    /// alone).
     pub kind: String,
     /// Description: interfaces and rates.
     pub label: String,
@@ -166,13 +169,14 @@ pub struct Row {
     pub label: String,
     /// Parts of the policy.
     pub parts: String,
-    /// True if each subflow acts as a separate TCP: n subflows at one bottleneck take the share of n TCPs.
+    /// True if each subflow acts as a separate TCP: n subflows at one bottleneck take the share of
+    /// n TCPs.
     #[serde(default)]
     pub uncoupled: bool,
     /// Number of runs that the estimates summarise.
     pub n: u32,
-    /// True if two or more runs differ only in the seed: nothing was random, and the ends of an interval
-    /// equal the mean.
+    /// True if two or more runs differ only in the seed: nothing was random, and the ends of an
+    /// interval equal the mean.
     #[serde(default)]
     pub deterministic: bool,
     /// Means of the metrics over the runs that have them.
@@ -180,8 +184,8 @@ pub struct Row {
     pub estimates: Estimates,
     /// Efficiency relative to the first policy.
     pub ratio: f64,
-    /// 95 % interval of the ratio, seeds paired; none for the first policy, and with fewer than two common
-    /// seeds.
+    /// 95 % interval of the ratio, seeds paired; none for the first policy, and with fewer than two
+    /// common seeds.
     pub ratio_interval: Option<Estimate>,
     /// Number of runs with all files complete; none if there is no file.
     pub completed: Option<u32>,
@@ -189,11 +193,12 @@ pub struct Row {
     pub tcp_reference_share: Option<f64>,
     /// Efficiency relative to the limit with the links' own rates.
     pub link_bound_share: Option<f64>,
-    /// Mean goodput of a connection under test relative to one of the scenario's rivals, seeds paired; none
-    /// without rivals.
+    /// Mean goodput of a connection under test relative to one of the scenario's rivals, seeds
+    /// paired; none without rivals.
     #[serde(default)]
     pub tcp_share: Option<Estimate>,
-    /// The same with a light random background, if shares rest on phase: see [`Comparison::background`].
+    /// The same with a light random background, if shares rest on phase: see
+    /// [`Comparison::background`].
     #[serde(default)]
     pub tcp_share_background: Option<Estimate>,
     /// Goodput of the competitors with it, bit/s.
@@ -220,7 +225,8 @@ impl Row {
 
     /// Mean of a metric; NaN if no run has it.
     pub fn mean(&self, metric: &Metric) -> f64 {
-        self.estimate(metric).map_or(f64::NAN, |estimate| estimate.mean)
+        self.estimate(metric)
+            .map_or(f64::NAN, |estimate| estimate.mean)
     }
 
     /// Whether a run has the metric.

@@ -10,8 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::Estimate;
 use crate::metric::{METRICS, Metric};
 
-/// An estimate of each metric that a policy's runs have. In JSON an object with a key for each metric,
-/// `null` if no run has it.
+/// An estimate of each metric that a policy's runs have. In JSON an object with a key for each
+/// metric, `null` if no run has it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Estimates(BTreeMap<&'static str, Estimate>);
 
@@ -33,7 +33,9 @@ impl Estimates {
 /// Asks for the estimate of every metric.
 impl FromIterator<(&'static Metric, Option<Estimate>)> for Estimates {
     fn from_iter<I: IntoIterator<Item = (&'static Metric, Option<Estimate>)>>(all: I) -> Self {
-        let known = all.into_iter().filter_map(|(metric, estimate)| Some((metric.name, estimate?)));
+        let known = all
+            .into_iter()
+            .filter_map(|(metric, estimate)| Some((metric.name, estimate?)));
         Estimates(known.collect())
     }
 }

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Medians and bands over the seeds, in bins of equal length. Inner vectors are by path, in the scenario's
-/// order.
+/// Medians and bands over the seeds, in bins of equal length. Inner vectors are by path, in the
+/// scenario's order.
 ///
-/// A bin has a value if at least half of the runs have one: runs that ended earlier do not count in later
-/// bins.
+/// A bin has a value if at least half of the runs have one: runs that ended earlier do not count in
+/// later bins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OverTime {
     /// Length of a bin, s. A run contributes its mean over the bin.

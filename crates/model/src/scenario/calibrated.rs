@@ -60,9 +60,16 @@ pub(super) struct Pairs(std::collections::BTreeMap<String, Vec<String>>);
 pub(super) struct Notes(std::collections::BTreeMap<String, String>);
 
 /// The values of a table with arbitrary keys.
-fn free_table<T: Read>(node: &Node<'_>, what: &str, out: &mut Problems) -> Option<Vec<(String, T)>> {
+fn free_table<T: Read>(
+    node: &Node<'_>,
+    what: &str,
+    out: &mut Problems,
+) -> Option<Vec<(String, T)>> {
     let Some(table) = node.get_ref().as_table() else {
-        out.note(&node.span(), format!("{what} is a table, not {}", kind_of(node)));
+        out.note(
+            &node.span(),
+            format!("{what} is a table, not {}", kind_of(node)),
+        );
         return None;
     };
     let read = |(key, value): (&toml::Spanned<std::borrow::Cow<'_, str>>, &Node<'_>)| {
@@ -81,7 +88,8 @@ impl Read for Pairs {
             let help = format!("write for example {key} = [\"1.2 W\", \"1.3 W\"]");
             out.note_with_help(&ends.span, "an interval has two ends", help);
         }
-        (out.len() == before).then(|| Pairs(pairs.into_iter().map(|(key, at)| (key, at.value)).collect()))
+        (out.len() == before)
+            .then(|| Pairs(pairs.into_iter().map(|(key, at)| (key, at.value)).collect()))
     }
 }
 
@@ -100,9 +108,13 @@ impl Read for Notes {
 pub fn read_profile(text: &str) -> Result<CalibratedProfile, ScenarioErrors> {
     let mut problems = Problems::default();
     let document = Document::new(text, &[]);
-    let raw = document.parse(&mut problems).and_then(|root| RawCalibrated::read(&root, &mut problems));
+    let raw = document
+        .parse(&mut problems)
+        .and_then(|root| RawCalibrated::read(&root, &mut problems));
     let profile = raw.and_then(|raw| resolved(raw, &mut problems));
-    problems.finish(document.text, profile).map_err(|errors| errors.of("the profile"))
+    problems
+        .finish(document.text, profile)
+        .map_err(|errors| errors.of("the profile"))
 }
 
 /// Like [`read_profile`], for a named file.
@@ -113,28 +125,48 @@ pub fn read_profile_in(text: &str, file: &str) -> Result<CalibratedProfile, (Str
     read_profile(text).map_err(|errors| {
         let first = &errors.problems()[0];
         let (line, column) = errors.place(first);
-        let fix = first.help.as_deref().unwrap_or("fix the file, or calibrate again");
-        (format!("{file}:{line}:{column}: {}", first.message), fix.to_owned())
+        let fix = first
+            .help
+            .as_deref()
+            .unwrap_or("fix the file, or calibrate again");
+        (
+            format!("{file}:{line}:{column}: {}", first.message),
+            fix.to_owned(),
+        )
     })
 }
 
 fn resolved(raw: RawCalibrated, out: &mut Problems) -> Option<CalibratedProfile> {
     if raw.version.value != VERSION {
-        let message =
-            format!("version {} is not known: this program reads version {VERSION}", raw.version.value);
-        out.note_with_help(&raw.version.span, message, "calibrate again with this program");
+        let message = format!(
+            "version {} is not known: this program reads version {VERSION}",
+            raw.version.value
+        );
+        out.note_with_help(
+            &raw.version.span,
+            message,
+            "calibrate again with this program",
+        );
         return None;
     }
     if raw.quality.value != QUALITY {
-        let message = format!("`{}` is not a quality of a profile in a file", raw.quality.value);
-        out.note_with_help(&raw.quality.span, message, format!("write quality = \"{QUALITY}\""));
+        let message = format!(
+            "`{}` is not a quality of a profile in a file",
+            raw.quality.value
+        );
+        out.note_with_help(
+            &raw.quality.span,
+            message,
+            format!("write quality = \"{QUALITY}\""),
+        );
         return None;
     }
     if let Some(factor) = &raw.sharing_factor {
         resolve::sharing_factor(factor, out)?;
     }
     let model = resolve::model(&raw.energy, out)?;
-    let pair = |(key, ends): (String, Vec<String>)| Some((key, <[String; 2]>::try_from(ends).ok()?));
+    let pair =
+        |(key, ends): (String, Vec<String>)| Some((key, <[String; 2]>::try_from(ends).ok()?));
     Some(CalibratedProfile {
         model,
         sharing_factor: raw.sharing_factor.map(|at| at.value),
@@ -145,7 +177,12 @@ fn resolved(raw: RawCalibrated, out: &mut Problems) -> Option<CalibratedProfile>
         radio: raw.radio,
         firmware: raw.firmware,
         signal: raw.signal.map(|(low, high)| [low, high]),
-        intervals: raw.interval.0.into_iter().map(pair).collect::<Option<_>>()?,
+        intervals: raw
+            .interval
+            .0
+            .into_iter()
+            .map(pair)
+            .collect::<Option<_>>()?,
         notes: raw.noted.0.into_iter().collect(),
     })
 }
@@ -164,7 +201,12 @@ pub fn write_profile(profile: &CalibratedProfile, file: &str) -> String {
         quoted(&profile.interface),
         quoted(&profile.date),
     );
-    let CalibratedProfile { device, radio, firmware, .. } = profile;
+    let CalibratedProfile {
+        device,
+        radio,
+        firmware,
+        ..
+    } = profile;
     for (key, value) in [("device", device), ("radio", radio), ("firmware", firmware)] {
         if let Some(value) = value {
             let _ = writeln!(text, "{key} = {}", quoted(value));
@@ -180,7 +222,11 @@ pub fn write_profile(profile: &CalibratedProfile, file: &str) -> String {
              sharing_factor = {factor:?}\n"
         );
     }
-    let _ = write!(text, "energy = {{ {} }}\n\n[interval]\n", show::numbers(&profile.model));
+    let _ = write!(
+        text,
+        "energy = {{ {} }}\n\n[interval]\n",
+        show::numbers(&profile.model)
+    );
     for (key, [low, high]) in &profile.intervals {
         let _ = writeln!(text, "{key} = [{}, {}]", quoted(low), quoted(high));
     }

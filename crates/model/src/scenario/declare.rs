@@ -4,8 +4,8 @@ use schemars::Schema;
 use schemars::transform::Transform;
 use serde_json::json;
 
-/// Declares a TOML table: the struct, its reader and its JSON schema. `= literal` sets a key's default.
-/// `of kind` adds the key `kind`, whose value has already selected this table.
+/// Declares a TOML table: the struct, its reader and its JSON schema. `= literal` sets a key's
+/// default. `of kind` adds the key `kind`, whose value has already selected this table.
 macro_rules! table {
     (
         $(#[$meta:meta])*
@@ -85,10 +85,16 @@ pub(super) use {default_text, first_quoted, kind_key, named, table};
 
 /// Makes keys with a default optional.
 pub(super) fn defaulted_keys_are_optional(schema: &mut Schema) {
-    let has_default = |properties: &serde_json::Value, key: &str| properties[key].get("default").is_some();
-    let Some(properties) = schema.get("properties").cloned() else { return };
+    let has_default =
+        |properties: &serde_json::Value, key: &str| properties[key].get("default").is_some();
+    let Some(properties) = schema.get("properties").cloned() else {
+        return;
+    };
     if let Some(serde_json::Value::Array(required)) = schema.get_mut("required") {
-        required.retain(|key| key.as_str().is_some_and(|key| !has_default(&properties, key)));
+        required.retain(|key| {
+            key.as_str()
+                .is_some_and(|key| !has_default(&properties, key))
+        });
     }
 }
 
@@ -98,9 +104,15 @@ pub(super) struct OfKind(pub(super) &'static str);
 
 impl Transform for OfKind {
     fn transform(&mut self, schema: &mut Schema) {
-        let properties = schema.ensure_object().entry("properties").or_insert_with(|| json!({}));
+        let properties = schema
+            .ensure_object()
+            .entry("properties")
+            .or_insert_with(|| json!({}));
         properties["kind"] = json!({ "const": self.0 });
-        let required = schema.ensure_object().entry("required").or_insert_with(|| json!([]));
+        let required = schema
+            .ensure_object()
+            .entry("required")
+            .or_insert_with(|| json!([]));
         if let Some(required) = required.as_array_mut() {
             required.insert(0, json!("kind"));
         }

@@ -8,8 +8,8 @@ use toml::de::{DeTable, DeValue};
 use super::error::{Problems, suggest};
 use super::read::Node;
 
-/// The text of a scenario, followed by one line `key = value` for each override, so that problems with an
-/// override also have a position.
+/// The text of a scenario, followed by one line `key = value` for each override, so that problems
+/// with an override also have a position.
 pub(super) struct Document {
     /// The text that spans refer to.
     pub(super) text: String,
@@ -19,8 +19,8 @@ pub(super) struct Document {
 
 /// An override as a line of the text.
 struct OverrideLine {
-    /// The line, preceded by as many blanks as there are bytes before it: its spans are then right for the
-    /// whole text.
+    /// The line, preceded by as many blanks as there are bytes before it: its spans are then right
+    /// for the whole text.
     padded: String,
     /// First byte of the line.
     start: usize,
@@ -31,7 +31,11 @@ struct OverrideLine {
 impl Document {
     /// Appends overrides to a text.
     pub(super) fn new(text: &str, overrides: &[(String, String)]) -> Self {
-        let mut document = Document { text: text.to_owned(), written: text.len(), overrides: Vec::new() };
+        let mut document = Document {
+            text: text.to_owned(),
+            written: text.len(),
+            overrides: Vec::new(),
+        };
         for (key, value) in overrides {
             document.append(key, value);
         }
@@ -45,12 +49,20 @@ impl Document {
         let start = self.text.len();
         let depth = leaf_depth(&format!("{key} = 0")).unwrap_or(0);
         let bare = format!("{key} = {value}");
-        // A shell has removed the quotes of `--set duration="10 s"`: text that is not TOML is taken as a
-        // string.
+        // A shell has removed the quotes of `--set duration="10 s"`: text that is not TOML is taken
+        // as a string.
         let is_toml = leaf_depth(&bare).is_some_and(|leaf| leaf >= depth);
-        self.text.push_str(&if is_toml { bare } else { format!("{key} = {}", quoted(value)) });
+        self.text.push_str(&if is_toml {
+            bare
+        } else {
+            format!("{key} = {}", quoted(value))
+        });
         let padded = " ".repeat(start) + &self.text[start..];
-        self.overrides.push(OverrideLine { padded, start, depth });
+        self.overrides.push(OverrideLine {
+            padded,
+            start,
+            depth,
+        });
     }
 
     /// The tree with the overrides applied; `None` if the text is not TOML.
@@ -68,8 +80,8 @@ impl Document {
                 set_in_table(&mut root, &keys, value, out);
             }
         }
-        // A missing top-level key has no position of its own: point to the start instead of to the whole
-        // text.
+        // A missing top-level key has no position of its own: point to the start instead of to the
+        // whole text.
         Some(Spanned::new(0..0, DeValue::Table(root)))
     }
 }
@@ -80,7 +92,11 @@ type Key = Spanned<String>;
 impl OverrideLine {
     /// Key and value, with their positions in the text.
     fn parse(&self, out: &mut Problems) -> Option<(Vec<Key>, Node<'_>)> {
-        let parsed = if self.depth == 0 { None } else { DeTable::parse(&self.padded).ok() };
+        let parsed = if self.depth == 0 {
+            None
+        } else {
+            DeTable::parse(&self.padded).ok()
+        };
         let Some(parsed) = parsed else {
             let message = "this override is not a key and a value";
             let help = "write for example workload.size=\"16 kB\"";
@@ -90,7 +106,9 @@ impl OverrideLine {
         let mut node = Spanned::new(parsed.span(), DeValue::Table(parsed.into_inner()));
         let mut keys = Vec::new();
         for _ in 0..self.depth {
-            let DeValue::Table(table) = node.into_inner() else { return None };
+            let DeValue::Table(table) = node.into_inner() else {
+                return None;
+            };
             let (key, value) = table.into_iter().next()?;
             keys.push(Spanned::new(key.span(), key.into_inner().into_owned()));
             node = value;
@@ -99,7 +117,8 @@ impl OverrideLine {
     }
 }
 
-/// Number of keys that lead to the only leaf of a document; `None` if it is not TOML or has several leaves.
+/// Number of keys that lead to the only leaf of a document; `None` if it is not TOML or has several
+/// leaves.
 fn leaf_depth(text: &str) -> Option<usize> {
     let root = DeTable::parse(text).ok()?;
     let mut table = root.get_ref();
@@ -124,11 +143,16 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// Replaces the value of a dotted key.
 fn set_in_table<'t>(table: &mut DeTable<'t>, keys: &[Key], value: Node<'t>, out: &mut Problems) {
-    let Some((key, rest)) = keys.split_first() else { return };
+    let Some((key, rest)) = keys.split_first() else {
+        return;
+    };
     if rest.is_empty() {
         // Remove first: otherwise the map would keep the old key and its position.
         table.remove(key.get_ref().as_str());
-        table.insert(Spanned::new(key.span(), Cow::Owned(key.get_ref().clone())), value);
+        table.insert(
+            Spanned::new(key.span(), Cow::Owned(key.get_ref().clone())),
+            value,
+        );
         return;
     }
     let inner = table
@@ -139,7 +163,11 @@ fn set_in_table<'t>(table: &mut DeTable<'t>, keys: &[Key], value: Node<'t>, out:
         DeValue::Array(items) => set_in_list(key, items, rest, value, out),
         _ => {
             let message = format!("`{}` has no keys", key.get_ref());
-            out.note_with_help(&key.span(), message, format!("override `{}` as a whole", key.get_ref()));
+            out.note_with_help(
+                &key.span(),
+                message,
+                format!("override `{}` as a whole", key.get_ref()),
+            );
         }
     }
 }
@@ -152,15 +180,25 @@ fn set_in_list<'t>(
     value: Node<'t>,
     out: &mut Problems,
 ) {
-    let (wanted, rest) = keys.split_first().expect("set_in_table passes at least one key");
+    let (wanted, rest) = keys
+        .split_first()
+        .expect("set_in_table passes at least one key");
     let name_of = |item: &Node<'_>| {
-        item.get_ref().get("name").and_then(|name| name.get_ref().as_str().map(str::to_owned))
+        item.get_ref()
+            .get("name")
+            .and_then(|name| name.get_ref().as_str().map(str::to_owned))
     };
     let names: Vec<String> = items.iter().filter_map(name_of).collect();
     let position = items
         .iter()
         .position(|item| name_of(item).as_deref() == Some(wanted.get_ref()))
-        .or_else(|| wanted.get_ref().parse().ok().filter(|index| *index < items.len()));
+        .or_else(|| {
+            wanted
+                .get_ref()
+                .parse()
+                .ok()
+                .filter(|index| *index < items.len())
+        });
     let Some(item) = position.and_then(|index| items.get_mut(index)) else {
         let message = format!("there is no {} `{}`", list.get_ref(), wanted.get_ref());
         let help = suggest(wanted.get_ref(), names.iter().map(String::as_str), "names");
@@ -170,6 +208,9 @@ fn set_in_list<'t>(
     match item.get_mut() {
         _ if rest.is_empty() => *item = value,
         DeValue::Table(table) => set_in_table(table, rest, value, out),
-        _ => out.note(&wanted.span(), format!("`{}` has no keys", wanted.get_ref())),
+        _ => out.note(
+            &wanted.span(),
+            format!("`{}` has no keys", wanted.get_ref()),
+        ),
     }
 }

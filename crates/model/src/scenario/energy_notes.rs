@@ -1,16 +1,21 @@
-//! What the reader of joules must know: estimated profiles, and rates for which no profile was made.
+//! What the reader of joules must know: estimated profiles, and rates for which no profile was
+//! made.
 
 use super::{Direction, Scenario};
 use crate::energy::{self, Traffic};
 
 impl Scenario {
-    /// A sentence that names the paths with an estimated energy profile, and one for those whose mean rate,
-    /// in the direction of their data, exceeds the range of their profile.
+    /// A sentence that names the paths with an estimated energy profile, and one for those whose
+    /// mean rate, in the direction of their data, exceeds the range of their profile.
     pub fn energy_notes(&self) -> Vec<String> {
         let mut estimated = vec![];
         let mut extrapolated = vec![];
         for (index, path) in self.paths.iter().enumerate() {
-            let Some(group) = self.connections.iter().find(|group| group.paths.contains(&index)) else {
+            let Some(group) = self
+                .connections
+                .iter()
+                .find(|group| group.paths.contains(&index))
+            else {
                 continue;
             };
             let (link, traffic) = match group.direction {
@@ -39,7 +44,8 @@ mod tests {
              energy = \"lte-2021\"\n[path.up]\nrate = \"25 Mbit/s\"\n\
              [workload]\nkind = \"bulk\"\ndirection = \"{direction}\"\n"
         );
-        let scenario = load(&text, &|_| Err(String::new())).unwrap_or_else(|errors| panic!("{errors}"));
+        let scenario =
+            load(&text, &|_| Err(String::new())).unwrap_or_else(|errors| panic!("{errors}"));
         scenario.energy_notes()
     }
 
@@ -48,14 +54,23 @@ mod tests {
         let said = |direction, wifi| said(direction, wifi, "wifi-huang2012");
         assert_eq!(said("download", "20 Mbit/s"), [""; 0]);
         let down = said("download", "21 Mbit/s");
-        assert_eq!(down, ["Energy extrapolated: wifi (wifi-huang2012 holds up to 20 Mbit/s)."]);
+        assert_eq!(
+            down,
+            ["Energy extrapolated: wifi (wifi-huang2012 holds up to 20 Mbit/s)."]
+        );
         let up = said("upload", "20 Mbit/s");
-        assert_eq!(up, ["Energy extrapolated: wifi (wifi-huang2012 holds up to 10 Mbit/s)."]);
+        assert_eq!(
+            up,
+            ["Energy extrapolated: wifi (wifi-huang2012 holds up to 10 Mbit/s)."]
+        );
     }
 
     #[test]
     fn an_estimated_profile_is_named_with_its_bounds() {
         let notes = said("download", "20 Mbit/s", "wifi6-2021");
-        assert_eq!(notes, ["Energy estimated: wifi (wifi6-2021, active power 3.7 to 362.6 mW)."]);
+        assert_eq!(
+            notes,
+            ["Energy estimated: wifi (wifi6-2021, active power 3.7 to 362.6 mW)."]
+        );
     }
 }

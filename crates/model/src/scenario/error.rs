@@ -27,8 +27,8 @@ pub struct Problem {
 
 /// All problems of a scenario, in the order of the text.
 ///
-/// As a [`miette::Diagnostic`] it carries its source text, so a program can print each problem with its line
-/// underlined.
+/// As a [`miette::Diagnostic`] it carries its source text, so a program can print each problem with
+/// its line underlined.
 #[derive(Debug)]
 pub struct ScenarioErrors {
     problems: Vec<Problem>,
@@ -58,7 +58,12 @@ impl ScenarioErrors {
         problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
         problems.dedup();
         let source = NamedSource::new("scenario", text);
-        ScenarioErrors { problems, source, what: "the scenario", overrides: None }
+        ScenarioErrors {
+            problems,
+            source,
+            what: "the scenario",
+            overrides: None,
+        }
     }
 
     /// Sets the file name for printing.
@@ -71,27 +76,40 @@ impl ScenarioErrors {
     /// Marks the text from byte `begin` on as overrides from `origin`, such as `--set`.
     #[must_use]
     pub fn with_overrides(self, begin: usize, origin: &'static str) -> Self {
-        ScenarioErrors { overrides: Some(Box::new(Overrides { begin, origin })), ..self }
+        ScenarioErrors {
+            overrides: Some(Box::new(Overrides { begin, origin })),
+            ..self
+        }
     }
 
     /// Replaces the origin of the overrides.
     #[must_use]
     pub fn overridden_by(self, origin: &'static str) -> Self {
-        let overrides = self.overrides.map(|known| Box::new(Overrides { origin, ..*known }));
+        let overrides = self
+            .overrides
+            .map(|known| Box::new(Overrides { origin, ..*known }));
         ScenarioErrors { overrides, ..self }
     }
 
-    /// The origin and text of the override that contains `problem`, and the problem's place in it; `None` if
-    /// the problem is in the file.
+    /// The origin and text of the override that contains `problem`, and the problem's place in it;
+    /// `None` if the problem is in the file.
     pub fn in_override(&self, problem: &Problem) -> Option<(&'static str, &str, Span)> {
         let &Overrides { begin, origin } = self.overrides.as_deref()?;
         if problem.span.start < begin {
             return None;
         }
         let text = self.text();
-        let start = text[..problem.span.start].rfind('\n').map_or(0, |at| at + 1);
-        let end = text[problem.span.start..].find('\n').map_or(text.len(), |at| problem.span.start + at);
-        Some((origin, &text[start..end], problem.span.start - start..problem.span.end.min(end) - start))
+        let start = text[..problem.span.start]
+            .rfind('\n')
+            .map_or(0, |at| at + 1);
+        let end = text[problem.span.start..]
+            .find('\n')
+            .map_or(text.len(), |at| problem.span.start + at);
+        Some((
+            origin,
+            &text[start..end],
+            problem.span.start - start..problem.span.end.min(end) - start,
+        ))
     }
 
     /// Sets the subject for another kind of file.
@@ -118,9 +136,14 @@ impl ScenarioErrors {
     /// Line and column of a problem, from 1; columns count characters.
     pub fn place(&self, problem: &Problem) -> (usize, usize) {
         let before = &self.text().as_bytes()[..problem.span.start];
-        let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let line_start = before
+            .iter()
+            .rposition(|&byte| byte == b'\n')
+            .map_or(0, |at| at + 1);
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
-        let column = 1 + String::from_utf8_lossy(&before[line_start..]).chars().count();
+        let column = 1 + String::from_utf8_lossy(&before[line_start..])
+            .chars()
+            .count();
         (line, column)
     }
 }
@@ -136,9 +159,19 @@ impl fmt::Display for ScenarioErrors {
             let (line, column) = self.place(problem);
             match self.in_override(problem) {
                 Some((origin, text, span)) => {
-                    write!(f, "\n  {origin} {}: {}", around(text, span).0, problem.message)?;
+                    write!(
+                        f,
+                        "\n  {origin} {}: {}",
+                        around(text, span).0,
+                        problem.message
+                    )?;
                 }
-                None => write!(f, "\n  {}:{line}:{column}: {}", self.source.name(), problem.message)?,
+                None => write!(
+                    f,
+                    "\n  {}:{line}:{column}: {}",
+                    self.source.name(),
+                    problem.message
+                )?,
             }
             if let Some(help) = &problem.help {
                 write!(f, "; {help}")?;
@@ -159,7 +192,11 @@ impl Diagnostic for ScenarioErrors {
     }
 
     fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
-        Some(Box::new(self.problems.iter().map(|problem| problem as &dyn Diagnostic)))
+        Some(Box::new(
+            self.problems
+                .iter()
+                .map(|problem| problem as &dyn Diagnostic),
+        ))
     }
 }
 
@@ -173,11 +210,15 @@ impl std::error::Error for Problem {}
 
 impl Diagnostic for Problem {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
+        self.help
+            .as_ref()
+            .map(|help| Box::new(help) as Box<dyn fmt::Display>)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        Some(Box::new(std::iter::once(LabeledSpan::underline(self.span.clone()))))
+        Some(Box::new(std::iter::once(LabeledSpan::underline(
+            self.span.clone(),
+        ))))
     }
 }
 
@@ -203,7 +244,11 @@ impl Problems {
 
     fn push(&mut self, span: &Span, message: &str, help: Option<&str>) {
         let short = |text| brief::message(text).into_owned();
-        self.0.push(Problem { span: span.clone(), message: short(message), help: help.map(short) });
+        self.0.push(Problem {
+            span: span.clone(),
+            message: short(message),
+            help: help.map(short),
+        });
     }
 
     /// Notes an error of another module. The text after its semicolon is the fix.
@@ -230,7 +275,11 @@ impl Problems {
 }
 
 /// Suggests the most similar known name, and lists all.
-pub(super) fn suggest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>, plural: &str) -> String {
+pub(super) fn suggest<'a>(
+    written: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    plural: &str,
+) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     if known.is_empty() {
         return format!("there are no {plural}");

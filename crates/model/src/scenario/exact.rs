@@ -20,7 +20,11 @@ impl Exact for Nanos {
 
 impl Exact for BitRate {
     fn exact(&self) -> String {
-        decimal(self.bps(), &[(0, "bit/s"), (3, "kbit/s"), (6, "Mbit/s"), (9, "Gbit/s")], "bit/s")
+        decimal(
+            self.bps(),
+            &[(0, "bit/s"), (3, "kbit/s"), (6, "Mbit/s"), (9, "Gbit/s")],
+            "bit/s",
+        )
     }
 }
 
@@ -28,11 +32,19 @@ impl Exact for Bytes {
     fn exact(&self) -> String {
         let units = [(0, "B"), (3, "kB"), (6, "MB"), (9, "GB")];
         // Packet sizes are written in bytes.
-        let decimal = decimal(self.0, if self.0 < 10_000 { &units[..1] } else { &units }, "B");
+        let decimal = decimal(
+            self.0,
+            if self.0 < 10_000 { &units[..1] } else { &units },
+            "B",
+        );
         let divides = |&(factor, _): &(u64, &str)| self.0 > 0 && self.0.is_multiple_of(factor);
-        let binary = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")].into_iter().find(divides);
+        let binary = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
+            .into_iter()
+            .find(divides);
         let binary = binary.map(|(factor, unit)| format!("\"{} {unit}\"", self.0 / factor));
-        binary.filter(|binary| binary.len() < decimal.len()).unwrap_or(decimal)
+        binary
+            .filter(|binary| binary.len() < decimal.len())
+            .unwrap_or(decimal)
     }
 }
 
@@ -63,7 +75,11 @@ impl Exact for Dbm {
 
 impl Exact for Probability {
     fn exact(&self) -> String {
-        float(*self, self.get(), &[(1e-2, "%"), (1e-3, "permille"), (1e-6, "ppm")])
+        float(
+            *self,
+            self.get(),
+            &[(1e-2, "%"), (1e-3, "permille"), (1e-6, "ppm")],
+        )
     }
 }
 
@@ -71,7 +87,11 @@ impl Exact for Watts {
     fn exact(&self) -> String {
         let milli = (1e-3, "mW");
         let units = [milli, (1.0, "W")];
-        float(*self, self.0, if self.0 < 1.0 { &units } else { &units[1..] })
+        float(
+            *self,
+            self.0,
+            if self.0 < 1.0 { &units } else { &units[1..] },
+        )
     }
 }
 
@@ -81,7 +101,8 @@ impl Exact for JoulesPerBit {
     }
 }
 
-/// A whole number of base units, in the largest prefix that leaves an integer part: 1500 as "1.5 k…".
+/// A whole number of base units, in the largest prefix that leaves an integer part: 1500 as "1.5
+/// k…".
 fn decimal(value: u64, units: &[(u32, &str)], zero_unit: &str) -> String {
     let fits = |&&(exponent, _): &&(u32, &str)| value >= 10_u64.pow(exponent);
     let Some(&(exponent, unit)) = units.iter().rev().find(fits) else {
@@ -89,8 +110,15 @@ fn decimal(value: u64, units: &[(u32, &str)], zero_unit: &str) -> String {
     };
     let factor = 10_u64.pow(exponent);
     let fraction = format!("{:0width$}", value % factor, width = exponent as usize);
-    let text = format!("{}.{}", value / factor, if exponent == 0 { "" } else { &fraction });
-    format!("\"{} {unit}\"", text.trim_end_matches('0').trim_end_matches('.'))
+    let text = format!(
+        "{}.{}",
+        value / factor,
+        if exponent == 0 { "" } else { &fraction }
+    );
+    format!(
+        "\"{} {unit}\"",
+        text.trim_end_matches('0').trim_end_matches('.')
+    )
 }
 
 /// The shortest decimal that parses back to `value`, in the first unit that allows one.
@@ -99,7 +127,8 @@ fn float<T: FromStr + PartialEq>(value: T, base: f64, units: &[(f64, &str)]) -> 
     const DIGITS: usize = 17;
     for (factor, unit) in units {
         let scaled = base / factor;
-        // Scaling rounds here and again on reading: the exact number may be a neighbour of `scaled`.
+        // Scaling rounds here and again on reading: the exact number may be a neighbour of
+        // `scaled`.
         let near = [scaled, scaled.next_up(), scaled.next_down()];
         let texts = (0..DIGITS).flat_map(|digits| near.map(|number| format!("{number:.digits$e}")));
         for number in texts.filter_map(|text| text.parse::<f64>().ok()) {
@@ -132,14 +161,23 @@ mod tests {
     #[test]
     fn probabilities_are_written_in_their_shortest_form() {
         for text in ["0.1 %", "10 %", "57 %", "2.5 %", "0.00000001 %"] {
-            assert_eq!(text.parse::<Probability>().unwrap().exact(), format!("\"{text}\""));
+            assert_eq!(
+                text.parse::<Probability>().unwrap().exact(),
+                format!("\"{text}\"")
+            );
         }
     }
 
     #[test]
     fn powers_are_written_in_their_shortest_form() {
         assert_eq!("132.9 mW".parse::<Watts>().unwrap().exact(), "\"132.9 mW\"");
-        assert_eq!("1288.04 mW".parse::<Watts>().unwrap().exact(), "\"1.28804 W\"");
-        assert_eq!("137 mW".parse::<JoulesPerBit>().unwrap().exact(), "\"137 mW/Mbps\"");
+        assert_eq!(
+            "1288.04 mW".parse::<Watts>().unwrap().exact(),
+            "\"1.28804 W\""
+        );
+        assert_eq!(
+            "137 mW".parse::<JoulesPerBit>().unwrap().exact(),
+            "\"137 mW/Mbps\""
+        );
     }
 }

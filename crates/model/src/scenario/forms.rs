@@ -1,14 +1,14 @@
-//! Values that can be written in several forms: rates, losses, managed queues, jitter, workloads, energy
-//! models.
+//! Values that can be written in several forms: rates, losses, managed queues, jitter, workloads,
+//! energy models.
 
 use toml::de::{DeTable, DeValue};
 
 use super::declare::named;
 use super::error::{Problems, Span};
 use super::parts::{
-    AqmKind, CrossKind, EnergyKind, Medium, RawBulk, RawBurstLoss, RawBySignal, RawCodel, RawEnergy, RawFile,
-    RawFqCodel, RawJitter, RawMessages, RawPie, RawRequests, RawSignalSteps, RawSignalTrace, RawSteps,
-    RawStream, RawTrace, RawVarying, RawWalk, RelayWord, TopologyWord,
+    AqmKind, CrossKind, EnergyKind, Medium, RawBulk, RawBurstLoss, RawBySignal, RawCodel,
+    RawEnergy, RawFile, RawFqCodel, RawJitter, RawMessages, RawPie, RawRequests, RawSignalSteps,
+    RawSignalTrace, RawSteps, RawStream, RawTrace, RawVarying, RawWalk, RelayWord, TopologyWord,
 };
 use super::read::{Node, Read, kind_of};
 use super::{Direction, Recovery};
@@ -33,12 +33,18 @@ impl Read for Rate {
     fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
         match node.get_ref().as_table() {
             None => BitRate::read(node, out).map(Rate::Constant),
-            Some(table) if table.contains_key("steps") => RawSteps::read(node, out).map(Rate::Steps),
-            Some(table) if table.contains_key("trace") => RawTrace::read(node, out).map(Rate::Trace),
+            Some(table) if table.contains_key("steps") => {
+                RawSteps::read(node, out).map(Rate::Steps)
+            }
+            Some(table) if table.contains_key("trace") => {
+                RawTrace::read(node, out).map(Rate::Trace)
+            }
             Some(table) if table.contains_key("by_signal") => {
                 RawBySignal::read(node, out).map(Rate::BySignal)
             }
-            Some(table) if table.contains_key("mean") => RawVarying::read(node, out).map(Rate::Varying),
+            Some(table) if table.contains_key("mean") => {
+                RawVarying::read(node, out).map(Rate::Varying)
+            }
             Some(_) => {
                 out.note_with_help(
                     &node.span(),
@@ -69,9 +75,15 @@ impl Read for Signal {
     fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
         match node.get_ref().as_table() {
             None => Dbm::read(node, out).map(Signal::Constant),
-            Some(table) if table.contains_key("steps") => RawSignalSteps::read(node, out).map(Signal::Steps),
-            Some(table) if table.contains_key("trace") => RawSignalTrace::read(node, out).map(Signal::Trace),
-            Some(table) if table.contains_key("distance_m") => RawWalk::read(node, out).map(Signal::Walk),
+            Some(table) if table.contains_key("steps") => {
+                RawSignalSteps::read(node, out).map(Signal::Steps)
+            }
+            Some(table) if table.contains_key("trace") => {
+                RawSignalTrace::read(node, out).map(Signal::Trace)
+            }
+            Some(table) if table.contains_key("distance_m") => {
+                RawWalk::read(node, out).map(Signal::Walk)
+            }
             Some(_) => {
                 out.note_with_help(
                     &node.span(),
@@ -155,10 +167,17 @@ impl Aqm {
     fn of_kind(kind: AqmKind, node: &Node<'_>, out: &mut Problems) -> Option<Self> {
         match kind {
             AqmKind::DropTail => {
-                let parameters = node.get_ref().as_table().is_some_and(|table| table.len() > 1);
+                let parameters = node
+                    .get_ref()
+                    .as_table()
+                    .is_some_and(|table| table.len() > 1);
                 if parameters {
                     let help = "write aqm = \"drop-tail\", and its limit as `queue`";
-                    out.note_with_help(&node.span(), "a DropTail queue has no parameters here", help);
+                    out.note_with_help(
+                        &node.span(),
+                        "a DropTail queue has no parameters here",
+                        help,
+                    );
                 }
                 (!parameters).then_some(Aqm::DropTail)
             }
@@ -194,8 +213,15 @@ impl Read for Workload {
     const EXAMPLE: &'static str = "{ kind = \"bulk\" }";
 
     fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
-        let Some(kind) = node.get_ref().as_table().and_then(|table| table.get("kind")) else {
-            let message = format!("a workload is a table with the key `kind`, not {}", kind_of(node));
+        let Some(kind) = node
+            .get_ref()
+            .as_table()
+            .and_then(|table| table.get("kind"))
+        else {
+            let message = format!(
+                "a workload is a table with the key `kind`, not {}",
+                kind_of(node)
+            );
             out.note_with_help(
                 &node.span(),
                 message,
@@ -247,7 +273,9 @@ impl Read for Energy {
     fn fix(key: &str) -> String {
         format!(
             "write {key} = {{ per_mbps = \"137 mW\", active = \"132.9 mW\" }} or name a profile: {}",
-            crate::energy::profile_names().collect::<Vec<_>>().join(", ")
+            crate::energy::profile_names()
+                .collect::<Vec<_>>()
+                .join(", ")
         )
     }
 }
@@ -262,11 +290,17 @@ impl Read for VariantSet {
     fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
         let Some(table) = node.get_ref().as_table() else {
             let message = format!("`set` is a table, not {}", kind_of(node));
-            out.note_with_help(&node.span(), message, format!("write for example set = {}", Self::EXAMPLE));
+            out.note_with_help(
+                &node.span(),
+                message,
+                format!("write for example set = {}", Self::EXAMPLE),
+            );
             return None;
         };
-        let mut set: Vec<_> =
-            table.iter().map(|(key, value)| (key.get_ref().to_string(), value.span())).collect();
+        let mut set: Vec<_> = table
+            .iter()
+            .map(|(key, value)| (key.get_ref().to_string(), value.span()))
+            .collect();
         // In the order of the text, because a later override may refine an earlier one.
         set.sort_by_key(|(_, span)| span.start);
         Some(VariantSet(set))

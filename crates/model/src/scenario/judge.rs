@@ -1,4 +1,5 @@
-//! Judges an energy profile that somebody sends: can others use it, and can its numbers be those of a radio?
+//! Judges an energy profile that somebody sends: can others use it, and can its numbers be those of
+//! a radio?
 
 use serde::Serialize;
 
@@ -8,10 +9,11 @@ use crate::units::{Dbm, Nanos};
 
 /// Largest accepted error of a profile for loads that were not fitted, relative.
 pub const WORST_ERROR: f64 = 0.15;
-/// Change of the active power per dB of the steepest radio of `results/radios`, relative: a line through all
-/// samples of 5G mmWave has 61.3 mW/dB at 2806 mW.
+/// Change of the active power per dB of the steepest radio of `results/radios`, relative: a line
+/// through all samples of 5G mmWave has 61.3 mW/dB at 2806 mW.
 const STEEPEST_PER_DB: f64 = 61.3 / 2806.0;
-/// Signals of one calibration may differ by this, dB: more may change the power by over [`WORST_ERROR`].
+/// Signals of one calibration may differ by this, dB: more may change the power by over
+/// [`WORST_ERROR`].
 pub const BORNE_DB: f64 = WORST_ERROR / STEEPEST_PER_DB;
 
 /// Plausible powers of an active radio, W: from a sleepy WiFi to mmWave at the edge of its cell.
@@ -39,7 +41,11 @@ struct Findings(Vec<Finding>);
 
 impl Findings {
     fn add(&mut self, is_problem: bool, what: impl Into<String>, help: &str) {
-        self.0.push(Finding { is_problem, what: what.into(), help: help.into() });
+        self.0.push(Finding {
+            is_problem,
+            what: what.into(),
+            help: help.into(),
+        });
     }
 
     fn problem(&mut self, what: impl Into<String>, help: &str) {
@@ -72,46 +78,70 @@ fn provenance(profile: &CalibratedProfile, out: &mut Findings) {
         }
     }
     if !is_date(&profile.date) {
-        out.problem(format!("`{}` is not a date", profile.date), "write for example date = \"2026-11-23\"");
+        out.problem(
+            format!("`{}` is not a date", profile.date),
+            "write for example date = \"2026-11-23\"",
+        );
     }
 }
 
 fn is_date(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
-    let [year, month, day] = parts[..] else { return false };
-    let number = |text: &str, digits: usize| {
-        text.parse::<u32>().ok().filter(|_| text.len() == digits && text.bytes().all(|b| b.is_ascii_digit()))
+    let [year, month, day] = parts[..] else {
+        return false;
     };
-    let within =
-        |number: Option<u32>, least: u32, most: u32| number.is_some_and(|n| (least..=most).contains(&n));
-    within(number(year, 4), 2000, 9999) && within(number(month, 2), 1, 12) && within(number(day, 2), 1, 31)
+    let number = |text: &str, digits: usize| {
+        text.parse::<u32>()
+            .ok()
+            .filter(|_| text.len() == digits && text.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let within = |number: Option<u32>, least: u32, most: u32| {
+        number.is_some_and(|n| (least..=most).contains(&n))
+    };
+    within(number(year, 4), 2000, 9999)
+        && within(number(month, 2), 1, 12)
+        && within(number(day, 2), 1, 31)
 }
 
 fn domain(signal: Option<[Dbm; 2]>, out: &mut Findings) {
     let Some([low, high]) = signal else {
         let help = "calibrate with --signal, or write signal = [\"-62 dBm\", \"-58 dBm\"]";
-        return out.problem("`signal` is missing: nobody knows where the numbers hold", help);
+        return out.problem(
+            "`signal` is missing: nobody knows where the numbers hold",
+            help,
+        );
     };
     let width = high.0 - low.0;
     if width < 0.0 {
-        out.problem("`signal` has its stronger end first", "write the weaker signal first");
+        out.problem(
+            "`signal` has its stronger end first",
+            "write the weaker signal first",
+        );
     } else if width > BORNE_DB {
-        let what =
-            format!("the signals differ by {width:.1} dB, more than {BORNE_DB:.1} dB: one model cannot hold");
+        let what = format!(
+            "the signals differ by {width:.1} dB, more than {BORNE_DB:.1} dB: one model cannot hold"
+        );
         out.problem(what, "calibrate at a steady signal");
     }
 }
 
 fn error(profile: &CalibratedProfile, out: &mut Findings) {
-    let noted = profile.notes.iter().find(|(key, _)| key == "hold_out_error");
-    let percent = noted.and_then(|(_, text)| text.trim().strip_suffix('%')?.trim().parse::<f64>().ok());
+    let noted = profile
+        .notes
+        .iter()
+        .find(|(key, _)| key == "hold_out_error");
+    let percent =
+        noted.and_then(|(_, text)| text.trim().strip_suffix('%')?.trim().parse::<f64>().ok());
     match percent.filter(|percent| percent.is_finite() && *percent >= 0.0) {
         None => out.problem(
             "the error for loads that were not fitted is missing",
             "calibrate again, or write hold_out_error = \"5 %\" under [noted]",
         ),
         Some(percent) if percent > 100.0 * WORST_ERROR => out.problem(
-            format!("its error is {percent} %, more than {:.0} %", 100.0 * WORST_ERROR),
+            format!(
+                "its error is {percent} %, more than {:.0} %",
+                100.0 * WORST_ERROR
+            ),
             "calibrate again, longer or with a better meter",
         ),
         Some(_) => {}
@@ -124,47 +154,82 @@ fn powers(model: &InterfaceModel, out: &mut Findings) {
     for (name, traffic) in [("per_mbps", Traffic::Down), ("up_per_mbps", Traffic::Up)] {
         let slope = model.slope(traffic).0;
         if slope > MOST_PER_BIT {
-            let what = format!("`{name}` of {:.0} mW/Mbps is not that of a radio", slope * 1e9);
+            let what = format!(
+                "`{name}` of {:.0} mW/Mbps is not that of a radio",
+                slope * 1e9
+            );
             out.problem(what, help);
         }
     }
     let InterfaceModel::Rrc(rrc) = model else {
-        return out.add(false, "the model is no radio's state machine: it has no tail", "calibrate it");
+        return out.add(
+            false,
+            "the model is no radio's state machine: it has no tail",
+            "calibrate it",
+        );
     };
     let active = rrc.active.0;
     if !(ACTIVE_W[0]..=ACTIVE_W[1]).contains(&active) {
-        out.problem(format!("an active power of {active:.3} W is not that of a radio"), help);
+        out.problem(
+            format!("an active power of {active:.3} W is not that of a radio"),
+            help,
+        );
     }
     if rrc.idle.0 > MOST_IDLE_W || rrc.idle.0 > active {
-        let what = format!("the idle power of {:.3} W is above the active power or 1 W", rrc.idle.0);
+        let what = format!(
+            "the idle power of {:.3} W is above the active power or 1 W",
+            rrc.idle.0
+        );
         out.problem(what, help);
     }
     let mut before = ("transferring".to_owned(), active);
     for (number, stage) in (1..).zip(&rrc.tail) {
         if stage.power.0 > before.1 {
-            out.problem(format!("stage {number} of the tail draws more than {}", before.0), help);
+            out.problem(
+                format!("stage {number} of the tail draws more than {}", before.0),
+                help,
+            );
         }
         if stage.power.0 < rrc.idle.0 {
-            out.problem(format!("stage {number} of the tail draws less than the idle radio"), help);
+            out.problem(
+                format!("stage {number} of the tail draws less than the idle radio"),
+                help,
+            );
         }
         before = (format!("stage {number}"), stage.power.0);
     }
-    let tail = rrc.tail.iter().fold(Nanos::ZERO, |sum, stage| sum.saturating_add(stage.duration));
+    let tail = rrc
+        .tail
+        .iter()
+        .fold(Nanos::ZERO, |sum, stage| sum.saturating_add(stage.duration));
     if tail > LONGEST_TAIL {
         out.problem(format!("a tail of {tail} is not that of a radio"), help);
     }
     if rrc.promotion.duration > LONGEST_PROMOTION {
-        out.problem(format!("a promotion of {} is not that of a radio", rrc.promotion.duration), help);
+        out.problem(
+            format!(
+                "a promotion of {} is not that of a radio",
+                rrc.promotion.duration
+            ),
+            help,
+        );
     }
 }
 
 /// Each interval ascends.
 fn intervals(profile: &CalibratedProfile, out: &mut Findings) {
     if profile.intervals.is_empty() {
-        out.problem("[interval] is empty: nobody knows how sure the numbers are", "calibrate again");
+        out.problem(
+            "[interval] is empty: nobody knows how sure the numbers are",
+            "calibrate again",
+        );
     }
     for (key, [low, high]) in &profile.intervals {
-        let number = |text: &str| text.split_whitespace().next().and_then(|word| word.parse::<f64>().ok());
+        let number = |text: &str| {
+            text.split_whitespace()
+                .next()
+                .and_then(|word| word.parse::<f64>().ok())
+        };
         match (number(low), number(high)) {
             (Some(low), Some(high)) if low <= high => {}
             _ => out.problem(

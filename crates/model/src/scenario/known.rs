@@ -69,8 +69,21 @@ impl KnownConnection {
     }
 
     fn page(&self) -> String {
-        let mut text = format!("title = {}\nduration = {}\n", quoted(&self.title), self.duration.exact());
-        for KnownPath { name, rate, rtt, loss, queue, signal, .. } in &self.paths {
+        let mut text = format!(
+            "title = {}\nduration = {}\n",
+            quoted(&self.title),
+            self.duration.exact()
+        );
+        for KnownPath {
+            name,
+            rate,
+            rtt,
+            loss,
+            queue,
+            signal,
+            ..
+        } in &self.paths
+        {
             let (name, rate, delay) = (quoted(name), rate.exact(), Nanos(rtt.0 / 2).exact());
             let _ = write!(
                 text,
@@ -84,7 +97,10 @@ impl KnownConnection {
                 let _ = writeln!(text, "queue = \"{packets} packets\"");
             }
         }
-        let singles = self.paths.iter().map(|path| format!("single:{}", path.name));
+        let singles = self
+            .paths
+            .iter()
+            .map(|path| format!("single:{}", path.name));
         let several = (self.paths.len() > 1).then(|| self.together.clone());
         let policies: Vec<String> = [self.policy.clone()]
             .into_iter()
@@ -93,7 +109,10 @@ impl KnownConnection {
             .map(|policy| quoted(&policy))
             .collect();
         let policies = policies.join(", ");
-        text + &format!("\n[workload]\n{}\n\n[compare]\npolicies = [{policies}]\nseeds = 5\n", self.workload)
+        text + &format!(
+            "\n[workload]\n{}\n\n[compare]\npolicies = [{policies}]\nseeds = 5\n",
+            self.workload
+        )
     }
 }
 
@@ -116,7 +135,10 @@ mod tests {
                 model: profile(profile_name).unwrap().model.clone(),
             },
             history: PathHistory {
-                rtt_s: Some(Estimate { median: 0.03, spread: 1.25 }),
+                rtt_s: Some(Estimate {
+                    median: 0.03,
+                    spread: 1.25,
+                }),
                 ..PathHistory::default()
             },
             signal: None,
@@ -126,7 +148,10 @@ mod tests {
             duration: Nanos::from_secs(60),
             paths: vec![path("wifi", "wifi-huang2012"), path("lte", "lte-huang2012")],
             workload: "kind = \"file\"\nsize = \"10 MB\"".into(),
-            device: DeviceEnergy { shared_base: Watts(0.7), ..DeviceEnergy::additive() },
+            device: DeviceEnergy {
+                shared_base: Watts(0.7),
+                ..DeviceEnergy::additive()
+            },
             policy: "joule[deadline=8 s]".into(),
             together: "mptcp".into(),
         }
@@ -139,11 +164,17 @@ mod tests {
     #[test]
     fn known_values_are_not_rounded() {
         let (known, scenario) = (known(), loaded(&known()));
-        assert_eq!((&scenario.title, scenario.duration), (&known.title, known.duration));
+        assert_eq!(
+            (&scenario.title, scenario.duration),
+            (&known.title, known.duration)
+        );
         assert_eq!(scenario.device, known.device);
         for (path, known) in scenario.paths.iter().zip(&known.paths) {
             let link = &scenario.links[path.radio.0];
-            assert_eq!((&path.name, &path.energy.model), (&known.name, &known.energy.model));
+            assert_eq!(
+                (&path.name, &path.energy.model),
+                (&known.name, &known.energy.model)
+            );
             assert_eq!((link.delay.0 * 2, link.loss), (known.rtt.0, known.loss));
         }
     }
@@ -152,10 +183,19 @@ mod tests {
     fn a_single_path_is_not_compared_with_mptcp() {
         let mut one = known();
         one.paths.truncate(1);
-        let policies =
-            |known| loaded(known).compare.policies.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let policies = |known| {
+            loaded(known)
+                .compare
+                .policies
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(policies(&one), ["joule[deadline=8 s]", "single:wifi"]);
-        assert_eq!(policies(&known()), ["joule[deadline=8 s]", "mptcp", "single:wifi", "single:lte"]);
+        assert_eq!(
+            policies(&known()),
+            ["joule[deadline=8 s]", "mptcp", "single:wifi", "single:lte"]
+        );
     }
 
     #[test]
@@ -170,21 +210,29 @@ mod tests {
     fn a_signal_sets_the_power_of_its_radio() {
         let mut known = known();
         let name = "5g-mmwave-2021";
-        known.paths[1].energy =
-            InterfaceEnergy { profile: name.into(), model: profile(name).unwrap().model.clone() };
+        known.paths[1].energy = InterfaceEnergy {
+            profile: name.into(),
+            model: profile(name).unwrap().model.clone(),
+        };
         known.paths[1].rate = BitRate::from_bps(400_000_000);
         let active = |known: &KnownConnection| {
             let text = known.to_toml().unwrap_or_else(|errors| panic!("{errors}"));
             let scenario = load(&text, &|_| Err("no traces".into())).unwrap();
             let model = &scenario.paths[1].energy.model;
             let slope = model.slope(crate::energy::Traffic::Down).0;
-            let crate::energy::InterfaceModel::Rrc(rrc) = model else { panic!("a radio") };
+            let crate::energy::InterfaceModel::Rrc(rrc) = model else {
+                panic!("a radio")
+            };
             rrc.active.0 + slope * 400e6
         };
         known.paths[1].signal = Some(Dbm(-80.0));
         let strong = active(&known);
         known.paths[1].signal = Some(Dbm(-115.0));
         // docs/models/energy.md: 1.6 times at 400 Mbit/s.
-        assert!((active(&known) / strong - 1.6).abs() < 0.1, "{strong} W, {} W", active(&known));
+        assert!(
+            (active(&known) / strong - 1.6).abs() < 0.1,
+            "{strong} W, {} W",
+            active(&known)
+        );
     }
 }

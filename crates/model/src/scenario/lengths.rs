@@ -13,7 +13,10 @@ pub(super) struct Packets(pub(super) u32);
 impl Packets {
     /// Parses a text that ends with `packets`; `None` for any other text.
     fn parse(text: &str) -> Option<Self> {
-        let number = text.trim().strip_suffix("packets").or_else(|| text.trim().strip_suffix("packet"))?;
+        let number = text
+            .trim()
+            .strip_suffix("packets")
+            .or_else(|| text.trim().strip_suffix("packet"))?;
         number.trim().replace('_', "").parse().ok().map(Packets)
     }
 }
@@ -46,7 +49,11 @@ impl Read for Queue {
             .or_else(|| text.parse().ok().map(QueueLimit::Bytes));
         if limit.is_none() {
             let message = format!("`{text}` is not the length of a queue");
-            out.note_with_help(&node.span(), message, "write for example \"50 packets\" or \"64 KiB\"");
+            out.note_with_help(
+                &node.span(),
+                message,
+                "write for example \"50 packets\" or \"64 KiB\"",
+            );
         }
         limit.map(Queue)
     }
@@ -68,7 +75,11 @@ impl Read for Depth {
         let depth = depth.or_else(|| text.parse().ok().map(Depth::Time));
         if depth.is_none() {
             let message = format!("`{text}` is neither a number of packets nor a time");
-            out.note_with_help(&node.span(), message, "write for example \"3 packets\" or \"5 ms\"");
+            out.note_with_help(
+                &node.span(),
+                message,
+                "write for example \"3 packets\" or \"5 ms\"",
+            );
         }
         depth
     }

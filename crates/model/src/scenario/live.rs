@@ -1,5 +1,5 @@
-//! The configuration file of the daemon for real interfaces: TOML with the same syntax and errors as a
-//! scenario.
+//! The configuration file of the daemon for real interfaces: TOML with the same syntax and errors
+//! as a scenario.
 
 use super::beside::{Beside, CalibratedProfile};
 use super::declare::{named, table};
@@ -44,15 +44,16 @@ table! {
     struct RawLive in "the configuration" {
         /// Intent of the machine: how it uses its paths.
         intent: Intent,
-        /// Path manager: the kernel, which treats all connections alike, or the daemon, which manages each
-        /// connection separately.
+        /// Path manager: the kernel, which treats all connections alike, or the daemon, which
+        /// manages each connection separately.
         pm: Manager = "kernel",
         /// Where new connections start: as the routing table says, or on the preferred interface.
         first: First = "leave",
-        /// With `pm = "userspace"`: when a connection gets its second subflow; absent: the intent decides.
+        /// With `pm = "userspace"`: when a connection gets its second subflow; absent: the intent
+        /// decides.
         open_after: Option<At<RawOpenAfter>>,
-        /// With `pm = "userspace"`, under `frugal` and `handover`: how long data may wait for a path that has
-        /// failed before another one opens; absent: not at all.
+        /// With `pm = "userspace"`, under `frugal` and `handover`: how long data may wait for a
+        /// path that has failed before another one opens; absent: not at all.
         tolerance: Option<At<Nanos>>,
         /// On battery, the intent is `frugal` below this charge.
         battery_below: Option<Probability>,
@@ -68,18 +69,20 @@ table! {
         sample: At<Nanos> = "2 s",
         /// Power of the device besides its interfaces.
         device: At<RawDevice> = {},
-        /// Names or patterns of further interfaces that may be used. Virtual interfaces such as tunnels and
-        /// bridges must be named here or in `[[interface]]`.
+        /// Names or patterns of further interfaces that may be used. Virtual interfaces such as
+        /// tunnels and bridges must be named here or in `[[interface]]`.
         allow: Vec<At<String>> = [],
-        /// Names or patterns of devices that the daemon does not use, such as a VPN's: connections that are
-        /// routed into them may get subflows beside them. Without it such a connection stays in its device.
+        /// Names or patterns of devices that the daemon does not use, such as a VPN's: connections
+        /// that are routed into them may get subflows beside them. Without it such a connection
+        /// stays in its device.
         bypass: Vec<At<String>> = [],
-        /// Take over the endpoints that other programs, such as NetworkManager and mptcpd, have set on
-        /// interfaces that the daemon may use, and give them back at the end as they were.
+        /// Take over the endpoints that other programs, such as NetworkManager and mptcpd, have set
+        /// on interfaces that the daemon may use, and give them back at the end as they were.
         adopt: bool = false,
         /// Interfaces; the first entry that matches a name applies.
         interface: Vec<RawLiveInterface> = [],
-        /// With `pm = "userspace"`: intents of some connections; the first rule that matches applies.
+        /// With `pm = "userspace"`: intents of some connections; the first rule that matches
+        /// applies.
         rule: Vec<At<RawRule>> = [],
         /// Programs whose TCP sockets become MPTCP, when systemd starts them.
         mptcp: Vec<At<RawOnMptcp>> = [],
@@ -133,12 +136,16 @@ table! {
 /// # Errors
 /// All problems, each with its position and fix.
 pub fn read_live(text: &str) -> Result<LiveConfig, ScenarioErrors> {
-    let profiles = |name: &str| Err(format!("`{name}` cannot be looked up here; write its numbers"));
+    let profiles = |name: &str| {
+        Err(format!(
+            "`{name}` cannot be looked up here; write its numbers"
+        ))
+    };
     read_live_beside(text, None, &profiles)
 }
 
-/// Like [`read_live`], but also resolves calibrated profiles: `energy = "file:my-wifi.toml"`. An error of
-/// `profiles` is a message, a semicolon, and the fix. `manager` overrides the file's `pm`.
+/// Like [`read_live`], but also resolves calibrated profiles: `energy = "file:my-wifi.toml"`. An
+/// error of `profiles` is a message, a semicolon, and the fix. `manager` overrides the file's `pm`.
 ///
 /// # Errors
 /// All problems, each with its position and fix.
@@ -147,15 +154,34 @@ pub fn read_live_beside(
     manager: Option<Manager>,
     profiles: &dyn Fn(&str) -> Result<CalibratedProfile, String>,
 ) -> Result<LiveConfig, ScenarioErrors> {
-    let traces = |name: &str| Err(format!("the daemon does not use the trace `{name}`; leave it out"));
-    let signals = |name: &str| Err(format!("the daemon does not use the trace `{name}`; leave it out"));
-    let beside = Beside { traces: &traces, signals: &signals, profiles };
+    let traces = |name: &str| {
+        Err(format!(
+            "the daemon does not use the trace `{name}`; leave it out"
+        ))
+    };
+    let signals = |name: &str| {
+        Err(format!(
+            "the daemon does not use the trace `{name}`; leave it out"
+        ))
+    };
+    let beside = Beside {
+        traces: &traces,
+        signals: &signals,
+        profiles,
+    };
     let mut problems = Problems::default();
     let document = Document::new(text, &[]);
-    let raw = document.parse(&mut problems).and_then(|root| RawLive::read(&root, &mut problems));
-    let raw = raw.map(|raw| RawLive { pm: manager.unwrap_or(raw.pm), ..raw });
+    let raw = document
+        .parse(&mut problems)
+        .and_then(|root| RawLive::read(&root, &mut problems));
+    let raw = raw.map(|raw| RawLive {
+        pm: manager.unwrap_or(raw.pm),
+        ..raw
+    });
     let config = raw.and_then(|raw| config(raw, beside, &mut problems));
-    problems.finish(document.text, config).map_err(|errors| errors.of("the configuration"))
+    problems
+        .finish(document.text, config)
+        .map_err(|errors| errors.of("the configuration"))
 }
 
 /// The JSON schema (draft 2020-12) of the daemon's configuration.
@@ -169,7 +195,11 @@ fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveCo
         let help = "keep one: `deadline` for transfers, `rate` for streams";
         out.note_with_help(&rate.span, "`rate` and `deadline` exclude each other", help);
     }
-    for rate in raw.rate.iter().chain(raw.interface.iter().filter_map(|interface| interface.rate.as_ref())) {
+    for rate in raw.rate.iter().chain(
+        raw.interface
+            .iter()
+            .filter_map(|interface| interface.rate.as_ref()),
+    ) {
         if rate.value.bps() == 0 {
             out.note_with_help(
                 &rate.span,
@@ -179,10 +209,21 @@ fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveCo
         }
     }
     if raw.transfer.value == Bytes(0) {
-        out.note_with_help(&raw.transfer.span, "`transfer` is 0 bytes", "write for example \"10 MB\"");
+        out.note_with_help(
+            &raw.transfer.span,
+            "`transfer` is 0 bytes",
+            "write for example \"10 MB\"",
+        );
     }
-    if raw.deadline.as_ref().is_some_and(|deadline| deadline.value == Nanos::ZERO) {
-        let span = raw.deadline.as_ref().map_or(0..0, |deadline| deadline.span.clone());
+    if raw
+        .deadline
+        .as_ref()
+        .is_some_and(|deadline| deadline.value == Nanos::ZERO)
+    {
+        let span = raw
+            .deadline
+            .as_ref()
+            .map_or(0..0, |deadline| deadline.span.clone());
         out.note_with_help(&span, "`deadline` is 0 s", "write for example \"8 s\"");
     }
     if !(SAMPLES[0]..=SAMPLES[1]).contains(&raw.sample.value) {
@@ -195,26 +236,52 @@ fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveCo
             out.note_with_help(&path.span, "the path is not absolute", help);
         }
     }
-    for name in
-        raw.allow.iter().chain(&raw.bypass).chain(raw.interface.iter().map(|interface| &interface.name))
+    for name in raw
+        .allow
+        .iter()
+        .chain(&raw.bypass)
+        .chain(raw.interface.iter().map(|interface| &interface.name))
     {
         if name.value.is_empty() {
-            out.note_with_help(&name.span, "the name is empty", "write for example \"wlan0\" or \"wlan*\"");
+            out.note_with_help(
+                &name.span,
+                "the name is empty",
+                "write for example \"wlan0\" or \"wlan*\"",
+            );
         }
     }
     for (i, RawLiveInterface { name, .. }) in raw.interface.iter().enumerate() {
-        if raw.interface[..i].iter().any(|other| other.name.value == name.value) {
+        if raw.interface[..i]
+            .iter()
+            .any(|other| other.name.value == name.value)
+        {
             let help = "only the first would apply: write both as one entry";
-            out.note_with_help(&name.span, format!("`{}` is listed twice", name.value), help);
+            out.note_with_help(
+                &name.span,
+                format!("`{}` is listed twice", name.value),
+                help,
+            );
         }
     }
     for_user_space_only(&raw, out);
     may_wait(raw.intent, raw.tolerance.as_ref(), out);
-    let interfaces: Vec<_> = raw.interface.into_iter().map(|raw| interface(raw, beside, out)).collect();
+    let interfaces: Vec<_> = raw
+        .interface
+        .into_iter()
+        .map(|raw| interface(raw, beside, out))
+        .collect();
     let controllers = controllers(raw.controllers, out);
     let before = out.len();
-    let rules = raw.rule.into_iter().filter_map(|written| rule(written, out)).collect();
-    let mptcp = raw.mptcp.into_iter().filter_map(|written| on_mptcp(written, out)).collect();
+    let rules = raw
+        .rule
+        .into_iter()
+        .filter_map(|written| rule(written, out))
+        .collect();
+    let mptcp = raw
+        .mptcp
+        .into_iter()
+        .filter_map(|written| on_mptcp(written, out))
+        .collect();
     let meter = raw.meter.and_then(|written| meter(written, out));
     if out.len() > before {
         return None;
@@ -223,9 +290,12 @@ fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveCo
         intent: raw.intent,
         manager: raw.pm,
         first: raw.first,
-        open_after: raw
-            .open_after
-            .map(|At { value: RawOpenAfter { bytes, age }, .. }| OpenAfter { bytes, age }),
+        open_after: raw.open_after.map(
+            |At {
+                 value: RawOpenAfter { bytes, age },
+                 ..
+             }| OpenAfter { bytes, age },
+        ),
         tolerance: raw.tolerance.map(|at| at.value),
         rules,
         mptcp,
@@ -259,7 +329,11 @@ fn for_user_space_only(raw: &RawLive, out: &mut Problems) {
     }
     let help = "write pm = \"userspace\" at the top of the file, or start with --pm userspace";
     if let Some(written) = &raw.open_after {
-        out.note_with_help(&written.span, "the kernel's path manager cannot delay subflows", help);
+        out.note_with_help(
+            &written.span,
+            "the kernel's path manager cannot delay subflows",
+            help,
+        );
     }
     if let Some(written) = &raw.tolerance {
         let message = "the kernel's path manager opens further paths at once: no data can wait";
@@ -269,25 +343,40 @@ fn for_user_space_only(raw: &RawLive, out: &mut Problems) {
         let message = "the kernel's path manager treats all connections alike: it has no rules";
         out.note_with_help(&written.span, message, help);
     }
-    for intent in raw.mptcp.iter().filter_map(|written| written.value.intent.as_ref()) {
+    for intent in raw
+        .mptcp
+        .iter()
+        .filter_map(|written| written.value.intent.as_ref())
+    {
         let message = "the kernel's path manager treats all connections alike";
         out.note_with_help(&intent.span, message, help);
     }
 }
 
 fn meter(written: At<RawMeter>, out: &mut Problems) -> Option<MeterConfig> {
-    let At { value: RawMeter { name, command }, span } = written;
+    let At {
+        value: RawMeter { name, command },
+        span,
+    } = written;
     let (key, meter): (_, fn(String) -> MeterConfig) = match (name, command) {
         (Some(name), None) => (name, MeterConfig::Name),
         (None, Some(command)) => (command, MeterConfig::Command),
         _ => {
             let help = "write for example name = \"hwmon:powerz\" (`joulepath meter` lists them)";
-            out.note_with_help(&span, "[meter] needs exactly one of the keys `name` and `command`", help);
+            out.note_with_help(
+                &span,
+                "[meter] needs exactly one of the keys `name` and `command`",
+                help,
+            );
             return None;
         }
     };
     if key.value.trim().is_empty() {
-        out.note_with_help(&key.span, "the value is empty", "leave [meter] out if there is none");
+        out.note_with_help(
+            &key.span,
+            "the value is empty",
+            "leave [meter] out if there is none",
+        );
         return None;
     }
     Some(meter(key.value))
@@ -345,22 +434,48 @@ commanders = "joulepath"
     #[test]
     fn every_key_is_read() {
         let config = read_live(FULL).unwrap_or_else(|errors| panic!("{errors}"));
-        assert_eq!((config.intent, config.deadline), (Intent::Frugal, Some(Nanos::from_secs(8))));
-        assert_eq!((config.transfer, config.sample), (Bytes(10_000_000), Nanos::from_secs(2)));
+        assert_eq!(
+            (config.intent, config.deadline),
+            (Intent::Frugal, Some(Nanos::from_secs(8)))
+        );
+        assert_eq!(
+            (config.transfer, config.sample),
+            (Bytes(10_000_000), Nanos::from_secs(2))
+        );
         let modem = config.interface("wwan0").unwrap();
-        let quota =
-            Quota { soft: Some(Bytes(8_000_000_000)), hard: Some(Bytes(10_000_000_000)), period_day: 31 };
-        assert_eq!((modem.quota, modem.intent, modem.metered), (Some(quota), Some(Intent::Handover), true));
-        assert_eq!(modem.energy.as_ref().unwrap().profile, "lte-huang2012, changed");
+        let quota = Quota {
+            soft: Some(Bytes(8_000_000_000)),
+            hard: Some(Bytes(10_000_000_000)),
+            period_day: 31,
+        };
+        assert_eq!(
+            (modem.quota, modem.intent, modem.metered),
+            (Some(quota), Some(Intent::Handover), true)
+        );
+        assert_eq!(
+            modem.energy.as_ref().unwrap().profile,
+            "lte-huang2012, changed"
+        );
         assert_eq!(config.interface("wlan7").unwrap().name, "wlan*");
-        assert!(config.allows("veth1") && config.interface("veth1").is_none() && !config.allows("tun0"));
-        assert_eq!(config.controllers, [(Intent::Frugal, "jp_joule".to_owned())].into());
+        assert!(
+            config.allows("veth1") && config.interface("veth1").is_none() && !config.allows("tun0")
+        );
+        assert_eq!(
+            config.controllers,
+            [(Intent::Frugal, "jp_joule".to_owned())].into()
+        );
         assert_eq!(config.meter, Some(MeterConfig::Name("hwmon:powerz".into())));
         assert_eq!(config.manager, Manager::UserSpace);
-        let after = OpenAfter { bytes: Bytes(100_000), age: Nanos::from_secs(1) };
+        let after = OpenAfter {
+            bytes: Bytes(100_000),
+            age: Nanos::from_secs(1),
+        };
         assert_eq!(config.open_after, Some(after));
         assert_eq!(config.rules[0].intent, Intent::Aggregate);
-        assert_eq!(config.rules[0].words(), "program ff*, user media, port 443, remote 192.0.2.0/24");
+        assert_eq!(
+            config.rules[0].words(),
+            "program ff*, user media, port 443, remote 192.0.2.0/24"
+        );
         assert_eq!(config.rules[1].intent, Intent::Frugal, "an alias");
         assert_eq!([config.rules[0].tolerance, config.tolerance], [None; 2]);
         assert_eq!(config.rules[1].tolerance, Some(Nanos::from_secs(120)));
@@ -373,9 +488,16 @@ commanders = "joulepath"
         use super::super::read::Named;
         for (word, intent) in Intent::NAMES {
             assert_eq!(Intent::by_word(word), Some(*intent));
-            assert_eq!(serde_json::from_str::<Intent>(&format!("\"{word}\"")).unwrap(), *intent);
+            assert_eq!(
+                serde_json::from_str::<Intent>(&format!("\"{word}\"")).unwrap(),
+                *intent
+            );
         }
-        assert!(Intent::ALL.into_iter().all(|intent| Named::word(intent) == Intent::word(intent)));
+        assert!(
+            Intent::ALL
+                .into_iter()
+                .all(|intent| Named::word(intent) == Intent::word(intent))
+        );
     }
 
     #[test]
@@ -383,41 +505,90 @@ commanders = "joulepath"
         let text = "intent = \"off\"\n[[rule]]\nintent = \"frugal\"\nport = 443";
         let read = |manager| read_live_beside(text, manager, &|_| unreachable!());
         assert!(read(None).is_err() && read(Some(Manager::Kernel)).is_err());
-        assert_eq!(read(Some(Manager::UserSpace)).unwrap().manager, Manager::UserSpace);
+        assert_eq!(
+            read(Some(Manager::UserSpace)).unwrap().manager,
+            Manager::UserSpace
+        );
     }
 
     #[test]
     fn problems_are_reported_with_position_and_fix() {
-        let with = |line: &str| format!("intent = \"frugal\"\n[[interface]]\nname = \"eth0\"\n{line}");
+        let with =
+            |line: &str| format!("intent = \"frugal\"\n[[interface]]\nname = \"eth0\"\n{line}");
         for (text, message) in [
-            ("", "the configuration needs the key `intent`; write for example intent = \"frugal\""),
-            ("intent = \"cheap\"", "1:10: `cheap` is not an intent; known words: frugal, saver, balanced"),
+            (
+                "",
+                "the configuration needs the key `intent`; write for example intent = \"frugal\"",
+            ),
+            (
+                "intent = \"cheap\"",
+                "1:10: `cheap` is not an intent; known words: frugal, saver, balanced",
+            ),
             (
                 "intent = \"off\"\nallows = []",
                 "2:1: `allows` is not a key of the configuration; did you mean `allow`?",
             ),
-            ("intent = \"off\"\nsample = \"1 h\"", "2:10: `sample` must be 200 ms to 60 s"),
-            ("intent = \"off\"\nbattery_below = 0.2", "`0.2` has no unit; write for example \"0.2 %\""),
-            ("intent = \"off\"\nstate = \"here\"", "2:9: the path is not absolute"),
-            ("intent = \"off\"\nrate = \"1 Mbit/s\"\ndeadline = \"1 s\"", "exclude each other"),
-            (&with("quota = {}"), "4:9: a quota needs `soft`, `hard` or both"),
-            (&with("quota = { soft = \"2 GB\", hard = \"1 GB\" }"), "`soft` is above `hard`"),
-            (&with("quota = { hard = \"1 GB\", period_day = 32 }"), "`period_day` must be 1 to 31"),
-            (&with("quota = { hard = 5 }"), "`5` has no unit; write for example \"5 KiB\""),
+            (
+                "intent = \"off\"\nsample = \"1 h\"",
+                "2:10: `sample` must be 200 ms to 60 s",
+            ),
+            (
+                "intent = \"off\"\nbattery_below = 0.2",
+                "`0.2` has no unit; write for example \"0.2 %\"",
+            ),
+            (
+                "intent = \"off\"\nstate = \"here\"",
+                "2:9: the path is not absolute",
+            ),
+            (
+                "intent = \"off\"\nrate = \"1 Mbit/s\"\ndeadline = \"1 s\"",
+                "exclude each other",
+            ),
+            (
+                &with("quota = {}"),
+                "4:9: a quota needs `soft`, `hard` or both",
+            ),
+            (
+                &with("quota = { soft = \"2 GB\", hard = \"1 GB\" }"),
+                "`soft` is above `hard`",
+            ),
+            (
+                &with("quota = { hard = \"1 GB\", period_day = 32 }"),
+                "`period_day` must be 1 to 31",
+            ),
+            (
+                &with("quota = { hard = 5 }"),
+                "`5` has no unit; write for example \"5 KiB\"",
+            ),
             (&with("rate = \"0 Mbit/s\""), "carries nothing"),
-            (&with("energy = \"wifi\""), "there is no energy profile `wifi`"),
-            (&with("fullmesh = true\nsignal = true"), "5:10: the kernel refuses"),
+            (
+                &with("energy = \"wifi\""),
+                "there is no energy profile `wifi`",
+            ),
+            (
+                &with("fullmesh = true\nsignal = true"),
+                "5:10: the kernel refuses",
+            ),
             (
                 "intent = \"off\"\n[controllers]\nfrugal = \"a b\"",
                 "3:10: `a b` cannot be the name of a congestion controller",
             ),
-            ("intent = \"off\"\n[controllers]\noff = \"bbr\"", "3:1: `off` is not a key of [controllers]"),
-            ("intent = \"off\"\n[meter]\n", "[meter] needs exactly one of the keys"),
+            (
+                "intent = \"off\"\n[controllers]\noff = \"bbr\"",
+                "3:1: `off` is not a key of [controllers]",
+            ),
+            (
+                "intent = \"off\"\n[meter]\n",
+                "[meter] needs exactly one of the keys",
+            ),
             (
                 "intent = \"off\"\n[meter]\nname = \"a\"\ncommand = \"b\"",
                 "[meter] needs exactly one of the keys",
             ),
-            ("intent = \"off\"\n[meter]\ncommand = \" \"", "3:11: the value is empty"),
+            (
+                "intent = \"off\"\n[meter]\ncommand = \" \"",
+                "3:11: the value is empty",
+            ),
             (
                 "intent = \"off\"\n[[rule]]\nintent = \"frugal\"\nport = 443",
                 "2:1: the kernel's path manager treats all connections alike",
@@ -456,9 +627,18 @@ commanders = "joulepath"
                  tolerance = \"2 min\"",
                 "6:13: `tolerance` has no meaning under `interactive`",
             ),
-            ("intent = \"frugal\"\npm = \"userspace\"\ntolerance = \"0 s\"", "3:13: `tolerance` is 0 s"),
-            ("intent = \"off\"\npm = \"user\"", "2:6: `user` is not a path manager"),
-            (&with("\n[[interface]]\nname = \"eth0\""), "6:8: `eth0` is listed twice"),
+            (
+                "intent = \"frugal\"\npm = \"userspace\"\ntolerance = \"0 s\"",
+                "3:13: `tolerance` is 0 s",
+            ),
+            (
+                "intent = \"off\"\npm = \"user\"",
+                "2:6: `user` is not a path manager",
+            ),
+            (
+                &with("\n[[interface]]\nname = \"eth0\""),
+                "6:8: `eth0` is listed twice",
+            ),
         ] {
             let errors = read_live(text).expect_err(text).to_string();
             assert!(

@@ -11,8 +11,8 @@ use crate::live::Intent;
 const LONGEST_CONTROLLER: usize = 15;
 
 table! {
-    /// Congestion controller of new sockets in the network namespace under each intent of the machine, by its
-    /// name in the kernel. Absent: the setting stays as the daemon found it.
+    /// Congestion controller of new sockets in the network namespace under each intent of the
+    /// machine, by its name in the kernel. Absent: the setting stays as the daemon found it.
     struct RawControllers in "[controllers]" {
         /// Under `frugal`.
         frugal: Option<At<String>>,
@@ -31,7 +31,10 @@ table! {
     }
 }
 
-pub(super) fn controllers(raw: RawControllers, out: &mut Problems) -> Option<BTreeMap<Intent, String>> {
+pub(super) fn controllers(
+    raw: RawControllers,
+    out: &mut Problems,
+) -> Option<BTreeMap<Intent, String>> {
     let before = out.len();
     let written = [
         (Intent::Frugal, raw.frugal),
@@ -44,11 +47,12 @@ pub(super) fn controllers(raw: RawControllers, out: &mut Problems) -> Option<BTr
     ];
     let mut controllers = BTreeMap::new();
     for (intent, name) in written {
-        let Some(At { value, span }) = name else { continue };
+        let Some(At { value, span }) = name else {
+            continue;
+        };
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         if !(1..=LONGEST_CONTROLLER).contains(&value.len()) || !value.bytes().all(is_name) {
-            let help =
-                "write its name in the kernel, for example \"jp_joule\" (`joulepath cc list`) or \"bbr\"";
+            let help = "write its name in the kernel, for example \"jp_joule\" (`joulepath cc list`) or \"bbr\"";
             out.note_with_help(
                 &span,
                 format!("`{value}` cannot be the name of a congestion controller"),

@@ -36,7 +36,8 @@ table! {
         fullmesh: bool = false,
         /// Announce the address to the other end; for servers.
         signal: At<bool> = false,
-        /// Strength of the received signal; absent: of WiFi, the driver's, of a modem, ModemManager's.
+        /// Strength of the received signal; absent: of WiFi, the driver's, of a modem,
+        /// ModemManager's.
         signal_strength: Option<At<RawStrength>>,
     }
 }
@@ -44,7 +45,8 @@ table! {
 table! {
     /// Strength of a received signal.
     struct RawStrength in "signal_strength" {
-        /// Command for the shell, run every 5 s. The first word that it prints is the signal in dBm.
+        /// Command for the shell, run every 5 s. The first word that it prints is the signal in
+        /// dBm.
         command: At<String>,
     }
 }
@@ -68,19 +70,29 @@ pub(super) fn interface(
 ) -> Option<InterfaceConfig> {
     if raw.fullmesh && raw.signal.value {
         let help = "keep `signal` on a server, `fullmesh` on a client";
-        out.note_with_help(&raw.signal.span, "the kernel refuses `signal` together with `fullmesh`", help);
+        out.note_with_help(
+            &raw.signal.span,
+            "the kernel refuses `signal` together with `fullmesh`",
+            help,
+        );
     }
     let energy = match &raw.energy {
         None => None,
         Some(written) => Some(interface_energy(written, beside, out)?),
     };
-    let measured_at = raw.energy.as_ref().and_then(|written| measured_at(&written.value, beside));
+    let measured_at = raw
+        .energy
+        .as_ref()
+        .and_then(|written| measured_at(&written.value, beside));
     let quota = match &raw.quota {
         None => None,
         Some(written) => Some(quota(written, out)?),
     };
     let strength = raw.signal_strength.map(|written| written.value.command);
-    if let Some(command) = strength.as_ref().filter(|command| command.value.trim().is_empty()) {
+    if let Some(command) = strength
+        .as_ref()
+        .filter(|command| command.value.trim().is_empty())
+    {
         let help = "write a command that prints dBm, for example \"cat /run/modem/rsrp\"";
         out.note_with_help(&command.span, "the command is empty", help);
         return None;
@@ -107,7 +119,9 @@ fn measured_at(energy: &Energy, beside: Beside<'_>) -> Option<[Dbm; 2]> {
         Energy::Profile(name) => name,
         Energy::Table(raw) => &raw.profile.as_ref()?.value,
     };
-    (beside.profiles)(name.strip_prefix(FILE_PREFIX)?).ok()?.signal
+    (beside.profiles)(name.strip_prefix(FILE_PREFIX)?)
+        .ok()?
+        .signal
 }
 
 fn quota(written: &At<RawQuota>, out: &mut Problems) -> Option<Quota> {
@@ -115,11 +129,16 @@ fn quota(written: &At<RawQuota>, out: &mut Problems) -> Option<Quota> {
     let before = out.len();
     match (raw.soft, raw.hard) {
         (None, None) => {
-            let help = "write for example quota = { soft = \"8 GB\", hard = \"10 GB\", period_day = 1 }";
+            let help =
+                "write for example quota = { soft = \"8 GB\", hard = \"10 GB\", period_day = 1 }";
             out.note_with_help(&written.span, "a quota needs `soft`, `hard` or both", help);
         }
         (Some(soft), Some(hard)) if soft > hard => {
-            out.note_with_help(&written.span, "`soft` is above `hard`", "swap the two values");
+            out.note_with_help(
+                &written.span,
+                "`soft` is above `hard`",
+                "swap the two values",
+            );
         }
         _ => {}
     }
@@ -128,5 +147,9 @@ fn quota(written: &At<RawQuota>, out: &mut Problems) -> Option<Quota> {
         out.note_with_help(&raw.period_day.span, "`period_day` must be 1 to 31", help);
     }
     let period_day = raw.period_day.value;
-    (out.len() == before).then_some(Quota { soft: raw.soft, hard: raw.hard, period_day })
+    (out.len() == before).then_some(Quota {
+        soft: raw.soft,
+        hard: raw.hard,
+        period_day,
+    })
 }

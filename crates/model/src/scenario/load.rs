@@ -29,9 +29,9 @@ pub fn load(
     load_with(text, &[], traces)
 }
 
-/// Loads a scenario after setting dotted keys, in this order: `workload.size` to `16 kB`, `path.wifi.loss` to
-/// `2 %`. Elements of lists are given by name or index. A value is TOML; text that is not TOML is taken as a
-/// string.
+/// Loads a scenario after setting dotted keys, in this order: `workload.size` to `16 kB`,
+/// `path.wifi.loss` to `2 %`. Elements of lists are given by name or index. A value is TOML; text
+/// that is not TOML is taken as a string.
 ///
 /// # Errors
 /// All problems of the scenario with the overrides applied.
@@ -40,9 +40,25 @@ pub fn load_with(
     overrides: &[(String, String)],
     traces: &dyn Fn(&str) -> Result<DeliveryTrace, String>,
 ) -> Result<Scenario, ScenarioErrors> {
-    let profiles = |name: &str| Err(format!("`{name}` cannot be looked up here; write its numbers"));
-    let signals = |name: &str| Err(format!("`{name}` cannot be looked up here; write its steps"));
-    load_beside(text, overrides, &Beside { traces, signals: &signals, profiles: &profiles })
+    let profiles = |name: &str| {
+        Err(format!(
+            "`{name}` cannot be looked up here; write its numbers"
+        ))
+    };
+    let signals = |name: &str| {
+        Err(format!(
+            "`{name}` cannot be looked up here; write its steps"
+        ))
+    };
+    load_beside(
+        text,
+        overrides,
+        &Beside {
+            traces,
+            signals: &signals,
+            profiles: &profiles,
+        },
+    )
 }
 
 /// Like [`load_with`], but also resolves calibrated profiles.
@@ -56,8 +72,8 @@ pub fn load_beside(
 ) -> Result<Scenario, ScenarioErrors> {
     let mut problems = Problems::default();
     let document = Document::new(text, overrides);
-    let scenario =
-        read(&document, &mut problems).and_then(|raw| resolve::scenario(raw, *beside, &mut problems));
+    let scenario = read(&document, &mut problems)
+        .and_then(|raw| resolve::scenario(raw, *beside, &mut problems));
     problems.finish(document.text, scenario)
 }
 
@@ -71,9 +87,18 @@ pub fn variants(text: &str) -> Result<Vec<Variant>, ScenarioErrors> {
     let raw = read(&document, &mut problems);
     let variants = raw.map(|raw| {
         let set = |spans: Vec<(String, super::Span)>| {
-            spans.into_iter().map(|(key, span)| (key, text[span].to_owned())).collect()
+            spans
+                .into_iter()
+                .map(|(key, span)| (key, text[span].to_owned()))
+                .collect()
         };
-        raw.variant.into_iter().map(|v| Variant { name: v.name.value, set: set(v.set.0) }).collect()
+        raw.variant
+            .into_iter()
+            .map(|v| Variant {
+                name: v.name.value,
+                set: set(v.set.0),
+            })
+            .collect()
     });
     problems.finish(document.text, variants)
 }

@@ -84,8 +84,8 @@ pub struct Scenario {
     pub source: Option<String>,
     /// Simulated time.
     pub duration: Nanos,
-    /// Rates, power and shares are measured from this instant to the end. Files and messages are measured
-    /// whole.
+    /// Rates, power and shares are measured from this instant to the end. Files and messages are
+    /// measured whole.
     pub warm_up: Nanos,
     /// Parameters of all TCP senders and receivers.
     pub transport: Transport,
@@ -96,7 +96,8 @@ pub struct Scenario {
     /// Short-range channels between relays and the devices.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<ChannelSpec>,
-    /// The data-centre network between the hosts, instead of paths. It gives each connection its routes.
+    /// The data-centre network between the hosts, instead of paths. It gives each connection its
+    /// routes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topology: Option<TopologySpec>,
     /// Power of the device besides its interfaces.
@@ -112,22 +113,30 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The memory of the receive buffers that grow, which is the same for all; `None` if none grows.
+    /// The memory of the receive buffers that grow, which is the same for all; `None` if none
+    /// grows.
     pub fn receive_memory(&self) -> Option<GrowingMemory> {
-        self.connections.iter().find_map(|group| group.receive_memory)
+        self.connections
+            .iter()
+            .find_map(|group| group.receive_memory)
     }
 
-    /// The scenario as a run with `seed` meets it: each walk with its shadowing, and the rates that follow.
+    /// The scenario as a run with `seed` meets it: each walk with its shadowing, and the rates that
+    /// follow.
     pub fn drawn(&self, seed: u64) -> Cow<'_, Scenario> {
         let walks = |path: &PathSpec| {
-            path.signal.as_ref().is_some_and(|signal| matches!(signal.spec, SignalSpec::Walk(_)))
+            path.signal
+                .as_ref()
+                .is_some_and(|signal| matches!(signal.spec, SignalSpec::Walk(_)))
         };
         if !self.paths.iter().any(walks) {
             return Cow::Borrowed(self);
         }
         let mut drawn = self.clone();
         for (index, path) in drawn.paths.iter_mut().enumerate() {
-            let Some(signal) = &mut path.signal else { continue };
+            let Some(signal) = &mut path.signal else {
+                continue;
+            };
             let series = signal.spec.drawn(self.duration, seed, index as u64);
             for (link, table) in [path.radio.0, path.radio.1].into_iter().zip(&signal.rates) {
                 if let Some(table) = table {
@@ -149,9 +158,10 @@ impl Scenario {
         }
     }
 
-    /// Number of long-lived TCP connections that compete at a bottleneck that all connections share: each
-    /// uses a link of every path of the connections under test. 0 if any competitor sends a limited amount or
-    /// misses one of the paths, because the competitors' total goodput then gives no fair share.
+    /// Number of long-lived TCP connections that compete at a bottleneck that all connections
+    /// share: each uses a link of every path of the connections under test. 0 if any competitor
+    /// sends a limited amount or misses one of the paths, because the competitors' total goodput
+    /// then gives no fair share.
     pub fn rivals(&self) -> u32 {
         let meets = |competitor: &Competitor, group: &ConnectionGroup, path: &PathIndex| {
             let data = match group.direction {
@@ -161,12 +171,23 @@ impl Scenario {
             data.iter().any(|link| competitor.down.contains(link))
         };
         let is_rival = |competitor: &Competitor| {
-            let meets_all =
-                |group: &ConnectionGroup| group.paths.iter().all(|path| meets(competitor, group, path));
+            let meets_all = |group: &ConnectionGroup| {
+                group
+                    .paths
+                    .iter()
+                    .all(|path| meets(competitor, group, path))
+            };
             competitor.size.is_none() && self.connections.iter().all(meets_all)
         };
         let all_are = self.topology.is_none() && self.competitors.iter().all(is_rival);
-        if all_are { self.competitors.iter().map(|competitor| competitor.count).sum() } else { 0 }
+        if all_are {
+            self.competitors
+                .iter()
+                .map(|competitor| competitor.count)
+                .sum()
+        } else {
+            0
+        }
     }
 }
 
@@ -179,14 +200,16 @@ pub struct PathSpec {
     pub down: Vec<LinkIndex>,
     /// Links from the device to the server, in order.
     pub up: Vec<LinkIndex>,
-    /// The link next to the device in each direction (down, up). It waits for the radio's promotion.
+    /// The link next to the device in each direction (down, up). It waits for the radio's
+    /// promotion.
     pub radio: (LinkIndex, LinkIndex),
     /// Energy model of the device's interface.
     pub energy: InterfaceEnergy,
     /// Signal at the device over time. `energy` is then the model at its mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<PathSignal>,
-    /// The subflow opens this long after the start of its connection, and not before MP_JOIN is possible.
+    /// The subflow opens this long after the start of its connection, and not before MP_JOIN is
+    /// possible.
     pub start: Nanos,
     /// Backup subflow (RFC 8684, section 3.3.8): used only while no other subflow is usable.
     pub backup: bool,
@@ -264,7 +287,8 @@ pub struct Transport {
     pub processing_delay: ProcessingDelay,
 }
 
-/// Longest time that a host takes to process a packet. Each packet takes a random time between 0 and this.
+/// Longest time that a host takes to process a packet. Each packet takes a random time between 0
+/// and this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProcessingDelay {
@@ -278,8 +302,8 @@ pub enum ProcessingDelay {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Recovery {
-    /// As in Linux: RACK and tail loss probes (RFC 8985) detect losses, PRR (RFC 9937) reduces the window.
-    /// Three SACK blocks per ACK.
+    /// As in Linux: RACK and tail loss probes (RFC 8985) detect losses, PRR (RFC 9937) reduces the
+    /// window. Three SACK blocks per ACK.
     Rack,
     /// RFC 6675 with three SACK blocks per ACK.
     Sack,
@@ -376,8 +400,8 @@ fn is_zero(time: &Nanos) -> bool {
     *time == Nanos::ZERO
 }
 
-/// Single-path TCP connections that compete with the connections under test. They carry bulk data from the
-/// server to the device.
+/// Single-path TCP connections that compete with the connections under test. They carry bulk data
+/// from the server to the device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Competitor {
     /// Name in reports.
@@ -445,9 +469,12 @@ impl CrossPattern {
     pub fn mean_bps(&self) -> f64 {
         match *self {
             CrossPattern::Constant { rate } | CrossPattern::Poisson { rate } => rate.bps() as f64,
-            CrossPattern::Pareto { rate, mean_burst, mean_gap, .. } => {
-                rate.bps() as f64 * mean_burst.0 as f64 / (mean_burst.0 + mean_gap.0) as f64
-            }
+            CrossPattern::Pareto {
+                rate,
+                mean_burst,
+                mean_gap,
+                ..
+            } => rate.bps() as f64 * mean_burst.0 as f64 / (mean_burst.0 + mean_gap.0) as f64,
         }
     }
 }
@@ -459,7 +486,7 @@ pub struct CompareDefaults {
     pub policies: Vec<Policy>,
     /// Number of seeds per policy.
     pub seeds: u32,
-    /// Random cross traffic of the repeated runs where shares rest on phase, as a part of the link's rate:
-    /// see [`Scenario::with_background`].
+    /// Random cross traffic of the repeated runs where shares rest on phase, as a part of the
+    /// link's rate: see [`Scenario::with_background`].
     pub background: Probability,
 }

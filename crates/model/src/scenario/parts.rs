@@ -1,5 +1,5 @@
-//! The smaller tables and the words of a scenario as they are written: workloads, rates, losses, jitter,
-//! energy models.
+//! The smaller tables and the words of a scenario as they are written: workloads, rates, losses,
+//! jitter, energy models.
 
 use super::Direction;
 use super::declare::table;
@@ -37,8 +37,8 @@ table! {
         mean_gap: At<Nanos>,
         /// Size of each message.
         size: At<Bytes>,
-        /// The longest time that the application lets a message wait. When it has passed for the oldest, all
-        /// waiting messages are sent together.
+        /// The longest time that the application lets a message wait. When it has passed for the
+        /// oldest, all waiting messages are sent together.
         tolerance: At<Nanos> = "0 s",
     }
 }
@@ -96,7 +96,8 @@ table! {
 table! {
     /// Rate from a recorded trace.
     struct RawTrace in "a rate from a trace" {
-        /// File of packet-delivery opportunities in Mahimahi's format. The path is relative to the scenario.
+        /// File of packet-delivery opportunities in Mahimahi's format. The path is relative to the
+        /// scenario.
         trace: At<String>,
     }
 }
@@ -121,8 +122,8 @@ table! {
 table! {
     /// Recorded signal.
     struct RawSignalTrace in "a signal from a trace" {
-        /// File with a time in s and a signal in dBm per line; the last one holds on. The path is relative to
-        /// the scenario.
+        /// File with a time in s and a signal in dBm per line; the last one holds on. The path is
+        /// relative to the scenario.
         trace: At<String>,
     }
 }
@@ -176,8 +177,8 @@ table! {
 }
 
 table! {
-    /// Estimates from earlier use of a network. They are log-normal: a spread is the factor of one standard
-    /// deviation.
+    /// Estimates from earlier use of a network. They are log-normal: a spread is the factor of one
+    /// standard deviation.
     struct RawHistory in "a history" {
         /// Median rate while more data was waiting.
         rate: Option<BitRate>,
@@ -202,18 +203,29 @@ impl RawHistory {
         let mut spread = |spread: &At<f64>| {
             let is_factor = spread.value >= 1.0;
             if !is_factor {
-                let help = "1 says that it never varies, 2 that it is mostly within half and double";
+                let help =
+                    "1 says that it never varies, 2 that it is mostly within half and double";
                 out.note_with_help(&spread.span, "a spread is a factor of at least 1", help);
             }
             is_factor.then_some(spread.value)
         };
-        let spreads = [spread(&self.rate_spread), spread(&self.rtt_spread), spread(&self.loss_spread)];
-        let (mut fits, mut above) = (true, |holds: bool, span: &super::error::Span, what: &str| {
-            if !holds {
-                out.note(span, format!("{what} in a history is above 0: leave it out if it is not known"));
-            }
-            holds
-        });
+        let spreads = [
+            spread(&self.rate_spread),
+            spread(&self.rtt_spread),
+            spread(&self.loss_spread),
+        ];
+        let (mut fits, mut above) = (
+            true,
+            |holds: bool, span: &super::error::Span, what: &str| {
+                if !holds {
+                    out.note(
+                        span,
+                        format!("{what} in a history is above 0: leave it out if it is not known"),
+                    );
+                }
+                holds
+            },
+        );
         if let Some(rtt) = &self.rtt {
             fits &= above(rtt.value > Nanos::ZERO, &rtt.span, "an RTT");
         }
@@ -224,12 +236,22 @@ impl RawHistory {
             out.note(&self.age_days.span, "an age is not negative");
             fits = false;
         }
-        let [Some(rate_spread), Some(rtt_spread), Some(loss_spread)] = spreads else { return None };
+        let [Some(rate_spread), Some(rtt_spread), Some(loss_spread)] = spreads else {
+            return None;
+        };
         let estimate = |median: f64, spread: f64| Estimate { median, spread };
         fits.then(|| PathHistory {
-            rate_bps: self.rate.map(|rate| estimate(rate.bps() as f64, rate_spread)),
-            rtt_s: self.rtt.as_ref().map(|rtt| estimate(rtt.value.as_secs_f64(), rtt_spread)),
-            loss: self.loss.as_ref().map(|loss| estimate(loss.value.get(), loss_spread)),
+            rate_bps: self
+                .rate
+                .map(|rate| estimate(rate.bps() as f64, rate_spread)),
+            rtt_s: self
+                .rtt
+                .as_ref()
+                .map(|rtt| estimate(rtt.value.as_secs_f64(), rtt_spread)),
+            loss: self
+                .loss
+                .as_ref()
+                .map(|loss| estimate(loss.value.get(), loss_spread)),
             age_days: self.age_days.value,
         })
     }

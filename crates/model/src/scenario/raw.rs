@@ -1,5 +1,5 @@
-//! The tables of a scenario as written, before names are resolved. The reader, the defaults and the JSON
-//! schema all derive from them.
+//! The tables of a scenario as written, before names are resolved. The reader, the defaults and the
+//! JSON schema all derive from them.
 
 use super::declare::table;
 use super::forms::{Aqm, Energy, Jitter, Loss, Rate, Signal, VariantSet, Workload};
@@ -21,8 +21,8 @@ table! {
         source: Option<String>,
         /// Simulated time.
         duration: At<Nanos>,
-        /// Rates, power and shares are measured from this instant to the end; files and messages are measured
-        /// whole.
+        /// Rates, power and shares are measured from this instant to the end; files and messages
+        /// are measured whole.
         warm_up: At<Nanos> = "0 s",
         /// Paths that subflows can take.
         path: Vec<At<RawPath>> = [],
@@ -56,13 +56,15 @@ table! {
 }
 
 table! {
-    /// One path between the server and the device. Keys outside `up` describe the direction to the device.
+    /// One path between the server and the device. Keys outside `up` describe the direction to the
+    /// device.
     struct RawPath in "[[path]]" {
         /// Name of the path and of its interface; unique among paths and links.
         name: At<String>,
         /// Rate of the path's own link; may be absent if `via` names shared links.
         rate: Option<At<Rate>>,
-        /// One-way propagation delay of the path's own link; may be absent if `via` names shared links.
+        /// One-way propagation delay of the path's own link; may be absent if `via` names shared
+        /// links.
         delay: Option<Nanos>,
         /// Variation of the delay.
         jitter: Option<Jitter>,
@@ -82,10 +84,11 @@ table! {
         reorder: Option<RawReorder>,
         /// Release of packets in bursts; only towards the device.
         aggregate: Option<RawAggregate>,
-        /// The direction to the server. Absent keys are as towards the device, except that there is no random
-        /// loss, reordering, aggregation or policing.
+        /// The direction to the server. Absent keys are as towards the device, except that there is
+        /// no random loss, reordering, aggregation or policing.
         up: RawUp = {},
-        /// Shared links between the server and the path's own link, by name, starting at the server.
+        /// Shared links between the server and the path's own link, by name, starting at the
+        /// server.
         via: Vec<At<String>> = [],
         /// Energy model of the interface.
         energy: At<Energy>,
@@ -99,8 +102,8 @@ table! {
         network: Option<String>,
         /// Estimates of that network from earlier use; absent: none.
         history: Option<RawHistory>,
-        /// Relay at the end of the path, with a shared channel as the last hop; absent: the path ends at the
-        /// device.
+        /// Relay at the end of the path, with a shared channel as the last hop; absent: the path
+        /// ends at the device.
         relay: Option<At<RawRelay>>,
     }
 }
@@ -108,7 +111,8 @@ table! {
 table! {
     /// A neighbour that forwards the device's traffic over a shared channel.
     struct RawRelay in "a relay" {
-        /// Kind: `ip` forwards packets, `tcp` forwards the segments of a subflow that ends at the relay.
+        /// Kind: `ip` forwards packets, `tcp` forwards the segments of a subflow that ends at the
+        /// relay.
         kind: RelayWord,
         /// The channel between relay and device.
         channel: At<String>,
@@ -162,8 +166,8 @@ table! {
         reorder: Option<RawReorder>,
         /// Release of packets in bursts; only towards the devices.
         aggregate: Option<RawAggregate>,
-        /// The direction to the server. Absent keys are as towards the devices, except that there is no
-        /// random loss, reordering, aggregation or policing.
+        /// The direction to the server. Absent keys are as towards the devices, except that there
+        /// is no random loss, reordering, aggregation or policing.
         up: RawUp = {},
     }
 }
@@ -253,7 +257,8 @@ table! {
 table! {
     /// The receiving end of a connection.
     struct RawReceiver in "[receiver]" {
-        /// Data-level receive buffer, shared by the subflows; `auto`: memory that grows, as in Linux.
+        /// Data-level receive buffer, shared by the subflows; `auto`: memory that grows, as in
+        /// Linux.
         buffer: At<ReceiveBuffer> = "4 MiB",
         /// `auto`: memory at the start, the second value of `net.ipv4.tcp_rmem`; absent: 128 KiB.
         memory: Option<At<Bytes>>,
@@ -289,7 +294,8 @@ table! {
         rto_max: At<Nanos> = "120 s",
         /// Consecutive timeouts after which a subflow is dead.
         max_retries: At<u32> = 15,
-        /// Delay of the ACK for a lone in-order segment; absent: every segment is acknowledged at once.
+        /// Delay of the ACK for a lone in-order segment; absent: every segment is acknowledged at
+        /// once.
         delayed_ack: Option<At<Nanos>>,
         /// Loss recovery.
         recovery: Recovery = "rack",
@@ -297,10 +303,10 @@ table! {
         ecn: bool = false,
         /// Duplicate ACKs that signal a loss.
         dup_threshold: At<u32> = 3,
-        /// Packet engine: the longest time that a host takes to process a packet. Each packet takes a random
-        /// time between 0 and this, and packets stay in order. A number of packets means the time that they
-        /// take on the flow's slowest link. The fluid engine has no packets, and the kernel engine's hosts
-        /// take their own time.
+        /// Packet engine: the longest time that a host takes to process a packet. Each packet takes
+        /// a random time between 0 and this, and packets stay in order. A number of packets means
+        /// the time that they take on the flow's slowest link. The fluid engine has no packets, and
+        /// the kernel engine's hosts take their own time.
         processing_delay: At<ProcessingDelay> = "1 packet",
     }
 }
@@ -415,8 +421,8 @@ table! {
             ["uncoupled", "mptcp", "mptcp[cc=olia]", "mptcp[cc=balia]", "dts", "eemptcp", "joule"],
         /// Number of seeds per policy.
         seeds: At<u32> = 10,
-        /// Where shares of competitors rest on phase, `compare` repeats the runs with random cross traffic of
-        /// this part of the shared links' rates; 0 %: it does not.
+        /// Where shares of competitors rest on phase, `compare` repeats the runs with random cross
+        /// traffic of this part of the shared links' rates; 0 %: it does not.
         background: At<Probability> = "5 %",
     }
 }

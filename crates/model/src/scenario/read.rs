@@ -39,7 +39,10 @@ impl<T: Read> Read for At<T> {
     const EXAMPLE: &'static str = T::EXAMPLE;
 
     fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
-        T::read(node, out).map(|value| At { value, span: node.span() })
+        T::read(node, out).map(|value| At {
+            value,
+            span: node.span(),
+        })
     }
 
     fn fix(key: &str) -> String {
@@ -72,7 +75,8 @@ impl<T: Read> Read for Vec<T> {
             );
             return None;
         };
-        // Read all items first, so that every problem is noted before one of them makes the list invalid.
+        // Read all items first, so that every problem is noted before one of them makes the list
+        // invalid.
         let items: Vec<Option<T>> = items.iter().map(|item| T::read(item, out)).collect();
         items.into_iter().collect()
     }
@@ -87,7 +91,12 @@ impl<A: Read, B: Read> Read for (A, B) {
     const EXAMPLE: &'static str = "[\"…\", \"…\"]";
 
     fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
-        match node.get_ref().as_array().map(|items| items.iter().collect::<Vec<_>>()).as_deref() {
+        match node
+            .get_ref()
+            .as_array()
+            .map(|items| items.iter().collect::<Vec<_>>())
+            .as_deref()
+        {
             Some(&[first, second]) => {
                 let (first, second) = (A::read(first, out), B::read(second, out));
                 Some((first?, second?))
@@ -108,7 +117,10 @@ impl Read for String {
     fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
         let text = node.get_ref().as_str().map(str::to_owned);
         if text.is_none() {
-            out.note(&node.span(), format!("a text in quotes is expected, not {}", kind_of(node)));
+            out.note(
+                &node.span(),
+                format!("a text in quotes is expected, not {}", kind_of(node)),
+            );
         }
         text
     }
@@ -120,7 +132,10 @@ impl Read for bool {
     fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
         let value = node.get_ref().as_bool();
         if value.is_none() {
-            out.note(&node.span(), format!("true or false is expected, not {}", kind_of(node)));
+            out.note(
+                &node.span(),
+                format!("true or false is expected, not {}", kind_of(node)),
+            );
         }
         value
     }
@@ -150,13 +165,18 @@ impl Read for f64 {
         let number = number.filter(|number| number.is_finite());
         if number.is_none() {
             let message = format!("a factor is expected, not {}", kind_of(node));
-            out.note_with_help(&node.span(), message, "write a bare number, for example 0.8");
+            out.note_with_help(
+                &node.span(),
+                message,
+                "write a bare number, for example 0.8",
+            );
         }
         number
     }
 }
 
-/// Implements `Read` for quantities: strings with a unit, limited to what an engine can compute with.
+/// Implements `Read` for quantities: strings with a unit, limited to what an engine can compute
+/// with.
 macro_rules! read_quantity {
     ($($quantity:ty, $example:literal, $fits:expr, $limit:literal;)*) => {$(
         impl Read for $quantity {
@@ -187,10 +207,18 @@ read_quantity! {
 
 /// The text of a quantity. A bare number becomes text, too; its parser reports the missing unit.
 pub(super) fn quantity_text(node: &Node<'_>, example: &str, out: &mut Problems) -> Option<String> {
-    let text = node.get_ref().as_str().map(str::to_owned).or_else(|| bare_number(node));
+    let text = node
+        .get_ref()
+        .as_str()
+        .map(str::to_owned)
+        .or_else(|| bare_number(node));
     if text.is_none() {
         let message = format!("a number with its unit is expected, not {}", kind_of(node));
-        out.note_with_help(&node.span(), message, format!("write for example \"{example}\""));
+        out.note_with_help(
+            &node.span(),
+            message,
+            format!("write for example \"{example}\""),
+        );
     }
     text
 }
@@ -241,7 +269,10 @@ impl<'n, 't> Table<'n, 't> {
             );
             return None;
         };
-        for key in entries.keys().filter(|key| !known.contains(&key.get_ref().as_ref())) {
+        for key in entries
+            .keys()
+            .filter(|key| !known.contains(&key.get_ref().as_ref()))
+        {
             let message = format!("`{}` is not a key of {label}", key.get_ref());
             let help = match key.get_ref().as_ref() {
                 "tolerance" => "it belongs into [workload] with kind = \"messages\"".into(),
@@ -249,10 +280,15 @@ impl<'n, 't> Table<'n, 't> {
             };
             out.note_with_help(&key.span(), message, help);
         }
-        Some(Table { span: node.span(), label, entries })
+        Some(Table {
+            span: node.span(),
+            label,
+            entries,
+        })
     }
 
-    /// The value of a key. An absent key has the value `default` (as TOML), or the default of its type.
+    /// The value of a key. An absent key has the value `default` (as TOML), or the default of its
+    /// type.
     pub(super) fn get<T: Read>(
         &self,
         key: &str,
@@ -266,14 +302,20 @@ impl<'n, 't> Table<'n, 't> {
             return T::read(&self.default_node(default), out);
         }
         T::absent().or_else(|| {
-            out.note_with_help(&self.span, format!("{} needs the key `{key}`", self.label), T::fix(key));
+            out.note_with_help(
+                &self.span,
+                format!("{} needs the key `{key}`", self.label),
+                T::fix(key),
+            );
             None
         })
     }
 
     /// A default as a node at the position of its table.
     fn default_node(&self, toml: &'static str) -> Node<'static> {
-        let value = DeValue::parse(toml).expect("defaults are TOML literals").into_inner();
+        let value = DeValue::parse(toml)
+            .expect("defaults are TOML literals")
+            .into_inner();
         Spanned::new(self.span.clone(), value)
     }
 }
@@ -285,14 +327,20 @@ pub(super) trait Named: Copy + PartialEq + 'static {
 
     /// The word for a value.
     fn word(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, value)| *value == self).map_or("", |(word, _)| word)
+        Self::NAMES
+            .iter()
+            .find(|(_, value)| *value == self)
+            .map_or("", |(word, _)| word)
     }
 }
 
 /// Reads a word of an enum.
 pub(super) fn read_named<T: Named>(node: &Node<'_>, what: &str, out: &mut Problems) -> Option<T> {
     let word = String::read(node, out)?;
-    let value = T::NAMES.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);
+    let value = T::NAMES
+        .iter()
+        .find(|(name, _)| *name == word)
+        .map(|(_, value)| *value);
     if value.is_none() {
         let help = suggest(&word, T::NAMES.iter().map(|(name, _)| *name), "words");
         out.note_with_help(&node.span(), format!("`{word}` is not {what}"), help);

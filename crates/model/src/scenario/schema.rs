@@ -113,7 +113,9 @@ impl JsonSchema for Aqm {
             generator.subschema_for::<RawFqCodel>(),
             generator.subschema_for::<RawPie>(),
         ];
-        let forms = [generator.subschema_for::<AqmKind>()].into_iter().chain(tables);
+        let forms = [generator.subschema_for::<AqmKind>()]
+            .into_iter()
+            .chain(tables);
         json_schema!({ "anyOf": forms.collect::<Vec<_>>() })
     }
 }

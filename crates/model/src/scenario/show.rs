@@ -11,8 +11,8 @@ use super::read::Named;
 use super::resolve::CHANGED;
 use super::written::{aqm, jitter, list, loss, rate, rate_by_signal, reorder, signal};
 use super::{
-    Competitor, ConnectionGroup, CrossPattern, CrossTraffic, Direction, LinkIndex, RelayKind, RelaySpec,
-    Scenario, Transport, Workload,
+    Competitor, ConnectionGroup, CrossPattern, CrossTraffic, Direction, LinkIndex, RelayKind,
+    RelaySpec, Scenario, Transport, Workload,
 };
 use crate::energy::{DeviceEnergy, HostCurve, InterfaceEnergy, InterfaceModel, RrcModel, Stage};
 use crate::network::{AggregateSpec, ChannelSpec, ChannelTiming, LinkSpec, PolicerSpec, RateSpec};
@@ -24,7 +24,8 @@ use crate::units::{BitRate, Dbm, Nanos};
 /// [`load`](super::load) turns this text into an equal scenario again, given the same traces.
 pub fn show(scenario: &Scenario) -> String {
     let mut page = Page(String::new());
-    page.scenario(scenario).expect("writing to a String does not fail");
+    page.scenario(scenario)
+        .expect("writing to a String does not fail");
     page.0
 }
 
@@ -57,7 +58,11 @@ impl Page {
             self.section("[receiver]")?;
             self.receive_memory(scenario)?;
         }
-        for group in scenario.connections.iter().filter(|_| scenario.topology.is_none()) {
+        for group in scenario
+            .connections
+            .iter()
+            .filter(|_| scenario.topology.is_none())
+        {
             self.connection(scenario, group)?;
         }
         for competitor in &scenario.competitors {
@@ -69,14 +74,22 @@ impl Page {
         self.section("[compare]")?;
         self.key(
             "policies",
-            list(scenario.compare.policies.iter().map(|policy| quoted(&policy.to_string()))),
+            list(
+                scenario
+                    .compare
+                    .policies
+                    .iter()
+                    .map(|policy| quoted(&policy.to_string())),
+            ),
         )?;
         self.key("seeds", scenario.compare.seeds)?;
         self.key("background", scenario.compare.background.exact())
     }
 
     fn receive_memory(&mut self, scenario: &Scenario) -> fmt::Result {
-        let Some(memory) = scenario.receive_memory() else { return Ok(()) };
+        let Some(memory) = scenario.receive_memory() else {
+            return Ok(());
+        };
         self.key("memory", memory.initial.exact())?;
         self.key("max_memory", memory.most.exact())
     }
@@ -108,7 +121,11 @@ impl Page {
                 self.key("kind", word(TopologyWord::FatTree))?;
                 self.key("k", k)?;
             }
-            TopologyKind::Vl2 { d_a, d_i, hosts_per_tor } => {
+            TopologyKind::Vl2 {
+                d_a,
+                d_i,
+                hosts_per_tor,
+            } => {
                 self.key("kind", word(TopologyWord::Vl2))?;
                 self.key("d_a", d_a)?;
                 self.key("d_i", d_i)?;
@@ -140,7 +157,11 @@ impl Page {
         self.key("spread", group.spread.exact())?;
         self.key("energy", energy(&scenario.paths[0].energy))?;
         let switch = &topology.switch;
-        let text = format!("{{ port = {}, idle = {} }}", switch.port.exact(), switch.idle.exact());
+        let text = format!(
+            "{{ port = {}, idle = {} }}",
+            switch.port.exact(),
+            switch.idle.exact()
+        );
         self.key("switch", text)?;
         self.section("[receiver]")?;
         self.key("buffer", receive_buffer(group))?;
@@ -157,8 +178,15 @@ impl Page {
         self.section("[[path]]")?;
         self.key("name", quoted(&path.name))?;
         let via = path.down.iter().filter(|&&link| link != path.radio.0);
-        self.key("via", list(via.map(|&link| quoted(base_name(&scenario.links[link])))))?;
-        let by_signal = |up: usize| path.signal.as_ref().and_then(|signal| signal.rates[up].as_ref());
+        self.key(
+            "via",
+            list(via.map(|&link| quoted(base_name(&scenario.links[link])))),
+        )?;
+        let by_signal = |up: usize| {
+            path.signal
+                .as_ref()
+                .and_then(|signal| signal.rates[up].as_ref())
+        };
         self.link_with(&scenario.links[path.radio.0], by_signal(0))?;
         self.key("start", path.start.exact())?;
         self.key("backup", path.backup)?;
@@ -187,10 +215,17 @@ impl Page {
     }
 
     /// A link whose rate may follow from the signal of its path.
-    fn link_with(&mut self, link: &LinkSpec, by_signal: Option<&Vec<(Dbm, BitRate)>>) -> fmt::Result {
+    fn link_with(
+        &mut self,
+        link: &LinkSpec,
+        by_signal: Option<&Vec<(Dbm, BitRate)>>,
+    ) -> fmt::Result {
         // An unlimited link has no queue, and a scenario with one would be refused.
         if link.rate != RateSpec::Unlimited {
-            self.key("rate", by_signal.map_or_else(|| rate(&link.rate), |table| rate_by_signal(table)))?;
+            self.key(
+                "rate",
+                by_signal.map_or_else(|| rate(&link.rate), |table| rate_by_signal(table)),
+            )?;
             self.key("queue", link.queue.exact())?;
             self.key("aqm", aqm(link.aqm.as_ref()))?;
         }
@@ -200,16 +235,25 @@ impl Page {
         self.key("delay", link.delay.exact())?;
         self.key("jitter", jitter(link.jitter))?;
         self.key("loss", loss(&link.loss))?;
-        let outages = link.outages.iter().map(|o| format!("[{}, {}]", o.from.exact(), o.until.exact()));
+        let outages = link
+            .outages
+            .iter()
+            .map(|o| format!("[{}, {}]", o.from.exact(), o.until.exact()));
         self.key("outages", list(outages))?;
         if let Some(PolicerSpec { rate, burst }) = link.policer {
-            self.key("policer", format!("{{ rate = {}, burst = {} }}", rate.exact(), burst.exact()))?;
+            self.key(
+                "policer",
+                format!("{{ rate = {}, burst = {} }}", rate.exact(), burst.exact()),
+            )?;
         }
         if let Some(spec) = link.reorder {
             self.key("reorder", reorder(spec))?;
         }
         if let Some(AggregateSpec { period, size }) = link.aggregate {
-            self.key("aggregate", format!("{{ period = {}, size = {} }}", period.exact(), size.exact()))?;
+            self.key(
+                "aggregate",
+                format!("{{ period = {}, size = {} }}", period.exact(), size.exact()),
+            )?;
         }
         Ok(())
     }
@@ -218,7 +262,9 @@ impl Page {
         self.section("[[channel]]")?;
         self.key("name", quoted(&channel.name))?;
         self.key("rate", channel.rate.exact())?;
-        let preset = ChannelTiming::PRESETS.iter().find(|(_, timing)| *timing == channel.timing);
+        let preset = ChannelTiming::PRESETS
+            .iter()
+            .find(|(_, timing)| *timing == channel.timing);
         self.key("timing", quoted(preset.map_or("", |&(name, _)| name)))?;
         self.key("queue", format!("\"{} packets\"", channel.queue))?;
         self.key("retry_limit", channel.retry_limit)?;
@@ -230,7 +276,10 @@ impl Page {
         self.key("mss", transport.mss.exact())?;
         self.key("header", transport.header.exact())?;
         self.key("ack_size", transport.ack_size.exact())?;
-        self.key("initial_window", format!("\"{} packets\"", transport.initial_window))?;
+        self.key(
+            "initial_window",
+            format!("\"{} packets\"", transport.initial_window),
+        )?;
         self.key("rto_min", transport.rto_min.exact())?;
         self.key("rto_initial", transport.rto_initial.exact())?;
         self.key("rto_max", transport.rto_max.exact())?;
@@ -248,7 +297,9 @@ impl Page {
         self.section("[device]")?;
         self.key("shared_base", device.shared_base.exact())?;
         self.key("sharing_factor", format!("{:?}", device.sharing_factor))?;
-        let Some(host) = &device.host else { return Ok(()) };
+        let Some(host) = &device.host else {
+            return Ok(());
+        };
         self.section("[device.host]")?;
         match host.curve {
             HostCurve::Wired { exponent } => {
@@ -266,7 +317,15 @@ impl Page {
         self.section("[[connection]]")?;
         self.key("name", quoted(&group.name))?;
         self.key("count", group.count)?;
-        self.key("paths", list(group.paths.iter().map(|&path| quoted(&scenario.paths[path].name))))?;
+        self.key(
+            "paths",
+            list(
+                group
+                    .paths
+                    .iter()
+                    .map(|&path| quoted(&scenario.paths[path].name)),
+            ),
+        )?;
         self.key("start", group.start.exact())?;
         self.key("spread", group.spread.exact())?;
         self.key("receive_buffer", receive_buffer(group))?;
@@ -283,14 +342,27 @@ impl Page {
                 self.key("kind", quoted("file"))?;
                 self.key("size", size.exact())
             }
-            Workload::Messages { mean_gap, size, tolerance } => {
+            Workload::Messages {
+                mean_gap,
+                size,
+                tolerance,
+            } => {
                 self.key("kind", quoted("messages"))?;
                 self.key("mean_gap", mean_gap.exact())?;
                 self.key("size", size.exact())?;
                 // The texts and hashes of scenarios without a tolerance stay the same.
-                if *tolerance > Nanos::ZERO { self.key("tolerance", tolerance.exact()) } else { Ok(()) }
+                if *tolerance > Nanos::ZERO {
+                    self.key("tolerance", tolerance.exact())
+                } else {
+                    Ok(())
+                }
             }
-            Workload::Stream { rate, interval, on, off } => {
+            Workload::Stream {
+                rate,
+                interval,
+                on,
+                off,
+            } => {
                 self.key("kind", quoted("stream"))?;
                 self.key("rate", rate.exact())?;
                 self.key("interval", interval.exact())?;
@@ -309,10 +381,17 @@ impl Page {
         self.section("[[competitor]]")?;
         self.key("name", quoted(&competitor.name))?;
         self.key("count", competitor.count)?;
-        match scenario.paths.iter().find(|path| path.down == competitor.down) {
+        match scenario
+            .paths
+            .iter()
+            .find(|path| path.down == competitor.down)
+        {
             Some(path) => self.key("path", quoted(&path.name))?,
             None => {
-                let via = competitor.down.iter().map(|&link| quoted(base_name(&scenario.links[link])));
+                let via = competitor
+                    .down
+                    .iter()
+                    .map(|&link| quoted(base_name(&scenario.links[link])));
                 self.key("via", list(via))?;
             }
         }
@@ -327,13 +406,25 @@ impl Page {
 
     fn cross(&mut self, scenario: &Scenario, cross: &CrossTraffic) -> fmt::Result {
         self.section("[[cross]]")?;
-        let of_path = |link| move |radio: (LinkIndex, LinkIndex)| radio.0 == link || radio.1 == link;
-        let key =
-            if scenario.paths.iter().any(|path| of_path(cross.link)(path.radio)) { "path" } else { "link" };
+        let of_path =
+            |link| move |radio: (LinkIndex, LinkIndex)| radio.0 == link || radio.1 == link;
+        let key = if scenario
+            .paths
+            .iter()
+            .any(|path| of_path(cross.link)(path.radio))
+        {
+            "path"
+        } else {
+            "link"
+        };
         let link = &scenario.links[cross.link];
         self.key(key, quoted(base_name(link)))?;
         let upwards = link.name.ends_with(".up");
-        let direction = if upwards { Direction::Upload } else { Direction::Download };
+        let direction = if upwards {
+            Direction::Upload
+        } else {
+            Direction::Download
+        };
         self.key("direction", quoted(direction.word()))?;
         match cross.pattern {
             CrossPattern::Constant { rate } => {
@@ -344,7 +435,12 @@ impl Page {
                 self.key("kind", quoted("poisson"))?;
                 self.key("rate", rate.exact())?;
             }
-            CrossPattern::Pareto { rate, mean_burst, mean_gap, shape } => {
+            CrossPattern::Pareto {
+                rate,
+                mean_burst,
+                mean_gap,
+                shape,
+            } => {
                 self.key("kind", quoted("pareto"))?;
                 self.key("rate", rate.exact())?;
                 self.key("mean_burst", mean_burst.exact())?;
@@ -360,24 +456,36 @@ impl Page {
 
 /// Both directions of each shared link.
 fn shared_links(scenario: &Scenario) -> impl Iterator<Item = (&LinkSpec, &LinkSpec)> {
-    let own: Vec<LinkIndex> = scenario.paths.iter().flat_map(|path| [path.radio.0, path.radio.1]).collect();
+    let own: Vec<LinkIndex> = scenario
+        .paths
+        .iter()
+        .flat_map(|path| [path.radio.0, path.radio.1])
+        .collect();
     let shared: Vec<&LinkSpec> = (0..scenario.links.len())
         .filter(|link| !own.contains(link))
         .map(|link| &scenario.links[link])
         .collect();
-    let pairs: Vec<_> = shared.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+    let pairs: Vec<_> = shared
+        .chunks_exact(2)
+        .map(|pair| (pair[0], pair[1]))
+        .collect();
     pairs.into_iter()
 }
 
 /// Name of a link in the scenario, without its direction.
 fn base_name(link: &LinkSpec) -> &str {
-    link.name.rsplit_once('.').map_or(&link.name, |(base, _)| base)
+    link.name
+        .rsplit_once('.')
+        .map_or(&link.name, |(base, _)| base)
 }
 
 fn relay(relay: RelaySpec, channels: &[ChannelSpec]) -> String {
     let channel = quoted(&channels[relay.channel].name);
     match relay.kind {
-        RelayKind::Ip => format!("{{ kind = {}, channel = {channel} }}", quoted(RelayWord::Ip.word())),
+        RelayKind::Ip => format!(
+            "{{ kind = {}, channel = {channel} }}",
+            quoted(RelayWord::Ip.word())
+        ),
         RelayKind::Tcp { buffer } => {
             let kind = quoted(RelayWord::Tcp.word());
             format!("{{ kind = {kind}, channel = {channel}, buffer = \"{buffer} packets\" }}")
@@ -387,7 +495,10 @@ fn relay(relay: RelaySpec, channels: &[ChannelSpec]) -> String {
 
 /// All numbers of a model, and the name of its profile, if any.
 pub(super) fn energy(energy: &InterfaceEnergy) -> String {
-    let base = energy.profile.strip_suffix(CHANGED).unwrap_or(&energy.profile);
+    let base = energy
+        .profile
+        .strip_suffix(CHANGED)
+        .unwrap_or(&energy.profile);
     let origin = match crate::energy::profile(base) {
         Some(_) => format!("profile = {}, ", quoted(base)),
         None if energy.profile == "inline" => String::new(),
@@ -401,14 +512,22 @@ fn energy_by_signal(energy: &InterfaceEnergy) -> String {
     let (Some(_), InterfaceModel::Rrc(model)) = (energy.radio(), &energy.model) else {
         return self::energy(energy);
     };
-    let base = energy.profile.strip_suffix(CHANGED).unwrap_or(&energy.profile);
+    let base = energy
+        .profile
+        .strip_suffix(CHANGED)
+        .unwrap_or(&energy.profile);
     format!("{{ profile = {}, {} }}", quoted(base), states(model))
 }
 
 /// All numbers of a model.
 pub(super) fn numbers(model: &InterfaceModel) -> String {
     let (kind, numbers) = match model {
-        InterfaceModel::Linear { down, up, sunk, sunk_while } => {
+        InterfaceModel::Linear {
+            down,
+            up,
+            sunk,
+            sunk_while,
+        } => {
             let sunk_while = quoted(sunk_while.word());
             let numbers = format!(
                 "per_mbps = {}, up_per_mbps = {}, active = {}, sunk_while = {sunk_while}",
@@ -419,9 +538,16 @@ pub(super) fn numbers(model: &InterfaceModel) -> String {
             (EnergyKind::Linear, numbers)
         }
         InterfaceModel::Rrc(model) => (EnergyKind::Rrc, rrc(model)),
-        InterfaceModel::Slotted { transfer, idle, slot } => {
+        InterfaceModel::Slotted {
+            transfer,
+            idle,
+            slot,
+        } => {
             let (transfer, idle, slot) = (transfer.exact(), idle.exact(), slot.exact());
-            (EnergyKind::Slotted, format!("per_mbps = {transfer}, idle = {idle}, slot = {slot}"))
+            (
+                EnergyKind::Slotted,
+                format!("per_mbps = {transfer}, idle = {idle}, slot = {slot}"),
+            )
         }
     };
     format!("model = {}, {numbers}", quoted(kind.word()))
@@ -429,13 +555,20 @@ pub(super) fn numbers(model: &InterfaceModel) -> String {
 
 fn rrc(model: &RrcModel) -> String {
     let (down, up, active) = (model.down.exact(), model.up.exact(), model.active.exact());
-    format!("per_mbps = {down}, up_per_mbps = {up}, active = {active}, {}", states(model))
+    format!(
+        "per_mbps = {down}, up_per_mbps = {up}, active = {active}, {}",
+        states(model)
+    )
 }
 
 /// The numbers of a radio besides its power while active.
 fn states(model: &RrcModel) -> String {
     let stage = |stage: &Stage| {
-        format!("{{ power = {}, duration = {} }}", stage.power.exact(), stage.duration.exact())
+        format!(
+            "{{ power = {}, duration = {} }}",
+            stage.power.exact(),
+            stage.duration.exact()
+        )
     };
     format!(
         "inactivity = {}, promotion = {}, tail = {}, idle = {}",

@@ -1,5 +1,5 @@
-//! Writes the configuration of the daemon as TOML with all defaults filled in. It reads again to the same
-//! configuration.
+//! Writes the configuration of the daemon as TOML with all defaults filled in. It reads again to
+//! the same configuration.
 
 use std::fmt;
 
@@ -7,12 +7,15 @@ use super::document::quoted;
 use super::exact::Exact;
 use super::show::{Page, energy};
 use super::written::list;
-use crate::live::{ControlConfig, InterfaceConfig, LiveConfig, MeterConfig, OnMptcp, Programs, Quota, Rule};
+use crate::live::{
+    ControlConfig, InterfaceConfig, LiveConfig, MeterConfig, OnMptcp, Programs, Quota, Rule,
+};
 
 /// The configuration as TOML that [`read_live`](super::read_live) reads again.
 pub fn show_live(config: &LiveConfig) -> String {
     let mut page = Page(String::new());
-    page.live(config).expect("writing to a String does not fail");
+    page.live(config)
+        .expect("writing to a String does not fail");
     page.0
 }
 
@@ -32,8 +35,14 @@ impl Page {
         self.optional("rate", config.rate.as_ref())?;
         self.key("handover_budget", config.handover_budget.exact())?;
         self.key("sample", config.sample.exact())?;
-        self.key("allow", list(config.allow.iter().map(|pattern| quoted(pattern))))?;
-        self.key("bypass", list(config.bypass.iter().map(|pattern| quoted(pattern))))?;
+        self.key(
+            "allow",
+            list(config.allow.iter().map(|pattern| quoted(pattern))),
+        )?;
+        self.key(
+            "bypass",
+            list(config.bypass.iter().map(|pattern| quoted(pattern))),
+        )?;
         self.key("adopt", config.adopt)?;
         self.key("memory", config.memory)?;
         self.key("state", quoted(&config.state))?;
@@ -60,7 +69,11 @@ impl Page {
                 MeterConfig::Command(command) => self.key("command", quoted(command))?,
             }
         }
-        let ControlConfig { socket, readers, commanders } = &config.control;
+        let ControlConfig {
+            socket,
+            readers,
+            commanders,
+        } = &config.control;
         self.section("[control]")?;
         self.key("socket", quoted(socket))?;
         for (key, group) in [("readers", readers), ("commanders", commanders)] {
@@ -92,8 +105,12 @@ impl Page {
         self.key("fullmesh", interface.fullmesh)?;
         self.key("signal", interface.signal)?;
         let command = interface.strength.as_ref();
-        command
-            .map_or(Ok(()), |text| self.key("signal_strength", format!("{{ command = {} }}", quoted(text))))
+        command.map_or(Ok(()), |text| {
+            self.key(
+                "signal_strength",
+                format!("{{ command = {} }}", quoted(text)),
+            )
+        })
     }
 
     fn rule(&mut self, rule: &Rule) -> fmt::Result {
@@ -101,9 +118,12 @@ impl Page {
         self.key("intent", quoted(rule.intent.word()))?;
         self.optional("tolerance", rule.tolerance.as_ref())?;
         let remote = rule.remote.map(|remote| remote.to_string());
-        for (key, text) in
-            [("program", &rule.program), ("user", &rule.user), ("cgroup", &rule.cgroup), ("remote", &remote)]
-        {
+        for (key, text) in [
+            ("program", &rule.program),
+            ("user", &rule.user),
+            ("cgroup", &rule.cgroup),
+            ("remote", &remote),
+        ] {
             if let Some(text) = text {
                 self.key(key, quoted(text))?;
             }
@@ -128,9 +148,13 @@ impl Page {
 }
 
 fn quota(quota: &Quota) -> String {
-    let bound =
-        |(key, bytes): (&str, Option<_>)| bytes.map(|bytes| format!("{key} = {}, ", Exact::exact(&bytes)));
-    let bounds: String = [("soft", quota.soft), ("hard", quota.hard)].into_iter().filter_map(bound).collect();
+    let bound = |(key, bytes): (&str, Option<_>)| {
+        bytes.map(|bytes| format!("{key} = {}, ", Exact::exact(&bytes)))
+    };
+    let bounds: String = [("soft", quota.soft), ("hard", quota.hard)]
+        .into_iter()
+        .filter_map(bound)
+        .collect();
     format!("{{ {bounds}period_day = {} }}", quota.period_day)
 }
 
@@ -194,12 +218,19 @@ command = 'read-it --port "a b"'
 commanders = "joulepath"
 "#;
         let waits = "intent = \"saver\"\npm = \"userspace\"\ntolerance = \"2 min\"";
-        for text in
-            [full, waits, "intent = \"off\"", "intent = \"fast\"", "intent = \"frugal\"\nrate = \"3 Mbit/s\""]
-        {
+        for text in [
+            full,
+            waits,
+            "intent = \"off\"",
+            "intent = \"fast\"",
+            "intent = \"frugal\"\nrate = \"3 Mbit/s\"",
+        ] {
             let config = read_live(text).unwrap();
             let shown = show_live(&config);
-            assert_eq!(read_live(&shown).unwrap_or_else(|errors| panic!("{errors}\n{shown}")), config);
+            assert_eq!(
+                read_live(&shown).unwrap_or_else(|errors| panic!("{errors}\n{shown}")),
+                config
+            );
         }
     }
 }

@@ -109,7 +109,11 @@ impl Read for Keys {
             None => vec![String::read(node, out)?],
         };
         if keys.is_empty() || keys.iter().any(|key| key.trim().is_empty()) {
-            out.note_with_help(&node.span(), "there is no key", format!("write key = {}", Self::EXAMPLE));
+            out.note_with_help(
+                &node.span(),
+                "there is no key",
+                format!("write key = {}", Self::EXAMPLE),
+            );
             return None;
         }
         Some(Keys(keys))
@@ -157,8 +161,10 @@ impl JsonSchema for Anything {
 }
 
 impl Named for StudyEngine {
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("packet", StudyEngine::Packet), ("fluid", StudyEngine::Fluid)];
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("packet", StudyEngine::Packet),
+        ("fluid", StudyEngine::Fluid),
+    ];
 }
 
 impl Read for StudyEngine {
@@ -166,10 +172,8 @@ impl Read for StudyEngine {
 
     fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
         if node.get_ref().as_str() == Some("kernel") {
-            let message =
-                "a study does many runs side by side, and the kernel engine one at a time in real time";
-            let help =
-                "use \"packet\" or \"fluid\" here, and `joulepath compare --engine kernel` for single points";
+            let message = "a study does many runs side by side, and the kernel engine one at a time in real time";
+            let help = "use \"packet\" or \"fluid\" here, and `joulepath compare --engine kernel` for single points";
             out.note_with_help(&node.span(), message, help);
             return None;
         }
@@ -190,9 +194,13 @@ word_schema! {
 pub fn read_study(text: &str) -> Result<StudySpec, ScenarioErrors> {
     let mut problems = Problems::default();
     let document = Document::new(text, &[]);
-    let raw = document.parse(&mut problems).and_then(|root| RawStudy::read(&root, &mut problems));
+    let raw = document
+        .parse(&mut problems)
+        .and_then(|root| RawStudy::read(&root, &mut problems));
     let spec = raw.and_then(|raw| spec(raw, text, &mut problems));
-    problems.finish(document.text, spec).map_err(|errors| errors.of("the study"))
+    problems
+        .finish(document.text, spec)
+        .map_err(|errors| errors.of("the study"))
 }
 
 /// The JSON schema (draft 2020-12) of the file of a study.
@@ -201,17 +209,32 @@ pub fn study_schema() -> serde_json::Value {
 }
 
 fn spec(raw: RawStudy, text: &str, out: &mut Problems) -> Option<StudySpec> {
-    let policies = raw.policies.as_ref().map(|policies| self::policies(policies, out));
+    let policies = raw
+        .policies
+        .as_ref()
+        .map(|policies| self::policies(policies, out));
     let engines = engines(&raw.engines, out);
-    if let Some(seeds) = raw.seeds.as_ref().filter(|seeds| !(1..=MAX_SEEDS).contains(&seeds.value)) {
+    if let Some(seeds) = raw
+        .seeds
+        .as_ref()
+        .filter(|seeds| !(1..=MAX_SEEDS).contains(&seeds.value))
+    {
         let message = format!("{} seeds: 1 to {MAX_SEEDS} are possible", seeds.value);
         out.note_with_help(&seeds.span, message, "write for example seeds = 3");
     }
     let design = design(&raw, out);
     let is_grid = raw.design == DesignWord::Grid;
-    let axes: Vec<Option<Axis>> = raw.vary.iter().map(|vary| axis(&vary.value, text, is_grid, out)).collect();
+    let axes: Vec<Option<Axis>> = raw
+        .vary
+        .iter()
+        .map(|vary| axis(&vary.value, text, is_grid, out))
+        .collect();
     if let Some(last) = raw.vary.get(MOST_AXES) {
-        out.note_with_help(&last.span, format!("{} axes", raw.vary.len()), format!("at most {MOST_AXES}"));
+        out.note_with_help(
+            &last.span,
+            format!("{} axes", raw.vary.len()),
+            format!("at most {MOST_AXES}"),
+        );
     }
     if let (Some(points), true) = (&raw.points, raw.vary.is_empty()) {
         let help = "write [[vary]] with a key and its values or its range below it";
@@ -225,22 +248,36 @@ fn spec(raw: RawStudy, text: &str, out: &mut Problems) -> Option<StudySpec> {
             others.chain(&axis.keys[..place]).map(|key| bare(key))
         };
         let mut keys = axis.keys.iter().enumerate();
-        if let Some((_, key)) = keys.find(|(place, key)| before(*place).any(|other| other == bare(key))) {
+        if let Some((_, key)) =
+            keys.find(|(place, key)| before(*place).any(|other| other == bare(key)))
+        {
             let span = &raw.vary[index].value.key.span;
-            out.note_with_help(span, format!("`{key}` varies twice"), "name it in one [[vary]], once");
+            out.note_with_help(
+                span,
+                format!("`{key}` varies twice"),
+                "name it in one [[vary]], once",
+            );
         }
     }
-    let points = axes.iter().try_fold(1u64, |product, axis| product.checked_mul(axis.levels.count().max(1)));
+    let points = axes.iter().try_fold(1u64, |product, axis| {
+        product.checked_mul(axis.levels.count().max(1))
+    });
     if is_grid && points.is_none_or(|points| points > MOST_RUNS) {
         let span = raw.vary.last().map_or(0..0, |vary| vary.span.clone());
-        let help = "take fewer values, or a design that draws points: design = \"sobol\", points = 4096";
+        let help =
+            "take fewer values, or a design that draws points: design = \"sobol\", points = 4096";
         out.note_with_help(&span, "the grid has more than 2^53 points", help);
     }
     Some(StudySpec {
         title: raw.title,
         scenario: raw.scenario.value,
         variant: raw.variant,
-        set: raw.set.0.into_iter().map(|(key, span)| (key, text[span].to_owned())).collect(),
+        set: raw
+            .set
+            .0
+            .into_iter()
+            .map(|(key, span)| (key, text[span].to_owned()))
+            .collect(),
         policies: policies.map_or(Some(None), |policies| policies.map(Some))?,
         engines: engines?,
         seeds: raw.seeds.map(|seeds| seeds.value),
@@ -275,12 +312,19 @@ fn policies(written: &At<Vec<At<String>>>, out: &mut Problems) -> Option<Vec<Pol
 fn engines(written: &At<Vec<At<StudyEngine>>>, out: &mut Problems) -> Option<Vec<StudyEngine>> {
     let before = out.len();
     if written.value.is_empty() {
-        out.note_with_help(&written.span, "there is no engine", "write engines = [\"packet\"]");
+        out.note_with_help(
+            &written.span,
+            "there is no engine",
+            "write engines = [\"packet\"]",
+        );
     }
     let mut engines = vec![];
     for engine in &written.value {
         match engines.contains(&engine.value) {
-            true => out.note(&engine.span, format!("`{}` is listed twice", engine.value.word())),
+            true => out.note(
+                &engine.span,
+                format!("`{}` is listed twice", engine.value.word()),
+            ),
             false => engines.push(engine.value),
         }
     }
@@ -291,8 +335,7 @@ fn design(raw: &RawStudy, out: &mut Problems) -> Option<Design> {
     let how = match raw.design {
         DesignWord::Grid => {
             for at in [&raw.points, &raw.design_seed].into_iter().flatten() {
-                let help =
-                    "leave it out, or draw points: design = \"sobol\"; a range has `points` of its own";
+                let help = "leave it out, or draw points: design = \"sobol\"; a range has `points` of its own";
                 out.note_with_help(&at.span, "this key is not for a grid", help);
             }
             return Some(Design::Grid);
@@ -304,7 +347,11 @@ fn design(raw: &RawStudy, out: &mut Problems) -> Option<Design> {
     let points = match &raw.points {
         Some(points) if points.value > 0 => u64::from(points.value),
         Some(points) => {
-            out.note_with_help(&points.span, "there are no points", "write for example points = 1024");
+            out.note_with_help(
+                &points.span,
+                "there are no points",
+                "write for example points = 1024",
+            );
             return None;
         }
         None => {
@@ -313,7 +360,10 @@ fn design(raw: &RawStudy, out: &mut Problems) -> Option<Design> {
             return None;
         }
     };
-    let seed = raw.design_seed.as_ref().map_or(1, |seed| u64::from(seed.value));
+    let seed = raw
+        .design_seed
+        .as_ref()
+        .map_or(1, |seed| u64::from(seed.value));
     Some(Design::Drawn { how, points, seed })
 }
 
@@ -321,7 +371,10 @@ fn axis(raw: &RawVary, text: &str, is_grid: bool, out: &mut Problems) -> Option<
     let keys = raw.key.value.0.clone();
     let levels = match (&raw.values, &raw.from, &raw.to) {
         (Some(values), None, None) => {
-            for span in [raw.scale.as_ref().map(|at| &at.span), raw.points.as_ref().map(|at| &at.span)] {
+            for span in [
+                raw.scale.as_ref().map(|at| &at.span),
+                raw.points.as_ref().map(|at| &at.span),
+            ] {
                 let help = "leave it out, or write `from` and `to` in place of `values`";
                 span.into_iter()
                     .for_each(|span| out.note_with_help(span, "this key is only for ranges", help));
@@ -331,7 +384,13 @@ fn axis(raw: &RawVary, text: &str, is_grid: bool, out: &mut Problems) -> Option<
                 out.note_with_help(&values.span, "there are no values", help);
                 return None;
             }
-            Levels::List(values.value.iter().map(|value| level(value, text)).collect())
+            Levels::List(
+                values
+                    .value
+                    .iter()
+                    .map(|value| level(value, text))
+                    .collect(),
+            )
         }
         (None, Some(from), Some(to)) => Levels::Range(range(raw, from, to, is_grid, out)?),
         _ => {
@@ -346,7 +405,10 @@ fn axis(raw: &RawVary, text: &str, is_grid: bool, out: &mut Problems) -> Option<
 
 fn level(value: &At<Anything>, text: &str) -> Level {
     let toml = text[value.span.clone()].to_owned();
-    Level { text: value.value.0.clone().unwrap_or_else(|| toml.clone()), toml }
+    Level {
+        text: value.value.0.clone().unwrap_or_else(|| toml.clone()),
+        toml,
+    }
 }
 
 fn range(
@@ -358,7 +420,10 @@ fn range(
 ) -> Option<Range> {
     let (low, low_unit) = number(from, out)?;
     let (high, unit) = number(to, out)?;
-    let log = raw.scale.as_ref().is_some_and(|scale| scale.value == Scale::Log);
+    let log = raw
+        .scale
+        .as_ref()
+        .is_some_and(|scale| scale.value == Scale::Log);
     let wrong = |span: &Span, message: String, help: &str, out: &mut Problems| {
         out.note_with_help(span, message, help);
         None
@@ -369,7 +434,12 @@ fn range(
     }
     if low >= high {
         let message = format!("the range runs from {low} to {high}");
-        return wrong(&to.span, message, "write the lower end first, and a higher upper end", out);
+        return wrong(
+            &to.span,
+            message,
+            "write the lower end first, and a higher upper end",
+            out,
+        );
     }
     if log && low <= 0.0 {
         let message = format!("a log scale cannot start at {low}");
@@ -378,7 +448,12 @@ fn range(
     let points = match &raw.points {
         Some(points) if !is_grid => {
             let help = "leave it out: `points` of the study says how many";
-            return wrong(&points.span, "only a grid divides a range".to_owned(), help, out);
+            return wrong(
+                &points.span,
+                "only a grid divides a range".to_owned(),
+                help,
+                out,
+            );
         }
         Some(points) if points.value < 2 => {
             let help = "write at least 2, or fix the key in `set`";
@@ -386,8 +461,17 @@ fn range(
         }
         points => points.as_ref().map_or(GRID_POINTS, |points| points.value),
     };
-    let range = Range { low, high, unit, log, points };
-    let mut ends = [range.at(0.0).text, range.at(1.0 / f64::from(points.max(2) - 1)).text];
+    let range = Range {
+        low,
+        high,
+        unit,
+        log,
+        points,
+    };
+    let mut ends = [
+        range.at(0.0).text,
+        range.at(1.0 / f64::from(points.max(2) - 1)).text,
+    ];
     ends.sort();
     if is_grid && ends[0] == ends[1] {
         let span = raw.points.as_ref().map_or(&to.span, |points| &points.span);
@@ -400,18 +484,29 @@ fn range(
 /// A number and its unit, as the ends of a range must have.
 fn number(at: &At<Anything>, out: &mut Problems) -> Option<(f64, String)> {
     let text = at.value.0.as_deref().unwrap_or("");
-    let end =
-        text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '-' | '+' | '_')).unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '-' | '+' | '_'))
+        .unwrap_or(text.len());
     let number: Option<f64> = text[..end].replace('_', "").parse().ok();
     let Some(number) = number.filter(|number| number.is_finite()) else {
-        let help = "write a number with its unit, for example \"0.1 %\"; for other keys there is `values`";
-        out.note_with_help(&at.span, format!("`{text}` is not a number with a unit"), help);
+        let help =
+            "write a number with its unit, for example \"0.1 %\"; for other keys there is `values`";
+        out.note_with_help(
+            &at.span,
+            format!("`{text}` is not a number with a unit"),
+            help,
+        );
         return None;
     };
     let unit = text[end..].trim().to_owned();
-    let level = Level { toml: String::new(), text: text.to_owned() };
+    let level = Level {
+        toml: String::new(),
+        text: text.to_owned(),
+    };
     if level.measured().is_none() {
-        let known = ["%", "ms", "s", "kbit/s", "Mbit/s", "kB", "MB", "KiB", "packets", "mW", "W", "mW/Mbps"];
+        let known = [
+            "%", "ms", "s", "kbit/s", "Mbit/s", "kB", "MB", "KiB", "packets", "mW", "W", "mW/Mbps",
+        ];
         out.note_with_help(
             &at.span,
             format!("`{unit}` is not a unit of a range"),

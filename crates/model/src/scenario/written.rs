@@ -18,10 +18,17 @@ pub(super) fn rate(rate: &RateSpec) -> String {
         RateSpec::Unlimited => unreachable!("an unlimited rate is written by leaving the key out"),
         RateSpec::Constant(rate) => rate.exact(),
         RateSpec::Steps(steps) => {
-            let steps = steps.iter().map(|(from, rate)| format!("[{}, {}]", from.exact(), rate.exact()));
+            let steps = steps
+                .iter()
+                .map(|(from, rate)| format!("[{}, {}]", from.exact(), rate.exact()));
             format!("{{ steps = {} }}", list(steps))
         }
-        RateSpec::LogNormal { mean, deviation, correlation, interval } => format!(
+        RateSpec::LogNormal {
+            mean,
+            deviation,
+            correlation,
+            interval,
+        } => format!(
             "{{ mean = {}, deviation = {}, correlation = {}, interval = {} }}",
             mean.exact(),
             Probability::new(*deviation).unwrap_or_default().exact(),
@@ -34,7 +41,9 @@ pub(super) fn rate(rate: &RateSpec) -> String {
 
 /// A rate that follows from the signal.
 pub(super) fn rate_by_signal(table: &[(Dbm, BitRate)]) -> String {
-    let points = table.iter().map(|(signal, rate)| format!("[{}, {}]", signal.exact(), rate.exact()));
+    let points = table
+        .iter()
+        .map(|(signal, rate)| format!("[{}, {}]", signal.exact(), rate.exact()));
     format!("{{ by_signal = {} }}", list(points))
 }
 
@@ -42,13 +51,18 @@ pub(super) fn rate_by_signal(table: &[(Dbm, BitRate)]) -> String {
 pub(super) fn signal(spec: &SignalSpec) -> String {
     let walk = match spec {
         SignalSpec::Steps(steps) => {
-            let steps = steps.iter().map(|(from, signal)| format!("[{}, {}]", from.exact(), signal.exact()));
+            let steps = steps
+                .iter()
+                .map(|(from, signal)| format!("[{}, {}]", from.exact(), signal.exact()));
             return format!("{{ steps = {} }}", list(steps));
         }
         SignalSpec::Trace(trace) => return format!("{{ trace = {} }}", quoted(&trace.source)),
         SignalSpec::Walk(walk) => walk,
     };
-    let spacing = walk.spacing_m.map(|spacing| format!("spacing_m = {spacing:?}, ")).unwrap_or_default();
+    let spacing = walk
+        .spacing_m
+        .map(|spacing| format!("spacing_m = {spacing:?}, "))
+        .unwrap_or_default();
     format!(
         "{{ distance_m = {:?}, speed_mps = {:?}, at_1m = {}, exponent = {:?}, aside_m = {:?}, {spacing}\
          sigma_db = {:?}, correlation_m = {:?}, interval = {} }}",
@@ -66,19 +80,33 @@ pub(super) fn signal(spec: &SignalSpec) -> String {
 pub(super) fn jitter(jitter: Option<JitterSpec>) -> String {
     match jitter {
         None => "\"0 s\"".into(),
-        Some(JitterSpec { deviation, correlation }) => {
-            format!("{{ deviation = {}, correlation = {} }}", deviation.exact(), correlation.exact())
+        Some(JitterSpec {
+            deviation,
+            correlation,
+        }) => {
+            format!(
+                "{{ deviation = {}, correlation = {} }}",
+                deviation.exact(),
+                correlation.exact()
+            )
         }
     }
 }
 
 pub(super) fn aqm(aqm: Option<&AqmSpec>) -> String {
-    let Some(aqm) = aqm else { return quoted(AqmKind::DropTail.word()) };
+    let Some(aqm) = aqm else {
+        return quoted(AqmKind::DropTail.word());
+    };
     let codel = |codel: &CodelSpec| {
-        let ce_threshold = codel.ce_threshold.map(|t| format!(", ce_threshold = {}", t.exact()));
+        let ce_threshold = codel
+            .ce_threshold
+            .map(|t| format!(", ce_threshold = {}", t.exact()));
         let (target, interval) = (codel.target.exact(), codel.interval.exact());
         let rest = ce_threshold.unwrap_or_default();
-        format!("target = {target}, interval = {interval}, ecn = {}{rest}", codel.ecn)
+        format!(
+            "target = {target}, interval = {interval}, ecn = {}{rest}",
+            codel.ecn
+        )
     };
     let numbers = match aqm {
         AqmSpec::Codel(spec) => codel(spec),
@@ -108,7 +136,10 @@ pub(super) fn reorder(spec: ReorderSpec) -> String {
     match spec.depth {
         ReorderDepth::Time(depth) => format!("{{ share = {share}, depth = {} }}", depth.exact()),
         ReorderDepth::Packets { packets, at_most } => {
-            format!("{{ share = {share}, depth = \"{packets} packets\", at_most = {} }}", at_most.exact())
+            format!(
+                "{{ share = {share}, depth = \"{packets} packets\", at_most = {} }}",
+                at_most.exact()
+            )
         }
     }
 }
@@ -117,7 +148,12 @@ pub(super) fn loss(loss: &LossSpec) -> String {
     match loss {
         LossSpec::None => "\"0 %\"".into(),
         LossSpec::Bernoulli(p) => p.exact(),
-        LossSpec::GilbertElliott { enter_bad, leave_bad, loss_good, loss_bad } => format!(
+        LossSpec::GilbertElliott {
+            enter_bad,
+            leave_bad,
+            loss_good,
+            loss_bad,
+        } => format!(
             "{{ enter_bad = {}, leave_bad = {}, loss_good = {}, loss_bad = {} }}",
             enter_bad.exact(),
             leave_bad.exact(),

@@ -44,8 +44,16 @@ fn with_profile(scenario: &str, profile: &str) -> Result<Scenario, String> {
     };
     let traces = |name: &str| Err(format!("no trace {name}"));
     let signals = |name: &str| Err(format!("no trace {name}"));
-    load_beside(scenario, &[], &Beside { traces: &traces, signals: &signals, profiles: &profiles })
-        .map_err(|errors| errors.to_string())
+    load_beside(
+        scenario,
+        &[],
+        &Beside {
+            traces: &traces,
+            signals: &signals,
+            profiles: &profiles,
+        },
+    )
+    .map_err(|errors| errors.to_string())
 }
 
 fn profile() -> CalibratedProfile {
@@ -55,11 +63,20 @@ fn profile() -> CalibratedProfile {
 #[test]
 fn a_written_profile_reads_back_unchanged() {
     let profile = profile();
-    assert_eq!(profile.intervals, [("per_mbps".into(), ["118 mW/Mbps".into(), "122 mW/Mbps".into()])]);
+    assert_eq!(
+        profile.intervals,
+        [(
+            "per_mbps".into(),
+            ["118 mW/Mbps".into(), "122 mW/Mbps".into()]
+        )]
+    );
     assert_eq!(profile.notes, [("hold_out_error".into(), "3.1 %".into())]);
     let text = write_profile(&profile, "my-wifi.toml");
     assert!(text.contains("energy = \"file:my-wifi.toml\""), "{text}");
-    assert_eq!(read_profile(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}")), profile);
+    assert_eq!(
+        read_profile(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}")),
+        profile
+    );
 }
 
 #[test]
@@ -67,12 +84,18 @@ fn a_path_and_the_device_can_use_a_profile_in_a_file() {
     let scenario = with_profile(SCENARIO, PROFILE).unwrap();
     let energy = &scenario.paths[0].energy;
     assert_eq!(energy.model, profile().model);
-    assert_eq!(energy.profile, "file:my-wifi.toml, calibrated 2026-11-23 with hwmon:powerz:bus");
+    assert_eq!(
+        energy.profile,
+        "file:my-wifi.toml, calibrated 2026-11-23 with hwmon:powerz:bus"
+    );
     assert_eq!(scenario.device.sharing_factor, 0.85);
     // The output of `show` contains all numbers, so it loads without the file.
     let shown = show(&scenario);
     let none = |name: &str| Err(format!("no trace {name}"));
-    assert_eq!(load(&shown, &none).unwrap_or_else(|errors| panic!("{errors}\n{shown}")), scenario);
+    assert_eq!(
+        load(&shown, &none).unwrap_or_else(|errors| panic!("{errors}\n{shown}")),
+        scenario
+    );
 }
 
 #[test]
@@ -82,7 +105,9 @@ fn a_profile_in_a_file_can_be_changed() {
         "energy = { profile = \"file:my-wifi.toml\", idle = \"9 mW\" }",
     );
     let energy = &with_profile(&changed, PROFILE).unwrap().paths[0].energy;
-    let InterfaceModel::Rrc(radio) = &energy.model else { panic!("an RRC machine") };
+    let InterfaceModel::Rrc(radio) = &energy.model else {
+        panic!("an RRC machine")
+    };
     assert!((radio.idle.0 - 0.009).abs() < 1e-12);
     assert!(energy.profile.ends_with(", changed"), "{}", energy.profile);
 }
@@ -90,15 +115,31 @@ fn a_profile_in_a_file_can_be_changed() {
 #[test]
 fn an_unusable_profile_file_is_reported_at_its_key() {
     let error = with_profile(&SCENARIO.replace("my-wifi", "other"), PROFILE).unwrap_err();
-    assert!(error.contains("scenario:5:10: there is no file other.toml; calibrate first"), "{error}");
-    let error = with_profile(SCENARIO, &PROFILE.replace("sharing_factor = 0.85\n", "")).unwrap_err();
-    assert!(error.contains("without a second interface; calibrate with --second"), "{error}");
+    assert!(
+        error.contains("scenario:5:10: there is no file other.toml; calibrate first"),
+        "{error}"
+    );
+    let error =
+        with_profile(SCENARIO, &PROFILE.replace("sharing_factor = 0.85\n", "")).unwrap_err();
+    assert!(
+        error.contains("without a second interface; calibrate with --second"),
+        "{error}"
+    );
     let none = |name: &str| Err(format!("no trace {name}"));
     let error = load(SCENARIO, &none).unwrap_err().to_string();
-    assert!(error.contains("`my-wifi.toml` cannot be looked up here; write its numbers"), "{error}");
-    let origin = SCENARIO
-        .replace("energy = \"file:my-wifi.toml\"", "energy = { profile = \"free\", origin = \"me\" }");
-    assert!(with_profile(&origin, PROFILE).unwrap_err().contains("leave `origin` out"));
+    assert!(
+        error.contains("`my-wifi.toml` cannot be looked up here; write its numbers"),
+        "{error}"
+    );
+    let origin = SCENARIO.replace(
+        "energy = \"file:my-wifi.toml\"",
+        "energy = { profile = \"free\", origin = \"me\" }",
+    );
+    assert!(
+        with_profile(&origin, PROFILE)
+            .unwrap_err()
+            .contains("leave `origin` out")
+    );
 }
 
 #[test]
@@ -114,7 +155,11 @@ fn problems_of_a_profile_are_reported_with_position_and_fix() {
             "\"measured\"",
             "3:11: `measured` is not a quality of a profile in a file; write quality",
         ),
-        ("meter = \"hwmon:powerz:bus\"\n", "", "a calibrated profile needs the key `meter`"),
+        (
+            "meter = \"hwmon:powerz:bus\"\n",
+            "",
+            "a calibrated profile needs the key `meter`",
+        ),
         (
             "sharing_factor = 0.85",
             "sharing_factor = 1.5",
@@ -126,11 +171,24 @@ fn problems_of_a_profile_are_reported_with_position_and_fix() {
             "[\"118 mW/Mbps\"]",
             "an interval has two ends; write for example per_mbps",
         ),
-        ("model = \"rrc\", per", "profile = \"file:x\", per", "does not name another one; write its numbers"),
-        ("date = ", "day = ", "`day` is not a key of a calibrated profile; did you mean `date`?"),
+        (
+            "model = \"rrc\", per",
+            "profile = \"file:x\", per",
+            "does not name another one; write its numbers",
+        ),
+        (
+            "date = ",
+            "day = ",
+            "`day` is not a key of a calibrated profile; did you mean `date`?",
+        ),
     ] {
         assert_eq!(PROFILE.matches(from).count(), 1, "{from}");
-        let error = read_profile(&PROFILE.replace(from, to)).expect_err(to).to_string();
-        assert!(error.starts_with("the profile has") && error.contains(said), "{to}: {error}");
+        let error = read_profile(&PROFILE.replace(from, to))
+            .expect_err(to)
+            .to_string();
+        assert!(
+            error.starts_with("the profile has") && error.contains(said),
+            "{to}: {error}"
+        );
     }
 }

@@ -1,16 +1,22 @@
-//! For any text: loading does not panic, and an accepted scenario is consistent and survives `show`.
+//! For any text: loading does not panic, and an accepted scenario is consistent and survives
+//! `show`.
 
 use std::path::Path;
 
 use joulepath_model::network::{DeliveryTrace, LossSpec, QueueLimit, RateSpec};
-use joulepath_model::scenario::{self, CrossPattern, MAX_DURATION, MAX_SUBFLOWS, Scenario, Workload};
+use joulepath_model::scenario::{
+    self, CrossPattern, MAX_DURATION, MAX_SUBFLOWS, Scenario, Workload,
+};
 use joulepath_model::units::Nanos;
 use proptest::prelude::*;
 
 const EVERYTHING: &str = include_str!("../corpus/everything.toml");
 
 fn traces(name: &str) -> Result<DeliveryTrace, String> {
-    Ok(DeliveryTrace { source: name.into(), opportunities_ms: vec![1, 1, 4] })
+    Ok(DeliveryTrace {
+        source: name.into(),
+        opportunities_ms: vec![1, 1, 4],
+    })
 }
 
 /// Properties that every engine relies on.
@@ -22,7 +28,11 @@ fn check(scenario: &Scenario) {
     let mut names: Vec<_> = scenario.links.iter().map(|link| &link.name).collect();
     names.sort();
     names.dedup();
-    assert_eq!(names.len(), scenario.links.len(), "names of links are unique");
+    assert_eq!(
+        names.len(),
+        scenario.links.len(),
+        "names of links are unique"
+    );
     check_links(scenario);
     check_senders(scenario);
 }
@@ -30,7 +40,10 @@ fn check(scenario: &Scenario) {
 fn check_links(scenario: &Scenario) {
     for link in &scenario.links {
         assert!(link.loss.mean() < 1.0, "{link:?}");
-        assert!(link.loss != LossSpec::Bernoulli("0 %".parse().unwrap()), "no loss is `None`");
+        assert!(
+            link.loss != LossSpec::Bernoulli("0 %".parse().unwrap()),
+            "no loss is `None`"
+        );
         assert!(link.rate.mean_bps(scenario.duration) >= 0.0);
         match &link.rate {
             RateSpec::Constant(rate) => assert!(rate.bps() > 0),
@@ -38,7 +51,9 @@ fn check_links(scenario: &Scenario) {
                 assert_eq!(steps[0].0, Nanos::ZERO);
                 assert!(steps.is_sorted_by(|a, b| a.0 < b.0));
             }
-            RateSpec::LogNormal { mean, interval, .. } => assert!(mean.bps() > 0 && *interval > Nanos::ZERO),
+            RateSpec::LogNormal { mean, interval, .. } => {
+                assert!(mean.bps() > 0 && *interval > Nanos::ZERO)
+            }
             RateSpec::Unlimited | RateSpec::Trace(_) => {}
         }
         match link.queue {
@@ -49,18 +64,31 @@ fn check_links(scenario: &Scenario) {
         assert!(link.outages.is_sorted_by(|a, b| a.until <= b.from));
     }
     for path in &scenario.paths {
-        assert_eq!(path.down.last(), Some(&path.radio.0), "the radio is next to the device");
-        assert_eq!(path.up.first(), Some(&path.radio.1), "the radio is next to the device");
+        assert_eq!(
+            path.down.last(),
+            Some(&path.radio.0),
+            "the radio is next to the device"
+        );
+        assert_eq!(
+            path.up.first(),
+            Some(&path.radio.1),
+            "the radio is next to the device"
+        );
         assert_eq!(path.down.len(), path.up.len());
-        let limited =
-            |links: &[usize]| links.iter().any(|&link| scenario.links[link].rate != RateSpec::Unlimited);
+        let limited = |links: &[usize]| {
+            links
+                .iter()
+                .any(|&link| scenario.links[link].rate != RateSpec::Unlimited)
+        };
         assert!(limited(&path.down), "a path without any rate");
     }
 }
 
 fn check_senders(scenario: &Scenario) {
     let transport = &scenario.transport;
-    assert!(transport.rto_min <= transport.rto_initial && transport.rto_initial <= transport.rto_max);
+    assert!(
+        transport.rto_min <= transport.rto_initial && transport.rto_initial <= transport.rto_max
+    );
     assert!(transport.mss.0 > 0 && transport.initial_window > 0 && transport.dup_threshold > 0);
     for group in &scenario.connections {
         assert!(group.count > 0 && (1..=MAX_SUBFLOWS).contains(&group.paths.len()));
@@ -70,10 +98,16 @@ fn check_senders(scenario: &Scenario) {
         match group.workload {
             Workload::Bulk => {}
             Workload::File { size } | Workload::Requests { size, .. } => assert!(size.0 > 0),
-            Workload::Messages { mean_gap, size, tolerance } => {
+            Workload::Messages {
+                mean_gap,
+                size,
+                tolerance,
+            } => {
                 assert!(mean_gap > Nanos::ZERO && size.0 > 0 && tolerance < scenario.duration);
             }
-            Workload::Stream { rate, interval, on, .. } => {
+            Workload::Stream {
+                rate, interval, on, ..
+            } => {
                 assert!(rate.bps() > 0 && interval > Nanos::ZERO && on > Nanos::ZERO);
             }
         }
@@ -82,8 +116,16 @@ fn check_senders(scenario: &Scenario) {
         assert!(!competitor.down.is_empty() && competitor.down.len() == competitor.up.len());
     }
     for cross in &scenario.cross {
-        assert!(cross.link < scenario.links.len() && cross.start < cross.stop && cross.packet.0 > 0);
-        if let CrossPattern::Pareto { shape, mean_gap, mean_burst, .. } = cross.pattern {
+        assert!(
+            cross.link < scenario.links.len() && cross.start < cross.stop && cross.packet.0 > 0
+        );
+        if let CrossPattern::Pareto {
+            shape,
+            mean_gap,
+            mean_burst,
+            ..
+        } = cross.pattern
+        {
             assert!(shape > 1.0 && mean_gap > Nanos::ZERO && mean_burst > Nanos::ZERO);
         }
     }
@@ -92,7 +134,8 @@ fn check_senders(scenario: &Scenario) {
 /// `show` writes a text that loads again to an equal scenario.
 fn check_show(scenario: &Scenario) {
     let shown = scenario::show(scenario);
-    let again = scenario::load(&shown, &traces).unwrap_or_else(|errors| panic!("{errors}\n{shown}"));
+    let again =
+        scenario::load(&shown, &traces).unwrap_or_else(|errors| panic!("{errors}\n{shown}"));
     assert_eq!(&again, scenario, "{shown}");
 }
 
@@ -107,7 +150,10 @@ fn load(text: &str, overrides: &[(String, String)]) -> Option<Scenario> {
         Err(errors) => {
             assert!(!errors.problems().is_empty());
             for problem in errors.problems() {
-                assert!(errors.text().get(problem.span.clone()).is_some(), "{problem:?}");
+                assert!(
+                    errors.text().get(problem.span.clone()).is_some(),
+                    "{problem:?}"
+                );
             }
             assert!(!errors.to_string().is_empty());
             None
@@ -128,7 +174,10 @@ fn the_corpus_never_causes_a_panic() {
             None => refused += 1,
         }
     }
-    assert!(accepted >= 2 && refused >= 5, "accepted {accepted}, refused {refused}");
+    assert!(
+        accepted >= 2 && refused >= 5,
+        "accepted {accepted}, refused {refused}"
+    );
 }
 
 #[test]
@@ -136,7 +185,11 @@ fn every_shipped_scenario_survives_show() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let papers = ["papers/000-table1", "papers/002-fig5a"];
     let signals = ["walk-into-5g", "train-5g", "router-window-5g"];
-    for name in ["home-wifi-lte", "walking-away", "video-wifi-5g"].into_iter().chain(papers).chain(signals) {
+    for name in ["home-wifi-lte", "walking-away", "video-wifi-5g"]
+        .into_iter()
+        .chain(papers)
+        .chain(signals)
+    {
         let text = std::fs::read_to_string(root.join(name).with_extension("toml")).unwrap();
         assert!(load(&text, &[]).is_some(), "{name}");
     }
@@ -189,7 +242,12 @@ fn sensible_override() -> impl Strategy<Value = (String, String)> {
             quantity(&["bit/s", "kbit/s", "Mbit/s", "MB/s"]).boxed()
         ),
         with(
-            &["path.wifi.loss", "path.lte.loss.enter_bad", "path.lte.up.loss", "path.lte.up.rate.deviation"],
+            &[
+                "path.wifi.loss",
+                "path.lte.loss.enter_bad",
+                "path.lte.up.loss",
+                "path.lte.up.rate.deviation"
+            ],
             quantity(&["%", "permille", "ppm"]).boxed()
         ),
         with(
@@ -205,11 +263,20 @@ fn sensible_override() -> impl Strategy<Value = (String, String)> {
             quantity(&["B", "kB", "KiB", "MB"]).boxed()
         ),
         with(
-            &["path.lte.energy.active", "path.cell.energy.active", "device.shared_base", "device.host.unit"],
+            &[
+                "path.lte.energy.active",
+                "path.cell.energy.active",
+                "device.shared_base",
+                "device.host.unit"
+            ],
             quantity(&["mW", "W"]).boxed()
         ),
         with(
-            &["path.lte.energy.per_mbps", "path.cell.energy.per_mbps", "path.tunnel.energy.per_mbps"],
+            &[
+                "path.lte.energy.per_mbps",
+                "path.cell.energy.per_mbps",
+                "path.tunnel.energy.per_mbps"
+            ],
             quantity(&["mW", "J/Mbit", "nJ/bit"]).boxed()
         ),
         with(
@@ -244,7 +311,11 @@ fn edit(text: &str, (kind, at, with): &(u8, prop::sample::Index, String)) -> Str
             let chars: Vec<char> = text.chars().collect();
             let (before, after) = chars.split_at(at.index(chars.len()));
             let after = after.iter().skip(with.chars().count());
-            return before.iter().chain(&with.chars().collect::<Vec<_>>()).chain(after).collect();
+            return before
+                .iter()
+                .chain(&with.chars().collect::<Vec<_>>())
+                .chain(after)
+                .collect();
         }
     }
     lines.join("\n")

@@ -9,12 +9,24 @@ use joulepath_model::scenario;
 fn shipped() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut files = Vec::new();
-    for folder in [root.clone(), root.join("papers"), root.join("fidelity"), root.join("bench")] {
-        let entries = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    for folder in [
+        root.clone(),
+        root.join("papers"),
+        root.join("fidelity"),
+        root.join("bench"),
+    ] {
+        let entries = std::fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
         files.extend(entries.filter(|path| path.extension().is_some_and(|end| end == "toml")));
     }
     files.sort();
-    assert!(files.len() >= 3, "only {} scenarios under {}", files.len(), root.display());
+    assert!(
+        files.len() >= 3,
+        "only {} scenarios under {}",
+        files.len(),
+        root.display()
+    );
     files
 }
 
@@ -29,7 +41,10 @@ fn every_shipped_scenario_loads_with_each_variant() {
             if !beside.is_file() {
                 return Err(format!("{} is missing", beside.display()));
             }
-            Ok(DeliveryTrace { source: name.to_owned(), opportunities_ms: vec![1] })
+            Ok(DeliveryTrace {
+                source: name.to_owned(),
+                opportunities_ms: vec![1],
+            })
         };
         let load = |set: &[(String, String)]| {
             scenario::load_with(&text, set, &trace)
@@ -38,7 +53,11 @@ fn every_shipped_scenario_loads_with_each_variant() {
         let base = load(&[]);
         for variant in scenario::variants(&text).unwrap() {
             let changed = load(&variant.set);
-            assert_ne!(changed, base, "variant {} of {name} changes nothing", variant.name);
+            assert_ne!(
+                changed, base,
+                "variant {} of {name} changes nothing",
+                variant.name
+            );
         }
     }
 }

@@ -14,7 +14,8 @@ fn text(path: &str) -> String {
 }
 
 fn load(path: &str) -> Scenario {
-    scenario::load(&text(path), &|_| Err("no traces".into())).unwrap_or_else(|errors| panic!("{errors}"))
+    scenario::load(&text(path), &|_| Err("no traces".into()))
+        .unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 fn refused(path: &str) -> String {
@@ -30,7 +31,9 @@ const WALK: &str = "signal = { distance_m = 10, speed_mps = 2, at_1m = \"-40 dBm
 fn a_weak_signal_costs_power() {
     let active = |signal: &str| {
         let scenario = load(&format!("rate = \"400 Mbit/s\"\nsignal = \"{signal}\""));
-        let InterfaceModel::Rrc(rrc) = &scenario.paths[0].energy.model else { panic!("a radio") };
+        let InterfaceModel::Rrc(rrc) = &scenario.paths[0].energy.model else {
+            panic!("a radio")
+        };
         rrc.active.0 + rrc.down.0 * 400e6
     };
     // Between the knots of 300 and 600 Mbit/s: 3.5 W at -80 dBm, over 5.4 W at -115 dBm.
@@ -43,9 +46,17 @@ fn rates_follow_from_the_signal() {
     let scenario = load(&format!(
         "rate = {{ by_signal = [[\"-110 dBm\", \"10 Mbit/s\"], [\"-90 dBm\", \"50 Mbit/s\"]] }}\n{steps}"
     ));
-    let RateSpec::Steps(rates) = &scenario.links[0].rate else { panic!("steps") };
+    let RateSpec::Steps(rates) = &scenario.links[0].rate else {
+        panic!("steps")
+    };
     let rates: Vec<_> = rates.iter().map(|(at, rate)| (*at, rate.bps())).collect();
-    assert_eq!(rates, [(Nanos::ZERO, 50_000_000), (Nanos::from_secs(30), 30_000_000)]);
+    assert_eq!(
+        rates,
+        [
+            (Nanos::ZERO, 50_000_000),
+            (Nanos::from_secs(30), 30_000_000)
+        ]
+    );
 }
 
 #[test]
@@ -55,32 +66,63 @@ fn a_trace_of_signals_sets_rates_and_powers_and_is_shown_by_its_name() {
     let with = |trace: &'static str, text: &str| {
         let signals = |name: &str| SignalTrace::parse(trace, name);
         let (traces, profiles) = (|_: &str| Err("none".into()), |_: &str| Err("none".into()));
-        let beside = Beside { traces: &traces, signals: &signals, profiles: &profiles };
+        let beside = Beside {
+            traces: &traces,
+            signals: &signals,
+            profiles: &profiles,
+        };
         scenario::load_beside(text, &[], &beside).map_err(|errors| errors.to_string())
     };
     let scenario = with("0 -80\n30 -100\n", &text(path)).unwrap();
     let shown = show(&scenario);
-    let RateSpec::Steps(rates) = &scenario.links[0].rate else { panic!("steps") };
+    let RateSpec::Steps(rates) = &scenario.links[0].rate else {
+        panic!("steps")
+    };
     let rates: Vec<_> = rates.iter().map(|(at, rate)| (*at, rate.bps())).collect();
-    assert_eq!(rates, [(Nanos::ZERO, 50_000_000), (Nanos::from_secs(30), 30_000_000)]);
+    assert_eq!(
+        rates,
+        [
+            (Nanos::ZERO, 50_000_000),
+            (Nanos::from_secs(30), 30_000_000)
+        ]
+    );
     assert_eq!(scenario.drawn(1).as_ref(), &scenario);
-    assert!(shown.contains("signal = { trace = \"walk.csv\" }"), "{shown}");
+    assert!(
+        shown.contains("signal = { trace = \"walk.csv\" }"),
+        "{shown}"
+    );
     assert_eq!(with("0 -80\n30 -100\n", &shown).unwrap(), scenario);
     let said = with("5 -80", &text(path)).unwrap_err();
-    assert!(said.contains("walk.csv") && said.contains("line 1 is after 0 s"), "{said}");
+    assert!(
+        said.contains("walk.csv") && said.contains("line 1 is after 0 s"),
+        "{said}"
+    );
 }
 
 #[test]
 fn a_seed_draws_the_shadowing_and_the_rates_with_it() {
-    let scenario = load(&format!("rate = {{ by_signal = \"5g-mmwave-2021\" }}\n{WALK}"));
+    let scenario = load(&format!(
+        "rate = {{ by_signal = \"5g-mmwave-2021\" }}\n{WALK}"
+    ));
     let drawn = scenario.drawn(1).into_owned();
     assert_eq!(drawn, scenario.drawn(1).into_owned());
     assert_ne!(drawn, scenario.drawn(2).into_owned());
-    let SignalSpec::Steps(series) = &drawn.paths[0].signal.as_ref().unwrap().spec else { panic!("a series") };
+    let SignalSpec::Steps(series) = &drawn.paths[0].signal.as_ref().unwrap().spec else {
+        panic!("a series")
+    };
     assert_eq!(series.len(), 120);
     assert_ne!(drawn.links[0].rate, scenario.links[0].rate);
     // Without shadowing, 10 m are 30 dB below 1 m.
-    assert_eq!(scenario.paths[0].signal.as_ref().unwrap().spec.expected(scenario.duration)[0].1, Dbm(-70.0));
+    assert_eq!(
+        scenario.paths[0]
+            .signal
+            .as_ref()
+            .unwrap()
+            .spec
+            .expected(scenario.duration)[0]
+            .1,
+        Dbm(-70.0)
+    );
 }
 
 #[test]
@@ -96,8 +138,8 @@ fn a_shown_signal_loads_again() {
         let scenario = load(&path);
         for scenario in [scenario.drawn(3).into_owned(), scenario] {
             let shown = show(&scenario);
-            let again =
-                scenario::load(&shown, &|_| Err("none".into())).unwrap_or_else(|e| panic!("{e}\n{shown}"));
+            let again = scenario::load(&shown, &|_| Err("none".into()))
+                .unwrap_or_else(|e| panic!("{e}\n{shown}"));
             assert_eq!(again.links, scenario.links, "{shown}");
             assert_eq!(again.paths[0].signal, scenario.paths[0].signal, "{shown}");
             assert_eq!(show(&again), shown);
@@ -109,21 +151,36 @@ fn a_shown_signal_loads_again() {
 fn mistakes_are_named_with_their_fix() {
     let with_rate = |rest: &str| refused(&format!("rate = \"10 Mbit/s\"\n{rest}"));
     for (errors, parts) in [
-        (with_rate("signal = -95"), ["`-95` has no unit", "\"-95 dBm\""]),
-        (with_rate("signal = \"-195 dBm\""), ["`-195 dBm` is out of range", "-160 dBm"]),
-        (with_rate("signal = { steps = [[\"1 s\", \"-80 dBm\"]] }"), ["from \"0 s\"", "write for example"]),
+        (
+            with_rate("signal = -95"),
+            ["`-95` has no unit", "\"-95 dBm\""],
+        ),
+        (
+            with_rate("signal = \"-195 dBm\""),
+            ["`-195 dBm` is out of range", "-160 dBm"],
+        ),
+        (
+            with_rate("signal = { steps = [[\"1 s\", \"-80 dBm\"]] }"),
+            ["from \"0 s\"", "write for example"],
+        ),
         (
             with_rate(&WALK.replace("sigma_db = 4", "sigma_db = -4")),
             ["`sigma_db` of a walk is not negative", ""],
         ),
-        (with_rate("signal = { speed = 2 }"), ["this table is not a signal", "distance_m"]),
+        (
+            with_rate("signal = { speed = 2 }"),
+            ["this table is not a signal", "distance_m"],
+        ),
         (
             refused("rate = { by_signal = \"5g-sa-2021\" }"),
             ["follows from the signal", "signal = \"-95 dBm\""],
         ),
         (
             refused("rate = { by_signal = \"5g-sa-2012\" }\nsignal = \"-95 dBm\""),
-            ["no rates by signal were measured for `5g-sa-2012`", "5g-sa-2021"],
+            [
+                "no rates by signal were measured for `5g-sa-2012`",
+                "5g-sa-2021",
+            ],
         ),
     ] {
         assert!(parts.iter().all(|part| errors.contains(part)), "{errors}");

@@ -8,7 +8,8 @@ use joulepath_model::units::{Bytes, Nanos};
 
 use super::segments::cut;
 
-/// A request without an answer is sent again after this time (the RTO before the first sample, RFC 6298).
+/// A request without an answer is sent again after this time (the RTO before the first sample, RFC
+/// 6298).
 const REQUEST_RETRY_NS: u64 = 1_000_000_000;
 
 /// An incomplete write.
@@ -27,7 +28,8 @@ pub(crate) enum Next {
     Nothing,
     /// It must be called again at this instant, ns.
     At(u64),
-    /// The device sends this request at once. Call again at `retry_ns`, in case the request is lost.
+    /// The device sends this request at once. Call again at `retry_ns`, in case the request is
+    /// lost.
     Ask {
         /// Number of the request, from 1.
         number: u32,
@@ -43,7 +45,8 @@ pub(crate) enum Next {
 pub(crate) struct Reader {
     /// First, because every segment reads it.
     expected: VecDeque<Expected>,
-    /// Since when data waits without progress, not before `measure_from_ns`, ns; `u64::MAX`: never waited.
+    /// Since when data waits without progress, not before `measure_from_ns`, ns; `u64::MAX`: never
+    /// waited.
     waits_since_ns: u64,
     longest_stall_ns: u64,
     workload: Workload,
@@ -76,8 +79,8 @@ impl Reader {
         }
     }
 
-    /// Expects `bytes` more, created or requested at `since_ns`. Data of a bulk transfer waits from the
-    /// first call on.
+    /// Expects `bytes` more, created or requested at `since_ns`. Data of a bulk transfer waits from
+    /// the first call on.
     pub(crate) fn expect(&mut self, bytes: u64, since_ns: u64) {
         let begins = if self.is_endless() {
             self.waits_since_ns == u64::MAX
@@ -89,14 +92,19 @@ impl Reader {
         }
         if bytes > 0 {
             self.end += cut(bytes, self.mss_bytes).0;
-            self.expected.push_back(Expected { end: self.end, since_ns });
+            self.expected.push_back(Expected {
+                end: self.end,
+                since_ns,
+            });
         }
     }
 
     /// Sends the next request; or the latest again, if the server, which has answered up to request
     /// `answered`, never received it.
     pub(crate) fn ask(&mut self, now_ns: u64, answered: u32) -> Next {
-        let Workload::Requests { size, .. } = self.workload else { return Next::Nothing };
+        let Workload::Requests { size, .. } = self.workload else {
+            return Next::Nothing;
+        };
         if !self.waiting {
             self.waiting = true;
             self.requests += 1;
@@ -104,7 +112,10 @@ impl Reader {
         } else if answered == self.requests {
             return Next::Nothing;
         }
-        Next::Ask { number: self.requests, retry_ns: now_ns + REQUEST_RETRY_NS }
+        Next::Ask {
+            number: self.requests,
+            retry_ns: now_ns + REQUEST_RETRY_NS,
+        }
     }
 
     fn is_endless(&self) -> bool {
@@ -119,23 +130,34 @@ impl Reader {
         self.waits_since_ns = now_ns.max(self.measure_from_ns);
     }
 
-    /// The longest time without progress while data waited, until `end_ns`, in the measured interval, ns.
+    /// The longest time without progress while data waited, until `end_ns`, in the measured
+    /// interval, ns.
     pub(crate) fn longest_stall_ns(&self, end_ns: u64) -> u64 {
         let waits = self.is_endless() || !self.expected.is_empty();
-        let last_ns = if waits { end_ns.saturating_sub(self.waits_since_ns) } else { 0 };
+        let last_ns = if waits {
+            end_ns.saturating_sub(self.waits_since_ns)
+        } else {
+            0
+        };
         self.longest_stall_ns.max(last_ns)
     }
 
     /// Data below `next_dsn` has arrived in order. Returns what the application does next.
     #[inline]
     pub(crate) fn delivered(&mut self, next_dsn: u32, now_ns: u64) -> Next {
-        if self.is_complete(next_dsn) { self.complete(next_dsn, now_ns) } else { Next::Nothing }
+        if self.is_complete(next_dsn) {
+            self.complete(next_dsn, now_ns)
+        } else {
+            Next::Nothing
+        }
     }
 
     /// Whether data below `next_dsn` completes the first incomplete write.
     #[inline(always)]
     pub(crate) fn is_complete(&self, next_dsn: u32) -> bool {
-        self.expected.front().is_some_and(|first| first.end <= next_dsn)
+        self.expected
+            .front()
+            .is_some_and(|first| first.end <= next_dsn)
     }
 
     #[cold]
@@ -159,12 +181,16 @@ impl Reader {
         }
     }
 
-    /// Writes or requests from `measure_from` on, complete or not; empty for workloads without messages.
+    /// Writes or requests from `measure_from` on, complete or not; empty for workloads without
+    /// messages.
     pub(crate) fn deliveries(&self) -> Vec<Delivery> {
         if matches!(self.workload, Workload::Bulk | Workload::File { .. }) {
             return vec![];
         }
-        let waiting = self.expected.iter().filter(|expected| expected.since_ns >= self.measure_from_ns);
+        let waiting = self
+            .expected
+            .iter()
+            .filter(|expected| expected.since_ns >= self.measure_from_ns);
         let waiting = waiting.map(|expected| self.delivery(expected.since_ns, None));
         self.complete.iter().copied().chain(waiting).collect()
     }
@@ -174,6 +200,10 @@ impl Reader {
             Workload::Messages { tolerance, .. } => tolerance.as_secs_f64(),
             _ => 0.0,
         };
-        Delivery { since_s: since_ns as f64 / 1e9, tolerance_s, delay_s }
+        Delivery {
+            since_s: since_ns as f64 / 1e9,
+            tolerance_s,
+            delay_s,
+        }
     }
 }

@@ -1,11 +1,15 @@
 //! How a write is divided into segments.
 
-/// Number of segments of a write, and the payload of the last one, bytes. `bytes` must be at least 1.
+/// Number of segments of a write, and the payload of the last one, bytes. `bytes` must be at least
+/// 1.
 pub(super) fn cut(bytes: u64, mss_bytes: u16) -> (u32, u16) {
     let mss = u64::from(mss_bytes);
     let segments = bytes.div_ceil(mss);
     let last_len = (bytes - (segments - 1) * mss) as u16;
-    (u32::try_from(segments).expect("the scenario limits the size"), last_len)
+    (
+        u32::try_from(segments).expect("the scenario limits the size"),
+        last_len,
+    )
 }
 
 #[cfg(test)]

@@ -43,7 +43,11 @@ impl Writer {
             workload,
             source,
             mss_bytes: u16::try_from(mss.0).expect("the scenario limits the MSS"),
-            written: if workload == Workload::Bulk { ENDLESS } else { 0 },
+            written: if workload == Workload::Bulk {
+                ENDLESS
+            } else {
+                0
+            },
             writes: VecDeque::new(),
             answered: 0,
             written_bytes: 0,
@@ -70,23 +74,28 @@ impl Writer {
         self.answered
     }
 
-    /// Call when the connection is established. Returns what it wrote, and when to call [`Self::wake`].
+    /// Call when the connection is established. Returns what it wrote, and when to call
+    /// [`Self::wake`].
     pub(crate) fn start(&mut self, now_ns: u64) -> writes::Write {
         let first = self.source.start(Nanos(now_ns));
         self.write(first.bytes.0);
         first
     }
 
-    /// Call at the instant that the last call returned. Returns what it wrote, and when to call again.
+    /// Call at the instant that the last call returned. Returns what it wrote, and when to call
+    /// again.
     pub(crate) fn wake(&mut self, now_ns: u64) -> writes::Write {
         let next = self.source.wake(Nanos(now_ns));
         self.write(next.bytes.0);
         next
     }
 
-    /// Takes request `number` (from 1). Returns whether it is answered: copies of earlier requests are not.
+    /// Takes request `number` (from 1). Returns whether it is answered: copies of earlier requests
+    /// are not.
     pub(crate) fn answer(&mut self, number: u32) -> bool {
-        let Workload::Requests { size, .. } = self.workload else { return false };
+        let Workload::Requests { size, .. } = self.workload else {
+            return false;
+        };
         let fresh = number > self.answered;
         if fresh {
             self.answered = number;
@@ -95,14 +104,21 @@ impl Writer {
         fresh
     }
 
-    /// From now on, endless data arrives only as this many segments more than `next`, the first DSN not sent,
-    /// or than what is written; `None`: without end again. Returns false for other workloads.
+    /// From now on, endless data arrives only as this many segments more than `next`, the first DSN
+    /// not sent, or than what is written; `None`: without end again. Returns false for other
+    /// workloads.
     pub(crate) fn supply(&mut self, segments: Option<u32>, next: u32) -> bool {
         if self.workload != Workload::Bulk {
             return false;
         }
-        let written = if self.is_endless() { next } else { self.written };
-        self.written = segments.map_or(ENDLESS, |segments| written.saturating_add(segments).min(ENDLESS - 1));
+        let written = if self.is_endless() {
+            next
+        } else {
+            self.written
+        };
+        self.written = segments.map_or(ENDLESS, |segments| {
+            written.saturating_add(segments).min(ENDLESS - 1)
+        });
         true
     }
 
@@ -116,14 +132,21 @@ impl Writer {
         if bytes > 0 {
             let (segments, last_len) = cut(bytes, self.mss_bytes);
             self.written += segments;
-            self.writes.push_back(Write { end: self.written, last_len });
+            self.writes.push_back(Write {
+                end: self.written,
+                last_len,
+            });
         }
     }
 
     /// Payload of a written segment, bytes.
     #[inline(always)]
     pub(crate) fn segment_len(&self, dsn: u32) -> u16 {
-        if self.written == ENDLESS { self.mss_bytes } else { self.len_within_writes(dsn) }
+        if self.written == ENDLESS {
+            self.mss_bytes
+        } else {
+            self.len_within_writes(dsn)
+        }
     }
 
     #[inline(never)]

@@ -87,7 +87,10 @@ impl<'a> Builder<'a> {
 
     /// Divides the network of a topology into at most `parts` parts. Call it before adding routes.
     pub(super) fn cut(&mut self, parts: usize) {
-        let map = self.topology.filter(|_| parts > 1).and_then(|topology| parallel::cut(topology, parts));
+        let map = self
+            .topology
+            .filter(|_| parts > 1)
+            .and_then(|topology| parallel::cut(topology, parts));
         self.net.border = map.map(|map| Box::new(Border::new(Arc::new(map))));
     }
 
@@ -105,27 +108,53 @@ impl<'a> Builder<'a> {
     pub(super) fn application(&self, workload: Workload) -> (Writer, Reader) {
         let (mss, warm_up) = (self.scenario.transport.mss, self.scenario.warm_up);
         let writes = Writes::new(workload, self.seed, self.number(), self.scenario.duration);
-        (Writer::new(writes, mss), Reader::new(workload, mss, warm_up))
+        (
+            Writer::new(writes, mss),
+            Reader::new(workload, mss, warm_up),
+        )
     }
 
     /// Number of full segments that fit into a buffer, at least 1.
     pub(super) fn segments(&self, bytes: u64) -> u32 {
-        u32::try_from(bytes / self.scenario.transport.mss.0).unwrap_or(u32::MAX / 4).max(1)
+        u32::try_from(bytes / self.scenario.transport.mss.0)
+            .unwrap_or(u32::MAX / 4)
+            .max(1)
     }
 
     /// Adds a subflow, with both ends, to the next connection.
     pub(super) fn add_subflow(&mut self, config: SubflowConfig) {
-        let SubflowConfig { local, downloads, routes, mut relay, .. } = config;
-        let id = SubflowId { connection: self.connections.len() as u32, local, epoch: 0, downloads };
+        let SubflowConfig {
+            local,
+            downloads,
+            routes,
+            mut relay,
+            ..
+        } = config;
+        let id = SubflowId {
+            connection: self.connections.len() as u32,
+            local,
+            epoch: 0,
+            downloads,
+        };
         let window_end = relay.as_mut().map_or(u32::MAX, Relay::first_window);
         self.net.routes.add_subflow(routes);
         if let Some(most_ns) = self.processing_ns(&routes) {
             self.net.hosts.add_subflow(most_ns, self.seed);
         }
-        let (of_data, of_acks) = (self.net.routes.hop(routes.data, 0), self.net.routes.hop(routes.acks, 0));
-        self.senders.push(SubflowSender::new(id, of_data, window_end, &self.scenario.transport));
-        self.receivers.push(SubflowReceiver::new(id, of_acks, relay));
+        let (of_data, of_acks) = (
+            self.net.routes.hop(routes.data, 0),
+            self.net.routes.hop(routes.acks, 0),
+        );
+        self.senders.push(SubflowSender::new(
+            id,
+            of_data,
+            window_end,
+            &self.scenario.transport,
+        ));
+        self.receivers
+            .push(SubflowReceiver::new(id, of_acks, relay));
         self.interfaces.push(config.interface);
-        self.subflows.push(Subflow::new(config.path, config.opens_at_ns));
+        self.subflows
+            .push(Subflow::new(config.path, config.opens_at_ns));
     }
 }

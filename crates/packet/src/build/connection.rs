@@ -9,7 +9,9 @@ use joulepath_control::select::{Observer, PathEnergy};
 use joulepath_controllers::{self as controllers, Capability};
 use joulepath_model::energy::meter::DeviceMeter;
 use joulepath_model::random::{Domain, Stream};
-use joulepath_model::scenario::{Competitor, ConnectionGroup, Direction, PathIndex, PathSpec, Workload};
+use joulepath_model::scenario::{
+    Competitor, ConnectionGroup, Direction, PathIndex, PathSpec, Workload,
+};
 use joulepath_model::units::Nanos;
 use joulepath_topology::Path;
 
@@ -26,8 +28,8 @@ use crate::receiver::{ReceiverEnd, Reception, Tuning};
 use crate::run::error::RunError;
 use crate::sender::{SenderEnd, SenderSpec};
 
-/// Air time of a full packet, in parts of the shortest gap that ends a radio's activity, above which each
-/// packet reaches the meter at once.
+/// Air time of a full packet, in parts of the shortest gap that ends a radio's activity, above
+/// which each packet reaches the meter at once.
 const LEAST_AIR: f64 = 0.25;
 
 /// Size of the buffers of competitors, bytes: large enough never to limit them.
@@ -48,7 +50,12 @@ impl<'a> Builder<'a> {
             for _ in 0..group.count {
                 let path = |&index: &PathIndex| {
                     let PathSpec { down, up, .. } = &scenario.paths[index];
-                    Path { interface: index, down: down.clone(), up: up.clone(), relays: 0 }
+                    Path {
+                        interface: index,
+                        down: down.clone(),
+                        up: up.clone(),
+                        relays: 0,
+                    }
                 };
                 self.add_connection(group, group.paths.iter().map(path).collect())?;
             }
@@ -56,7 +63,11 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn add_connection(&mut self, group: &'a ConnectionGroup, paths: Vec<Path>) -> Result<(), RunError> {
+    fn add_connection(
+        &mut self,
+        group: &'a ConnectionGroup,
+        paths: Vec<Path>,
+    ) -> Result<(), RunError> {
         let tested = self.tested(group, paths)?;
         let mut cc = self.setup.connection(tested.paths.len());
         let mut control = self.control_plane(&tested);
@@ -68,25 +79,45 @@ impl<'a> Builder<'a> {
         let has_relays = self.add_subflows(&tested, &meter, &access);
         let (sender, receiver) = self.ends(&tested, cc, has_relays);
         let n = tested.paths.len();
-        let mut connection =
-            Connection::new(first, n, group.direction, tested.starts_at_ns, sender, receiver);
+        let mut connection = Connection::new(
+            first,
+            n,
+            group.direction,
+            tested.starts_at_ns,
+            sender,
+            receiver,
+        );
         (connection.control, connection.selection) = (control, selection);
         self.connections.push(connection);
-        self.devices.push(Some(Device::new(meter, group.paths.clone(), access)));
+        self.devices
+            .push(Some(Device::new(meter, group.paths.clone(), access)));
         Ok(())
     }
 
     /// The paths that the policy uses, and the connection's start.
     fn tested(&self, group: &'a ConnectionGroup, paths: Vec<Path>) -> Result<Tested<'a>, RunError> {
         let paths = self.setup.used(group, paths, |path| path.interface)?;
-        let specs: Vec<&PathSpec> = paths.iter().map(|path| &self.scenario.paths[path.interface]).collect();
+        let specs: Vec<&PathSpec> = paths
+            .iter()
+            .map(|path| &self.scenario.paths[path.interface])
+            .collect();
         let traffic = traffic_of(group.direction);
-        let energies = specs.iter().map(|spec| PathEnergy::of(&spec.energy.model, traffic)).collect();
+        let energies = specs
+            .iter()
+            .map(|spec| PathEnergy::of(&spec.energy.model, traffic))
+            .collect();
         let starts_at_ns = self.start_within(group.start, group.spread);
-        Ok(Tested { group, paths, specs, energies, starts_at_ns })
+        Ok(Tested {
+            group,
+            paths,
+            specs,
+            energies,
+            starts_at_ns,
+        })
     }
 
-    /// The control plane of a connection: signals for the controller, and the slots of an allocator.
+    /// The control plane of a connection: signals for the controller, and the slots of an
+    /// allocator.
     fn control_plane(&self, tested: &Tested<'_>) -> ControlPlane {
         let needs = Needs::of(self.setup.controller());
         let mut control = ControlPlane::new(needs, self.scenario, self.costs(tested));
@@ -98,8 +129,8 @@ impl<'a> Builder<'a> {
         control
     }
 
-    /// Gives each subflow its share, if the policy allocates shares. Returns the sharer that adapts the
-    /// shares during the connection, with its observer.
+    /// Gives each subflow its share, if the policy allocates shares. Returns the sharer that adapts
+    /// the shares during the connection, with its observer.
     fn share(
         &self,
         tested: &Tested<'_>,
@@ -107,8 +138,12 @@ impl<'a> Builder<'a> {
     ) -> Result<Option<(Sharer, Observer)>, RunError> {
         let random = Stream::new(self.seed, Domain::Allocator, self.number());
         let paths: Vec<PathIndex> = tested.indices().collect();
-        let sharing = self.setup.sharing(self.scenario, tested.group, &paths, random)?;
-        let Some(sharing) = sharing else { return Ok(None) };
+        let sharing = self
+            .setup
+            .sharing(self.scenario, tested.group, &paths, random)?;
+        let Some(sharing) = sharing else {
+            return Ok(None);
+        };
         for (subflow, &share) in cc.subflows.iter_mut().zip(&sharing.of_paths) {
             subflow.own.set_target_share(share);
         }
@@ -132,16 +167,27 @@ impl<'a> Builder<'a> {
             device: self.scenario.device.clone(),
             receive_window: tested.group.receive_buffer.0 as f64,
         };
-        let selection = |selector| Selection { selector, observer: observer(), surroundings: surroundings() };
+        let selection = |selector| Selection {
+            selector,
+            observer: observer(),
+            surroundings: surroundings(),
+        };
         Ok(selector.map(selection))
     }
 
-    /// The device's meter. It covers all interfaces of the device: an unused interface may burn energy
-    /// while idle.
+    /// The device's meter. It covers all interfaces of the device: an unused interface may burn
+    /// energy while idle.
     fn meter(&self, tested: &Tested<'_>) -> DeviceMeter {
-        let models: Vec<_> = tested.group.paths.iter().map(|&path| self.interface_model(path)).collect();
-        let mut meter = DeviceMeter::new(&models, &self.scenario.device, Nanos(tested.starts_at_ns));
-        self.scenario.follow_signals(&mut meter, &tested.group.paths);
+        let models: Vec<_> = tested
+            .group
+            .paths
+            .iter()
+            .map(|&path| self.interface_model(path))
+            .collect();
+        let mut meter =
+            DeviceMeter::new(&models, &self.scenario.device, Nanos(tested.starts_at_ns));
+        self.scenario
+            .follow_signals(&mut meter, &tested.group.paths);
         meter
     }
 
@@ -152,34 +198,54 @@ impl<'a> Builder<'a> {
             if self.topology.is_none() && spec.relay.is_none() {
                 return Access::Links([spec.radio.0, spec.radio.1]);
             }
-            let path = tested.paths.iter().find(|path| path.interface == index && spec.relay.is_none());
+            let path = tested
+                .paths
+                .iter()
+                .find(|path| path.interface == index && spec.relay.is_none());
             let ends = path.map_or([None; 2], |path| [path.down.last(), path.up.first()]);
             Access::PerByte(ends.map(|link| link.map_or(0.0, |&link| self.net.ns_per_byte(link))))
         };
         tested.group.paths.iter().map(of).collect()
     }
 
-    /// Whether full packets take so long on the air of a path's links that each one must reach the meter at
-    /// once.
+    /// Whether full packets take so long on the air of a path's links that each one must reach the
+    /// meter at once.
     fn is_slow(&self, spec: &PathSpec, limit: Nanos) -> bool {
         let transport = &self.scenario.transport;
         let bits = 8.0 * (transport.mss.0 + transport.header.0) as f64;
         let is_slow = |link: usize| {
-            let least = self.scenario.links.get(link).and_then(|link| link.rate.least());
+            let least = self
+                .scenario
+                .links
+                .get(link)
+                .and_then(|link| link.rate.least());
             least.is_some_and(|rate| bits / rate.bps() as f64 > limit.as_secs_f64() * LEAST_AIR)
         };
         self.topology.is_none() && (is_slow(spec.radio.0) || is_slow(spec.radio.1))
     }
 
     /// Adds a subflow on each path; returns whether one of them ends at a TCP relay.
-    fn add_subflows(&mut self, tested: &Tested<'_>, meter: &DeviceMeter, access: &[Access]) -> bool {
+    fn add_subflows(
+        &mut self,
+        tested: &Tested<'_>,
+        meter: &DeviceMeter,
+        access: &[Access],
+    ) -> bool {
         let mut sinks = Sinks::none(self.scenario.channels.len());
         let mut has_relays = false;
         for (local, (path, spec)) in tested.paths.iter().zip(&tested.specs).enumerate() {
-            let used = tested.group.paths.iter().position(|&of_group| of_group == path.interface);
+            let used = tested
+                .group
+                .paths
+                .iter()
+                .position(|&of_group| of_group == path.interface);
             let index = used.expect("the path is one of the group's");
             let patience = meter.patience(index);
-            let patience_ns = if self.is_slow(spec, patience) { 0 } else { patience.0 };
+            let patience_ns = if self.is_slow(spec, patience) {
+                0
+            } else {
+                patience.0
+            };
             let (routes, relay) = self.routes(tested, path, &mut sinks);
             has_relays |= relay.is_some();
             self.add_subflow(SubflowConfig {
@@ -188,7 +254,12 @@ impl<'a> Builder<'a> {
                 path: Some(path.interface as u16),
                 routes,
                 relay,
-                interface: Interface::metered(index as u8, patience_ns, 1 + path.relays, access[index]),
+                interface: Interface::metered(
+                    index as u8,
+                    patience_ns,
+                    1 + path.relays,
+                    access[index],
+                ),
                 opens_at_ns: tested.starts_at_ns + spec.start.0,
             });
         }
@@ -208,7 +279,14 @@ impl<'a> Builder<'a> {
         let mut scheduler = self.setup.scheduler().clone();
         scheduler.learn_costs(&tested.energies);
         let window = self.segments(group.receive_buffer.0.min(group.send_buffer.0));
-        let mut sender = SenderEnd::new(SenderSpec { controller, cc, scheduler, window, writer, has_relays });
+        let mut sender = SenderEnd::new(SenderSpec {
+            controller,
+            cc,
+            scheduler,
+            window,
+            writer,
+            has_relays,
+        });
         for (view, spec) in sender.views.iter_mut().zip(&tested.specs) {
             view.backup = spec.backup;
         }
@@ -225,14 +303,25 @@ impl<'a> Builder<'a> {
 
     /// The receive buffer, if it grows.
     fn tuning(&self, tested: &Tested<'_>) -> Option<Tuning> {
-        let links = self.topology.map_or(&self.scenario.links, |topology| &topology.links);
+        let links = self
+            .topology
+            .map_or(&self.scenario.links, |topology| &topology.links);
         let mss = self.scenario.transport.mss;
         let ack_delay = |path: &Path| {
-            let back = if tested.group.direction == Direction::Download { &path.up } else { &path.down };
+            let back = if tested.group.direction == Direction::Download {
+                &path.up
+            } else {
+                &path.down
+            };
             back.iter().map(|&link| links[link].delay.0).sum()
         };
         let growth = tested.group.receive_memory?.start(mss);
-        Some(Tuning::new(growth, mss, tested.paths.iter().map(ack_delay), tested.starts_at_ns))
+        Some(Tuning::new(
+            growth,
+            mss,
+            tested.paths.iter().map(ack_delay),
+            tested.starts_at_ns,
+        ))
     }
 
     /// Adds all competitors: TCP downloads without a device.
@@ -250,7 +339,10 @@ impl<'a> Builder<'a> {
         let starts_at_ns = self.start_within(competitor.start, competitor.spread);
         let first = self.subflows.len() as u32;
         let data = self.plain_route(&competitor.down, End::Receiver);
-        let routes = Routes { data, acks: self.plain_route(&competitor.up, End::Sender) };
+        let routes = Routes {
+            data,
+            acks: self.plain_route(&competitor.up, End::Sender),
+        };
         self.add_subflow(SubflowConfig {
             local: 0,
             downloads: true,
@@ -260,7 +352,9 @@ impl<'a> Builder<'a> {
             interface: Interface::unmetered(),
             opens_at_ns: 0,
         });
-        let workload = competitor.size.map_or(Workload::Bulk, |size| Workload::File { size });
+        let workload = competitor
+            .size
+            .map_or(Workload::Bulk, |size| Workload::File { size });
         let (writer, reader) = self.application(workload);
         let sender = SenderEnd::new(SenderSpec {
             controller,
@@ -271,7 +365,14 @@ impl<'a> Builder<'a> {
             has_relays: false,
         });
         let receiver = ReceiverEnd::new(reader, None, controller.has(Capability::ReadsMarks));
-        let connection = Connection::new(first, 1, Direction::Download, starts_at_ns, sender, receiver);
+        let connection = Connection::new(
+            first,
+            1,
+            Direction::Download,
+            starts_at_ns,
+            sender,
+            receiver,
+        );
         self.connections.push(connection);
         self.devices.push(None);
         Ok(())

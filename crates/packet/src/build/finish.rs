@@ -16,7 +16,10 @@ use crate::sender::owned;
 impl Builder<'_> {
     /// Number of subflows with a departure timer: all or none.
     fn paced(&self) -> usize {
-        let owns_window = self.connections.iter().any(|connection| connection.sender.owns_window);
+        let owns_window = self
+            .connections
+            .iter()
+            .any(|connection| connection.sender.owns_window);
         if owns_window { self.subflows.len() } else { 0 }
     }
 
@@ -33,7 +36,9 @@ impl Builder<'_> {
             paced: self.paced(),
         });
         if sources.count() > MAX_SOURCES {
-            return Err(RunError::TooLarge { sources: sources.count() });
+            return Err(RunError::TooLarge {
+                sources: sources.count(),
+            });
         }
         for (i, channel) in self.net.channels.iter_mut().enumerate() {
             channel.source = sources.channel(i);

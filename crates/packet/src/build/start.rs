@@ -39,14 +39,20 @@ impl Engine {
     /// Decides which subflows open at the start. The first regular subflow carries MP_CAPABLE.
     fn select_first(&mut self, c: usize) {
         let connection = &mut self.connections[c];
-        let Some(selection) = &mut connection.selection else { return };
+        let Some(selection) = &mut connection.selection else {
+            return;
+        };
         let uses = selection.start(connection.sender.writer.workload(), &self.config);
         let first = connection.first as usize;
         for (i, &wanted) in uses.iter().enumerate() {
             self.subflows[first + i].wanted = wanted != Use::Closed;
             connection.sender.views[i].backup = wanted == Use::Backup;
         }
-        connection.opener = Some(uses.iter().position(|&wanted| wanted == Use::Regular).unwrap_or(0));
+        connection.opener = Some(
+            uses.iter()
+                .position(|&wanted| wanted == Use::Regular)
+                .unwrap_or(0),
+        );
     }
 
     /// Sets the timers of one connection: opening of the first subflow, control plane, selector.
@@ -55,15 +61,23 @@ impl Engine {
         let (queue, sources) = (&mut self.net.queue, &self.config.sources);
         let at_ns = connection.starts_at_ns;
         let s = connection.first as usize + connection.opener.unwrap_or(0);
-        self.senders[s].timer.set(at_ns.max(self.subflows[s].opens_at_ns), sources.rto(s), queue);
+        self.senders[s].timer.set(
+            at_ns.max(self.subflows[s].opens_at_ns),
+            sources.rto(s),
+            queue,
+        );
         if let Some(period) = connection.control.period() {
-            connection.control_timer.set(at_ns + period.0, sources.control(c), queue);
+            connection
+                .control_timer
+                .set(at_ns + period.0, sources.control(c), queue);
         }
         if connection.control.slots.is_some() {
             connection.slot_timer.set(at_ns, sources.slot(c), queue);
         }
         if connection.selection.is_some() {
-            connection.look_timer.set(at_ns + FIRST_LOOK.0, sources.look(c), queue);
+            connection
+                .look_timer
+                .set(at_ns + FIRST_LOOK.0, sources.look(c), queue);
         }
     }
 }

@@ -44,19 +44,39 @@ impl<'a> Clock<'a> {
     /// The clock of subflow `s` of the engine.
     #[inline(always)]
     pub(crate) fn of(s: usize, config: &'a Config, now_ns: u64, queue: &'a mut EventQueue) -> Self {
-        Clock { now_ns, config, source: config.sources.rto(s), queue }
+        Clock {
+            now_ns,
+            config,
+            source: config.sources.rto(s),
+            queue,
+        }
     }
 
     /// A shorter borrow of the same clock.
     #[inline(always)]
     pub(crate) fn reborrow(&mut self) -> Clock<'_> {
-        Clock { now_ns: self.now_ns, config: self.config, source: self.source, queue: self.queue }
+        Clock {
+            now_ns: self.now_ns,
+            config: self.config,
+            source: self.source,
+            queue: self.queue,
+        }
     }
 
     /// The clock of the next departure on subflow `s` of the engine.
     #[inline(always)]
-    pub(crate) fn of_release(s: usize, config: &'a Config, now_ns: u64, queue: &'a mut EventQueue) -> Self {
-        Clock { now_ns, config, source: config.sources.release(s), queue }
+    pub(crate) fn of_release(
+        s: usize,
+        config: &'a Config,
+        now_ns: u64,
+        queue: &'a mut EventQueue,
+    ) -> Self {
+        Clock {
+            now_ns,
+            config,
+            source: config.sources.release(s),
+            queue,
+        }
     }
 }
 
@@ -64,13 +84,23 @@ impl Context<'_> {
     /// The clock of subflow `i`.
     #[inline(always)]
     pub(crate) fn clock(&mut self, i: usize) -> Clock<'_> {
-        Clock::of(self.global(i), self.config, self.now_ns, &mut self.net.queue)
+        Clock::of(
+            self.global(i),
+            self.config,
+            self.now_ns,
+            &mut self.net.queue,
+        )
     }
 
     /// The clock of the next departure on subflow `i`.
     #[inline(always)]
     pub(crate) fn release_clock(&mut self, i: usize) -> Clock<'_> {
-        Clock::of_release(self.global(i), self.config, self.now_ns, &mut self.net.queue)
+        Clock::of_release(
+            self.global(i),
+            self.config,
+            self.now_ns,
+            &mut self.net.queue,
+        )
     }
 
     pub(crate) fn now(&self) -> Nanos {
@@ -112,8 +142,8 @@ impl Context<'_> {
         self.first_subflow as usize + i
     }
 
-    /// Sends a packet of subflow `i` into `hop`. If `hop` is at a sleeping radio, the link waits until the
-    /// radio is awake.
+    /// Sends a packet of subflow `i` into `hop`. If `hop` is at a sleeping radio, the link waits
+    /// until the radio is awake.
     #[inline(always)]
     pub(crate) fn send(&mut self, i: usize, hop: Hop, mut packet: Packet, size: u32) {
         self.rouse_radio(i, hop, size);
@@ -133,7 +163,9 @@ impl Context<'_> {
         self.catch_up();
         let (now, s) = (self.now(), self.global(i));
         let device = own_device(self.has_device, self.devices, self.connection);
-        let Some((device, link)) = device.zip(hop.link()) else { return };
+        let Some((device, link)) = device.zip(hop.link()) else {
+            return;
+        };
         let index = usize::from(self.interfaces[s].index);
         let ready = device.meter.wake(index, now);
         let access = self.net.link_before(link, self.now_ns);
@@ -141,7 +173,10 @@ impl Context<'_> {
             access.hold_until(ready);
         }
         if matches!(device.access[index], Access::Links([down, _]) if down == link) {
-            let until = access.busy_until(now).max(ready).saturating_add(access.air(size.into()));
+            let until = access
+                .busy_until(now)
+                .max(ready)
+                .saturating_add(access.air(size.into()));
             device.meter.foretell(index, now, until);
         }
     }
@@ -164,23 +199,29 @@ impl Context<'_> {
         }
     }
 
-    /// Reports the packets counted at the interfaces to the meter. Call this before any other call to the
-    /// meter.
+    /// Reports the packets counted at the interfaces to the meter. Call this before any other call
+    /// to the meter.
     pub(crate) fn catch_up(&mut self) {
-        let Some(device) = own_device(self.has_device, self.devices, self.connection) else { return };
+        let Some(device) = own_device(self.has_device, self.devices, self.connection) else {
+            return;
+        };
         for i in 0..self.n as usize {
             self.interfaces[self.first_subflow as usize + i].catch_up(&mut device.meter);
         }
     }
 }
 
-/// The device of a connection that has one. Not a method, so that the caller may borrow interfaces and links,
-/// too.
+/// The device of a connection that has one. Not a method, so that the caller may borrow interfaces
+/// and links, too.
 #[inline]
 fn own_device(
     has_device: bool,
     devices: &mut Shared<Option<Device>>,
     connection: u32,
 ) -> Option<&mut Device> {
-    if has_device { devices[connection as usize].as_mut() } else { None }
+    if has_device {
+        devices[connection as usize].as_mut()
+    } else {
+        None
+    }
 }

@@ -24,33 +24,52 @@ impl Endpoints<'_> {
         }
         self.share_again();
         let source = self.cx.config.sources.control(self.cx.connection as usize);
-        self.connection.control_timer.set(self.cx.now_ns + TICK.0, source, &mut self.cx.net.queue);
+        self.connection
+            .control_timer
+            .set(self.cx.now_ns + TICK.0, source, &mut self.cx.net.queue);
     }
 
     /// Samples the host model: throughput and RTT since the last tick.
     fn sample_host(&mut self) {
         let connection = &mut *self.connection;
         let delivered = connection.receiver.data.delivered_bytes;
-        let bytes = delivered - std::mem::replace(&mut connection.control.delivered_bytes, delivered);
+        let bytes =
+            delivered - std::mem::replace(&mut connection.control.delivered_bytes, delivered);
         let rate = BitRate::from_bps(bytes * 8 * (1_000_000_000 / TICK.0));
         // The scheduler's view of the RTT may be stale if there is nothing to schedule.
         let sender = &connection.sender;
-        let open = sender.views().iter().zip(&sender.cc.subflows).filter(|(view, _)| view.established);
-        let (subflows, rtt_us) =
-            open.fold((0, 0), |(n, sum), (_, window)| (n + 1, sum + u64::from(window.srtt_us)));
+        let open = sender
+            .views()
+            .iter()
+            .zip(&sender.cc.subflows)
+            .filter(|(view, _)| view.established);
+        let (subflows, rtt_us) = open.fold((0, 0), |(n, sum), (_, window)| {
+            (n + 1, sum + u64::from(window.srtt_us))
+        });
         let mean_rtt = Nanos::from_micros(rtt_us / u64::from(subflows.max(1)));
         let now = self.cx.now();
-        if let Some(device) = self.cx.device().filter(|device| device.finished_ns.is_none()) {
+        if let Some(device) = self
+            .cx
+            .device()
+            .filter(|device| device.finished_ns.is_none())
+        {
             device.meter.host_sample(now, rate, mean_rtt, subflows);
         }
     }
 
     fn share_again(&mut self) {
-        let Some((mut sharer, mut observer)) = self.connection.control.sharer.take() else { return };
+        let Some((mut sharer, mut observer)) = self.connection.control.sharer.take() else {
+            return;
+        };
         let (now, demand) = (self.cx.now(), self.demand());
         observer.observe(now, &self.counters(), demand);
         let mss_bytes = self.cx.config.transport.mss.0 as f64;
-        let seen = Seen { now, demand, mss_bytes, paths: observer.paths() };
+        let seen = Seen {
+            now,
+            demand,
+            mss_bytes,
+            paths: observer.paths(),
+        };
         if let Some(shares) = sharer.look(&seen) {
             for (window, share) in self.connection.sender.cc.subflows.iter_mut().zip(shares) {
                 window.own.set_target_share(share);
@@ -64,18 +83,34 @@ impl Endpoints<'_> {
         let packet_bits = self.cx.config.transport.mss.0 as f64 * 8.0;
         let sender = &mut self.connection.sender;
         let backlog = sender.waiting();
-        let Some(slots) = &mut self.connection.control.slots else { return };
+        let Some(slots) = &mut self.connection.control.slots else {
+            return;
+        };
         let slot_s = slots.slot.as_secs_f64();
         let path = |(i, energy): (usize, &PathEnergy)| {
             let view = &sender.views[i];
-            let loss = loss(self.senders[i].stats.loss_events, &sender.cc.subflows[i].own);
+            let loss = loss(
+                self.senders[i].stats.loss_events,
+                &sender.cc.subflows[i].own,
+            );
             let per_s = f64::from(view.cwnd) * 1e6 / f64::from(view.srtt_us.max(1));
             let usable = view.established && view.srtt_us > 0;
-            SlotPath::of(energy, usable.then_some(Sending { per_s, loss, slot_s, packet_bits }))
+            SlotPath::of(
+                energy,
+                usable.then_some(Sending {
+                    per_s,
+                    loss,
+                    slot_s,
+                    packet_bits,
+                }),
+            )
         };
         let n = slots.energies.len();
         let mut paths = [SlotPath::default(); MAX_SUBFLOWS];
-        for (slot, path) in paths.iter_mut().zip(slots.energies.iter().enumerate().map(path)) {
+        for (slot, path) in paths
+            .iter_mut()
+            .zip(slots.energies.iter().enumerate().map(path))
+        {
             *slot = path;
         }
         if let Some(allotted) = slots.allocator.allot(&paths[..n], backlog) {
@@ -83,7 +118,9 @@ impl Endpoints<'_> {
         }
         let (at_ns, index) = (self.cx.now_ns + slots.slot.0, self.cx.connection as usize);
         let source = self.cx.config.sources.slot(index);
-        self.connection.slot_timer.set(at_ns, source, &mut self.cx.net.queue);
+        self.connection
+            .slot_timer
+            .set(at_ns, source, &mut self.cx.net.queue);
         self.sender().push();
     }
 
@@ -96,7 +133,9 @@ impl Endpoints<'_> {
             let bytes = seen - std::mem::replace(&mut costed.seen_bytes, seen);
             costed.rate_bps = price::smoothed_bps(costed.rate_bps, bytes as f64);
             let loss = loss(sender.stats.loss_events, &window.own);
-            window.own.set_energy_cost(costed.cost.energy_cost(costed.rate_bps, loss));
+            window
+                .own
+                .set_energy_cost(costed.cost.energy_cost(costed.rate_bps, loss));
         }
     }
 
@@ -119,6 +158,9 @@ impl Network {
     /// The queue of a link: packets, bytes.
     fn queue_of(&mut self, now_ns: u64, link: usize) -> (u32, u64) {
         let link = self.link_before(link, now_ns);
-        (link.queue_packets(Nanos(now_ns)), link.queue_bytes(Nanos(now_ns)))
+        (
+            link.queue_packets(Nanos(now_ns)),
+            link.queue_bytes(Nanos(now_ns)),
+        )
     }
 }

@@ -22,7 +22,13 @@ pub(crate) struct Device {
 
 impl Device {
     pub(crate) fn new(meter: DeviceMeter, paths: Vec<PathIndex>, access: Vec<Access>) -> Self {
-        Device { meter, paths, access, latest: EnergyReading::default(), finished_ns: None }
+        Device {
+            meter,
+            paths,
+            access,
+            latest: EnergyReading::default(),
+            finished_ns: None,
+        }
     }
 }
 
@@ -45,7 +51,9 @@ impl Access {
                 net.link_before(links[way], now_ns).air(bytes.into())
             }
             Access::Links(links) => {
-                let until = net.link_before(links[way], now_ns).busy_until(Nanos(now_ns));
+                let until = net
+                    .link_before(links[way], now_ns)
+                    .busy_until(Nanos(now_ns));
                 until.saturating_sub(Nanos(now_ns))
             }
         }
@@ -63,12 +71,13 @@ impl Access {
 /// Stands for a link that is not asked.
 const NO_LINK: u32 = u32::MAX;
 
-/// The device's interface of one subflow. While the radio is certainly awake, bytes are added up here and
-/// reported to the meter later.
+/// The device's interface of one subflow. While the radio is certainly awake, bytes are added up
+/// here and reported to the meter later.
 #[derive(Clone, Copy)]
 #[repr(align(64))] // a cache line, next to the subflow's ends
 pub(crate) struct Interface {
-    /// Until this instant, ns, the radio is certainly awake and the meter may learn of packets later.
+    /// Until this instant, ns, the radio is certainly awake and the meter may learn of packets
+    /// later.
     pub(crate) awake_until_ns: u64,
     /// How long this lasts after each packet, ns (see `DeviceMeter::patience`).
     patience_ns: u64,
@@ -78,8 +87,8 @@ pub(crate) struct Interface {
     last_packet_ns: u64,
     /// When the device has sent the last packet that was counted here, ns.
     sent_until_ns: u64,
-    /// Bytes count this many times: the number of hosts whose interfaces each packet enters or leaves,
-    /// where the two ends count as one.
+    /// Bytes count this many times: the number of hosts whose interfaces each packet enters or
+    /// leaves, where the two ends count as one.
     crossings: u32,
     /// See [`Access::up_link`].
     up_link: u32,
@@ -104,15 +113,28 @@ impl Interface {
 
     /// An interface of a connection without a meter: no radio sleeps and no byte is counted.
     pub(crate) fn unmetered() -> Self {
-        Interface { awake_until_ns: u64::MAX, ..Self::metered(0, u64::MAX, 1, Access::PerByte([0.0; 2])) }
+        Interface {
+            awake_until_ns: u64::MAX,
+            ..Self::metered(0, u64::MAX, 1, Access::PerByte([0.0; 2]))
+        }
     }
 
     /// Counts a packet at the interface. Returns false if the meter must learn of it at once.
     #[inline]
-    pub(crate) fn count(&mut self, now_ns: u64, bytes: u32, traffic: Traffic, net: &Network) -> bool {
+    pub(crate) fn count(
+        &mut self,
+        now_ns: u64,
+        bytes: u32,
+        traffic: Traffic,
+        net: &Network,
+    ) -> bool {
         let awake = self.is_awake(now_ns);
         if awake {
-            let (down, up) = if traffic == Traffic::Down { (bytes, 0) } else { (0, bytes) };
+            let (down, up) = if traffic == Traffic::Down {
+                (bytes, 0)
+            } else {
+                (0, bytes)
+            };
             self.count_awake(now_ns, down, up, net);
         }
         awake
@@ -124,8 +146,8 @@ impl Interface {
         now_ns < self.awake_until_ns
     }
 
-    /// Counts bytes at the interface, received and sent by the device, while it [is awake](Self::is_awake).
-    /// What is sent is in its link.
+    /// Counts bytes at the interface, received and sent by the device, while it [is
+    /// awake](Self::is_awake). What is sent is in its link.
     #[inline(always)]
     pub(crate) fn count_awake(&mut self, now_ns: u64, down: u32, up: u32, net: &Network) {
         if up > 0 && self.up_link != NO_LINK {
@@ -154,7 +176,9 @@ impl Interface {
     ) {
         let (index, now) = (usize::from(self.index), Nanos(now_ns));
         let air = device.access[index].air(net, now_ns, bytes, traffic);
-        let ready = device.meter.on_packet(index, now, bytes * self.crossings, traffic, air);
+        let ready = device
+            .meter
+            .on_packet(index, now, bytes * self.crossings, traffic, air);
         if ready <= now {
             self.stay_awake(now_ns);
         }

@@ -29,13 +29,21 @@ impl Endpoints<'_> {
     /// The end that sends data.
     #[inline]
     pub(crate) fn sender(&mut self) -> Sender<'_> {
-        Sender { cx: self.cx.reborrow(), end: &mut self.connection.sender, subflows: self.senders }
+        Sender {
+            cx: self.cx.reborrow(),
+            end: &mut self.connection.sender,
+            subflows: self.senders,
+        }
     }
 
     /// The end that receives data.
     #[inline]
     pub(crate) fn receiver(&mut self) -> Receiver<'_> {
-        Receiver { cx: self.cx.reborrow(), end: &mut self.connection.receiver, subflows: self.receivers }
+        Receiver {
+            cx: self.cx.reborrow(),
+            end: &mut self.connection.receiver,
+            subflows: self.receivers,
+        }
     }
 
     /// The controller's state of subflow `i`, with its congestion window.
@@ -52,13 +60,19 @@ impl Endpoints<'_> {
     pub(crate) fn set_phase(&mut self, i: usize, phase: Phase) {
         self.senders[i].phase = phase;
         self.receivers[i].is_open = phase.is_open();
-        if let Some(tuning) = self.connection.receiver.tuning.as_mut().filter(|_| !phase.is_open()) {
+        if let Some(tuning) = self
+            .connection
+            .receiver
+            .tuning
+            .as_mut()
+            .filter(|_| !phase.is_open())
+        {
             tuning.forget(i);
         }
     }
 
-    /// Handles a TCP relay's ACK for subflow `i`. It acknowledges segments and carries the end of the
-    /// relay's window.
+    /// Handles a TCP relay's ACK for subflow `i`. It acknowledges segments and carries the end of
+    /// the relay's window.
     pub(crate) fn receive_relay_ack(&mut self, i: usize, packet: Packet) {
         let mut sender = self.sender();
         sender.widen_window(i, packet.dsn());
@@ -118,8 +132,14 @@ impl Endpoints<'_> {
     }
 
     fn set_application_timer(&mut self, at_ns: u64) {
-        let source = self.cx.config.sources.application(self.cx.connection as usize);
-        self.connection.application_timer.set(at_ns, source, &mut self.cx.net.queue);
+        let source = self
+            .cx
+            .config
+            .sources
+            .application(self.cx.connection as usize);
+        self.connection
+            .application_timer
+            .set(at_ns, source, &mut self.cx.net.queue);
     }
 
     /// Starts the application: the connection is established.
@@ -138,9 +158,13 @@ impl Endpoints<'_> {
         self.sender().push();
     }
 
-    /// Lets the sender write and the receiver expect it, or, for workloads of requests, the receiver ask.
+    /// Lets the sender write and the receiver expect it, or, for workloads of requests, the
+    /// receiver ask.
     fn write_or_ask(&mut self, write: impl FnOnce(&mut Writer, u64) -> Write) -> Next {
-        let (writer, reader) = (&mut self.connection.sender.writer, &mut self.connection.receiver.reader);
+        let (writer, reader) = (
+            &mut self.connection.sender.writer,
+            &mut self.connection.receiver.reader,
+        );
         if matches!(writer.workload(), Workload::Requests { .. }) {
             return reader.ask(self.cx.now_ns, writer.answered());
         }
@@ -158,7 +182,9 @@ impl Endpoints<'_> {
     /// The established subflow with the lowest smoothed RTT.
     fn fastest_subflow(&self) -> Option<usize> {
         let views = self.connection.sender.views();
-        (0..views.len()).filter(|&i| views[i].established).min_by_key(|&i| views[i].srtt_us)
+        (0..views.len())
+            .filter(|&i| views[i].established)
+            .min_by_key(|&i| views[i].srtt_us)
     }
 
     /// Closes the connection: everything has arrived. The exchange of FINs is not modelled.

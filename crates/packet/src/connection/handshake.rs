@@ -1,4 +1,5 @@
-//! Opening subflows: MP_CAPABLE on the first one, MP_JOIN on the others (RFC 8684, sections 3.1 and 3.2).
+//! Opening subflows: MP_CAPABLE on the first one, MP_JOIN on the others (RFC 8684, sections 3.1 and
+//! 3.2).
 //!
 //! ```text
 //!   device                                   server
@@ -7,7 +8,8 @@
 //!     │ ── third packet ──────────────────────► │     a download may start
 //!     │ ◄──── fourth packet (MP_JOIN only) ──── │     an upload over a joined subflow may start
 //! ```
-//! Deviation: the device repeats its last packet until both ends are established; the server never repeats.
+//! Deviation: the device repeats its last packet until both ends are established; the server never
+//! repeats.
 
 use joulepath_controllers::{self as controllers, Subflow as Window, within};
 use joulepath_model::energy::Traffic;
@@ -21,8 +23,8 @@ use crate::path::packet::{Kind, Packet, Stamp};
 const SYN_RETRIES: u32 = 6;
 
 impl Endpoints<'_> {
-    /// Handles the timer of a subflow that is not established: opens it, repeats its handshake, or closes
-    /// it with data unacknowledged.
+    /// Handles the timer of a subflow that is not established: opens it, repeats its handshake, or
+    /// closes it with data unacknowledged.
     pub(crate) fn subflow_timer(&mut self, i: usize) {
         match self.senders[i].phase {
             Phase::Closed => self.open(i),
@@ -37,7 +39,9 @@ impl Endpoints<'_> {
         let had_one = self.senders[i].id.epoch > 0 || self.senders[i].phase == Phase::Dead;
         self.subflows[i].wanted = true;
         if !self.connection.joined {
-            let Some(first) = self.connection.opener else { return };
+            let Some(first) = self.connection.opener else {
+                return;
+            };
             if first == i || self.subflows[first].handshake_tries < STALLED_AFTER {
                 return; // opens with the others after the server's answer
             }
@@ -57,16 +61,25 @@ impl Endpoints<'_> {
 
     fn set_subflow_timer(&mut self, i: usize, at_ns: u64) {
         let source = self.cx.config.sources.rto(self.cx.global(i));
-        self.senders[i].timer.set(at_ns, source, &mut self.cx.net.queue);
+        self.senders[i]
+            .timer
+            .set(at_ns, source, &mut self.cx.net.queue);
     }
 
-    /// Resets the subflow for a new one on its path, except the control plane's values for the path.
+    /// Resets the subflow for a new one on its path, except the control plane's values for the
+    /// path.
     fn renew(&mut self, i: usize) {
-        let (receiver, reception) = (&mut self.receivers[i], &mut self.connection.receiver.reception);
+        let (receiver, reception) = (
+            &mut self.receivers[i],
+            &mut self.connection.receiver.reception,
+        );
         if let Some(reception) = reception.as_mut().filter(|_| receiver.relay.is_none()) {
             reception.held_by_subflows -= receiver.order.held();
         }
-        let id = SubflowId { epoch: receiver.id.epoch.wrapping_add(1), ..receiver.id };
+        let id = SubflowId {
+            epoch: receiver.id.epoch.wrapping_add(1),
+            ..receiver.id
+        };
         let window_end = receiver.renew(id).unwrap_or(u32::MAX);
         self.senders[i].renew(id, window_end, &self.cx.config.transport);
         self.subflows[i].renew();
@@ -105,7 +118,11 @@ impl Endpoints<'_> {
         if self.subflows[i].handshake_tries > SYN_RETRIES {
             return self.kill(i);
         }
-        let kind = if self.senders[i].phase == Phase::SynSent { Kind::Syn } else { Kind::Third };
+        let kind = if self.senders[i].phase == Phase::SynSent {
+            Kind::Syn
+        } else {
+            Kind::Third
+        };
         self.send_control(i, kind, Stamp::at(self.cx.now_ns), 0);
         self.set_handshake_timer(i);
     }
@@ -114,9 +131,14 @@ impl Endpoints<'_> {
     pub(crate) fn send_control(&mut self, i: usize, kind: Kind, sent: Stamp, number: u32) {
         let (global, receiver) = (self.cx.global(i) as u32, &self.receivers[i]);
         let packet = Packet::new(kind, global, receiver.id.epoch, sent).numbered(number, 0);
-        let route = self.connection.route_of(kind, self.cx.net.routes.of(global), receiver.relay.as_deref());
+        let route = self.connection.route_of(
+            kind,
+            self.cx.net.routes.of(global),
+            receiver.relay.as_deref(),
+        );
         let size = self.cx.config.sizes.ack;
-        self.cx.send(i, self.cx.net.routes.hop(route, 0), packet, size);
+        self.cx
+            .send(i, self.cx.net.routes.hop(route, 0), packet, size);
         if self.connection.is_from_device(kind) {
             self.cx.meter(i, size, Traffic::Up);
         }
@@ -136,8 +158,14 @@ impl Endpoints<'_> {
         let established = phase == Phase::Established;
         match packet.kind() {
             Kind::Syn => {
-                // The SYN/ACK carries the send time for the end that needs an RTT: the sender of data.
-                self.send_control(i, Kind::SynAck, if downloads { now } else { packet.sent() }, 0);
+                // The SYN/ACK carries the send time for the end that needs an RTT: the sender of
+                // data.
+                self.send_control(
+                    i,
+                    Kind::SynAck,
+                    if downloads { now } else { packet.sent() },
+                    0,
+                );
             }
             Kind::SynAck => self.syn_acknowledged(i, packet),
             Kind::Third if downloads && !established => {
@@ -149,7 +177,9 @@ impl Endpoints<'_> {
             }
             Kind::Fourth if !established => self.establish(i),
             Kind::Priority | Kind::Leave => self.receive_wish(i, packet),
-            Kind::Request if self.connection.sender.writer.answer(packet.ssn()) => self.sender().push(),
+            Kind::Request if self.connection.sender.writer.answer(packet.ssn()) => {
+                self.sender().push()
+            }
             _ => {}
         }
     }

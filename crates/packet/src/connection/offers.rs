@@ -1,8 +1,8 @@
 //! The windows that a receiver whose buffer grows has offered, on their way to the sender.
 //!
-//! An ACK carries the next DSN expected, and the end of the window follows from it: both change only when
-//! data is delivered in order. So an ACK needs no field for the window: the sender looks up the DSN. What a
-//! lost ACK would have told, the next one tells.
+//! An ACK carries the next DSN expected, and the end of the window follows from it: both change
+//! only when data is delivered in order. So an ACK needs no field for the window: the sender looks
+//! up the DSN. What a lost ACK would have told, the next one tells.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,8 +14,9 @@ struct Offer {
     end: u32,
 }
 
-/// Offers that the sender may not have received, in order. Both ends of a connection have a handle, also
-/// where they are simulated by different threads: an entry counts only for an ACK that left after it.
+/// Offers that the sender may not have received, in order. Both ends of a connection have a handle,
+/// also where they are simulated by different threads: an entry counts only for an ACK that left
+/// after it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Offers(Arc<Mutex<VecDeque<Offer>>>);
 
@@ -54,6 +55,9 @@ mod tests {
         }
         assert_eq!(sender.take(0), None);
         assert_eq!(sender.take(2), Some(60), "the ACK for 1 is lost");
-        assert_eq!((sender.take(4), sender.take(5), sender.take(9)), (None, Some(70), None));
+        assert_eq!(
+            (sender.take(4), sender.take(5), sender.take(9)),
+            (None, Some(70), None)
+        );
     }
 }

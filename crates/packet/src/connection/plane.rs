@@ -52,7 +52,11 @@ impl ControlPlane {
 
     /// The control plane of a connection with these path costs.
     pub(crate) fn new(needs: Needs, scenario: &Scenario, costs: Vec<PathCost>) -> Self {
-        let costed = |cost| CostedSubflow { cost, rate_bps: 0.0, seen_bytes: 0 };
+        let costed = |cost| CostedSubflow {
+            cost,
+            rate_bps: 0.0,
+            seen_bytes: 0,
+        };
         ControlPlane {
             needs,
             samples_host: scenario.device.host.is_some(),

@@ -6,8 +6,8 @@
 //!                     FIN ──► the sender gives it nothing new; it is closed when all is acknowledged,
 //!                             or after a timeout
 //! ```
-//! Deviations: MP_PRIO and FIN cross the path once, and the answer is not modelled. If one is lost, a later
-//! run of the selector sends it again.
+//! Deviations: MP_PRIO and FIN cross the path once, and the answer is not modelled. If one is lost,
+//! a later run of the selector sends it again.
 
 use joulepath_control::select::{Action, Counters, Demand, PathState};
 use joulepath_model::units::Nanos;
@@ -21,12 +21,17 @@ use crate::sender::Congestion;
 impl Endpoints<'_> {
     /// The counters of each subflow, as `TCP_INFO` reports them.
     pub(crate) fn counters(&self) -> Vec<Counters> {
-        (0..self.subflows.len()).map(|i| self.counters_of(i)).collect()
+        (0..self.subflows.len())
+            .map(|i| self.counters_of(i))
+            .collect()
     }
 
     fn counters_of(&self, i: usize) -> Counters {
         let (sender, window) = (&self.senders[i], &self.connection.sender.cc.subflows[i]);
-        let repeats = sender.rtt.timeouts_in_a_row().max(self.subflows[i].handshake_tries);
+        let repeats = sender
+            .rtt
+            .timeouts_in_a_row()
+            .max(self.subflows[i].handshake_tries);
         // A subflow closed in Loss keeps its congestion state and its count of timeouts.
         let waits = match sender.phase {
             Phase::SynSent | Phase::Confirming => true,
@@ -49,8 +54,9 @@ impl Endpoints<'_> {
         }
     }
 
-    /// Data that waits: what is written and has not arrived, so that `delivered_bytes` of all paths and this
-    /// are the data written; of data that an allocator supplies, the segments that are not DATA_ACKed.
+    /// Data that waits: what is written and has not arrived, so that `delivered_bytes` of all paths
+    /// and this are the data written; of data that an allocator supplies, the segments that are not
+    /// DATA_ACKed.
     pub(crate) fn demand(&self) -> Demand {
         let sender = &self.connection.sender;
         if sender.writer.is_endless() {
@@ -58,7 +64,11 @@ impl Endpoints<'_> {
         }
         let bytes = match sender.writer.written_bytes() {
             Some(written) => {
-                let arrived: u64 = self.receivers.iter().map(|receiver| receiver.first_copy_bytes).sum();
+                let arrived: u64 = self
+                    .receivers
+                    .iter()
+                    .map(|receiver| receiver.first_copy_bytes)
+                    .sum();
                 written.saturating_sub(arrived)
             }
             None => {
@@ -71,10 +81,15 @@ impl Endpoints<'_> {
 
     /// Runs the selector and carries out its actions.
     pub(crate) fn look(&mut self) {
-        let Some(mut selection) = self.connection.selection.take() else { return };
+        let Some(mut selection) = self.connection.selection.take() else {
+            return;
+        };
         let (now, demand) = (self.cx.now(), self.demand());
         selection.observer.observe(now, &self.counters(), demand);
-        let snapshot = selection.surroundings.snapshot(self.cx.config, now, demand, &selection.observer);
+        let snapshot =
+            selection
+                .surroundings
+                .snapshot(self.cx.config, now, demand, &selection.observer);
         let actions = selection.selector.decide(&snapshot);
         let period = selection.selector.period(&snapshot);
         let groups = selection.selector.groups();
@@ -88,7 +103,9 @@ impl Endpoints<'_> {
             self.carry_out(action);
         }
         let source = self.cx.config.sources.look(self.cx.connection as usize);
-        self.connection.look_timer.set(self.cx.now_ns + period.0, source, &mut self.cx.net.queue);
+        self.connection
+            .look_timer
+            .set(self.cx.now_ns + period.0, source, &mut self.cx.net.queue);
     }
 
     /// Carries out one action of a selector.
@@ -105,7 +122,12 @@ impl Endpoints<'_> {
             // The MP_JOIN handshake will carry the backup flag.
             self.set_backup(i, backup);
         } else if self.may_ask(i) {
-            self.send_control(i, Kind::Priority, Stamp::at(self.cx.now_ns), u32::from(backup));
+            self.send_control(
+                i,
+                Kind::Priority,
+                Stamp::at(self.cx.now_ns),
+                u32::from(backup),
+            );
             if !self.cx.downloads {
                 self.set_backup(i, backup);
             }
@@ -134,7 +156,8 @@ impl Endpoints<'_> {
         }
     }
 
-    /// Whether the last MP_PRIO or FIN is old enough to have been lost. If so, the caller sends another now.
+    /// Whether the last MP_PRIO or FIN is old enough to have been lost. If so, the caller sends
+    /// another now.
     fn may_ask(&mut self, i: usize) -> bool {
         let may = self.cx.now_ns >= self.subflows[i].asked_until_ns;
         if may {
@@ -180,7 +203,10 @@ impl Endpoints<'_> {
     }
 
     pub(crate) fn finish_closing(&mut self, i: usize) {
-        let (end, had_data) = (&mut self.connection.sender, self.senders[i].phase == Phase::Closing);
+        let (end, had_data) = (
+            &mut self.connection.sender,
+            self.senders[i].phase == Phase::Closing,
+        );
         if had_data && end.queues_ahead && end.can_reinject() {
             // Linux sends all data again that is not DATA_ACKed, whichever subflow carries it
             // (`__mptcp_retransmit_pending_data`).

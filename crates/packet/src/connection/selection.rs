@@ -26,9 +26,14 @@ pub(crate) struct Surroundings {
 }
 
 impl Selection {
-    /// The use of each path that the selector wants at the start, when nothing is known of the paths.
+    /// The use of each path that the selector wants at the start, when nothing is known of the
+    /// paths.
     pub(crate) fn start(&mut self, workload: Workload, config: &Config) -> Vec<Use> {
-        let Selection { selector, observer, surroundings } = self;
+        let Selection {
+            selector,
+            observer,
+            surroundings,
+        } = self;
         let demand = Demand::before(workload);
         let uses = selector.want(&surroundings.snapshot(config, Nanos::ZERO, demand, observer));
         uses[..observer.paths().len()].to_vec()

@@ -76,8 +76,8 @@ impl Connection {
         is_from_device(kind, self.downloads())
     }
 
-    /// The route of a packet that is neither data nor an ACK of a subflow, with the subflow's `routes` and
-    /// `relay`.
+    /// The route of a packet that is neither data nor an ACK of a subflow, with the subflow's
+    /// `routes` and `relay`.
     pub(crate) fn route_of(&self, kind: Kind, routes: &Routes, relay: Option<&Relay>) -> Route {
         if let Some(Relay { routes: relay, .. }) = relay {
             return match kind {
@@ -87,7 +87,11 @@ impl Connection {
                 _ => relay.down,
             };
         }
-        if self.is_from_device(kind) == self.downloads() { routes.acks } else { routes.data }
+        if self.is_from_device(kind) == self.downloads() {
+            routes.acks
+        } else {
+            routes.data
+        }
     }
 }
 
@@ -101,8 +105,8 @@ fn is_from_device(kind: Kind, downloads: bool) -> bool {
     }
 }
 
-/// Whether packets of `kind`, a kind without data, take the data route of a subflow without a relay.
-/// Otherwise they take the ACK route.
+/// Whether packets of `kind`, a kind without data, take the data route of a subflow without a
+/// relay. Otherwise they take the ACK route.
 pub(crate) fn goes_with_data(kind: Kind, downloads: bool) -> bool {
     is_from_device(kind, downloads) != downloads
 }
@@ -133,12 +137,18 @@ impl Shared<Connection> {
         unsafe { &mut (*self.place(c).as_ptr()).receiver }
     }
 
-    /// Addresses of the first cache lines that a segment touches at the receiving end, for prefetching.
+    /// Addresses of the first cache lines that a segment touches at the receiving end, for
+    /// prefetching.
     #[inline(always)]
     pub(crate) fn addresses_of_receiving(&self, c: usize) -> (*const ReceiverEnd, *const Reader) {
         let connection = self.place(c).as_ptr();
         // SAFETY: the connection is in the list, and no reference is created.
-        unsafe { (&raw const (*connection).receiver, &raw const (*connection).receiver.reader) }
+        unsafe {
+            (
+                &raw const (*connection).receiver,
+                &raw const (*connection).receiver.reader,
+            )
+        }
     }
 
     /// Whether the device of a connection receives the data.

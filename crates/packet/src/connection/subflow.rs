@@ -33,8 +33,8 @@ pub(crate) struct SubflowId {
     pub(crate) connection: u32,
     /// Index within the connection.
     pub(crate) local: u8,
-    /// Number of the subflow among the successive subflows of the path. Packets of earlier epochs are
-    /// ignored.
+    /// Number of the subflow among the successive subflows of the path. Packets of earlier epochs
+    /// are ignored.
     pub(crate) epoch: u8,
     /// Whether the device receives the data.
     pub(crate) downloads: bool,
@@ -63,7 +63,13 @@ pub(crate) struct Subflow {
 
 impl Subflow {
     pub(crate) fn new(path: Option<u16>, opens_at_ns: u64) -> Self {
-        Subflow { path, opens_at_ns, handshake_tries: 0, wanted: true, asked_until_ns: 0 }
+        Subflow {
+            path,
+            opens_at_ns,
+            handshake_tries: 0,
+            wanted: true,
+            asked_until_ns: 0,
+        }
     }
 
     /// Begins a new subflow on the path.

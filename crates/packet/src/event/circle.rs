@@ -8,8 +8,8 @@ const BITS: usize = u64::BITS as usize;
 /// A key whose slot is taken may move to one of this many slots, starting there.
 const NEIGHBOURS: u64 = 16;
 
-/// Keys of the near future, in the order of their slots. A slot is a span of time, counted from the start
-/// of the run. The circle covers the slots after that of the last key taken.
+/// Keys of the near future, in the order of their slots. A slot is a span of time, counted from the
+/// start of the run. The circle covers the slots after that of the last key taken.
 pub(super) struct Circle {
     /// log₂ of a slot's width, in units of a key.
     slot_bits: u32,
@@ -61,7 +61,10 @@ impl Circle {
 
     /// An empty circle of the same kind.
     pub(super) fn empty_like(&self) -> Self {
-        Self::new(Slots { width_bits: self.slot_bits - SOURCE_BITS, count_bits: self.mask.count_ones() })
+        Self::new(Slots {
+            width_bits: self.slot_bits - SOURCE_BITS,
+            count_bits: self.mask.count_ones(),
+        })
     }
 
     /// Moves the start of an empty circle after the slot of this key. It never moves back.
@@ -70,8 +73,8 @@ impl Circle {
         self.position = self.position.max(key >> self.slot_bits);
     }
 
-    /// Number of slots that it covers. Slots in the word of the present slot are not reused for the next
-    /// turn.
+    /// Number of slots that it covers. Slots in the word of the present slot are not reused for the
+    /// next turn.
     fn span(&self) -> u64 {
         u64::from(self.mask) + 1 - BITS as u64
     }
@@ -99,8 +102,8 @@ impl Circle {
         key >> self.slot_bits > self.position + self.span()
     }
 
-    /// Whether a slot is one of the next `span` slots. For the present and earlier slots the subtraction
-    /// wraps around.
+    /// Whether a slot is one of the next `span` slots. For the present and earlier slots the
+    /// subtraction wraps around.
     #[inline(always)]
     fn is_within(&self, slot: u64, span: u64) -> bool {
         slot.wrapping_sub(self.position).wrapping_sub(1) < span
@@ -118,8 +121,8 @@ impl Circle {
         slot as usize & self.mask()
     }
 
-    /// Puts the greatest key of the ring back, before all others; `before` is the greatest key that remains
-    /// in the ring. Returns the key if that is impossible.
+    /// Puts the greatest key of the ring back, before all others; `before` is the greatest key that
+    /// remains in the ring. Returns the key if that is impossible.
     pub(super) fn put_back(&mut self, key: u64, before: u64) -> u64 {
         // The word before has slots of the next turn. Keys before `before` must not be covered.
         if self.position.is_multiple_of(BITS as u64) || before >> self.slot_bits >= self.position {
@@ -147,8 +150,8 @@ impl Circle {
         true
     }
 
-    /// Puts a key that the circle covers into its own slot or a following one and keeps the order: each
-    /// greater key moves on by one slot. Returns the key that finds no place, or [`NO_KEY`].
+    /// Puts a key that the circle covers into its own slot or a following one and keeps the order:
+    /// each greater key moves on by one slot. Returns the key that finds no place, or [`NO_KEY`].
     pub(super) fn put_beside(&mut self, mut key: u64) -> u64 {
         let (home, span) = (key >> self.slot_bits, self.span());
         let mut slot = home;
@@ -193,7 +196,8 @@ impl Circle {
         Some(self.keys[self.number(self.position)])
     }
 
-    /// Puts a key that the circle covers into its slot and takes the first key, if neither needs a search.
+    /// Puts a key that the circle covers into its slot and takes the first key, if neither needs a
+    /// search.
     #[inline(always)]
     pub(super) fn exchange(&mut self, key: u64) -> Exchange {
         // Same as `put` and `take_at`, but reads each field once.

@@ -1,8 +1,8 @@
 //! The event queue of a network with few links.
 //!
-//! Most events are arrivals at the end of a link, and nearly every link has exactly one pending. So each
-//! link has a place of its own, and a scan of all places finds the least. The other events, timers, are in
-//! a heap that changes rarely.
+//! Most events are arrivals at the end of a link, and nearly every link has exactly one pending. So
+//! each link has a place of its own, and a scan of all places finds the least. The other events,
+//! timers, are in a heap that changes rarely.
 
 use super::heap::Heap;
 use super::key::{NO_KEY, parts};
@@ -30,7 +30,12 @@ pub(super) struct Few {
 impl Few {
     pub(super) fn new(links: usize) -> Self {
         let used = if links <= HALF { HALF } else { MOST_LINKS };
-        Few { links: [NO_KEY; MOST_LINKS], used, least_of_others: NO_KEY, others: Heap::default() }
+        Few {
+            links: [NO_KEY; MOST_LINKS],
+            used,
+            least_of_others: NO_KEY,
+            others: Heap::default(),
+        }
     }
 
     /// An empty queue with as many places.
@@ -90,7 +95,8 @@ impl Few {
     /// Replaces the least key, which must be `least`, by a greater key of the same source.
     #[inline(always)]
     pub(super) fn replace_least(&mut self, least: u64, key: u64) {
-        // A key contains its source, so a place that wraps around never matches a source beyond the places.
+        // A key contains its source, so a place that wraps around never matches a source beyond the
+        // places.
         let place = &mut self.links[parts(key).1 as usize % MOST_LINKS];
         if *place == least {
             *place = key;

@@ -13,7 +13,10 @@ pub(super) struct Heap {
 
 impl Default for Heap {
     fn default() -> Self {
-        Heap { keys: vec![NO_KEY; 1 + ARITY], len: 0 }
+        Heap {
+            keys: vec![NO_KEY; 1 + ARITY],
+            len: 0,
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! Keys of events: one word, time in the high bits, source in the low bits. So events at the same instant
-//! fire in the order of their sources on every machine.
+//! Keys of events: one word, time in the high bits, source in the low bits. So events at the same
+//! instant fire in the order of their sources on every machine.
 
 /// Number of an event source: a link (its next arrival), a timer, a traffic generator.
 pub(crate) type Source = u32;
@@ -22,5 +22,8 @@ pub(super) fn key(time_ns: u64, source: Source) -> u64 {
 /// Time and source of a key.
 #[inline]
 pub(super) fn parts(key: u64) -> (u64, Source) {
-    (key >> SOURCE_BITS, (key & (MAX_SOURCES as u64 - 1)) as Source)
+    (
+        key >> SOURCE_BITS,
+        (key & (MAX_SOURCES as u64 - 1)) as Source,
+    )
 }

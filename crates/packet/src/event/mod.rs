@@ -1,5 +1,5 @@
-//! The event queue. It holds the next event of each source: in a 4-ary heap; for a large network in a
-//! timing wheel; for a small network in one place per link, next to the heap.
+//! The event queue. It holds the next event of each source: in a 4-ary heap; for a large network in
+//! a timing wheel; for a small network in one place per link, next to the heap.
 //!
 //! `sources` numbers the sources of events.
 

@@ -6,14 +6,15 @@ use super::heap::Heap;
 use super::key::{MAX_TIME_NS, NO_KEY, Source, key, parts};
 use super::wheel::Wheel;
 
-/// With at least this many links, the state of a network exceeds the nearest cache of the processor.
+/// With at least this many links, the state of a network exceeds the nearest cache of the
+/// processor.
 const LARGE: usize = 256;
 
 /// Number of next events known in advance in a large network.
 const AHEAD: usize = 6;
 
-/// Mean number of packets that arrive per slot of a wheel when all links are busy. Packets come in groups,
-/// so slots must be narrow for most keys to have a slot of their own.
+/// Mean number of packets that arrive per slot of a wheel when all links are busy. Packets come in
+/// groups, so slots must be narrow for most keys to have a slot of their own.
 const PACKETS_PER_SLOT: f64 = 0.125;
 /// The same, where narrower slots would be too many.
 const MOST_PACKETS_PER_SLOT: f64 = 0.5;
@@ -35,19 +36,27 @@ impl Traffic {
     /// log₂ of the slots' width, ns, and of their number.
     fn wheel_slots(self) -> Slots {
         let gap_ns = 1e9 / self.packets_per_s;
-        let mut width_bits = ((PACKETS_PER_SLOT * gap_ns) as u64).clamp(1, 1 << 30).ilog2();
+        let mut width_bits = ((PACKETS_PER_SLOT * gap_ns) as u64)
+            .clamp(1, 1 << 30)
+            .ilog2();
         let count = |width_bits: u32| REACHES * self.reach_ns / f64::from(1u32 << width_bits);
-        while count(width_bits) > MANY_SLOTS && f64::from(2u32 << width_bits) < MOST_PACKETS_PER_SLOT * gap_ns
+        while count(width_bits) > MANY_SLOTS
+            && f64::from(2u32 << width_bits) < MOST_PACKETS_PER_SLOT * gap_ns
         {
             width_bits += 1;
         }
-        let count = (count(width_bits) as u64).clamp(1, 1 << 30).next_power_of_two();
-        Slots { width_bits, count_bits: count.ilog2() }
+        let count = (count(width_bits) as u64)
+            .clamp(1, 1 << 30)
+            .next_power_of_two();
+        Slots {
+            width_bits,
+            count_bits: count.ilog2(),
+        }
     }
 }
 
-/// Kinds of queues, each with its own copy of the main loop: for few links, for more, and for networks so
-/// large that the loop prefetches.
+/// Kinds of queues, each with its own copy of the main loop: for few links, for more, and for
+/// networks so large that the loop prefetches.
 pub(crate) const FEW: u8 = 0;
 pub(crate) const NEAR: u8 = 1;
 pub(crate) const FAR: u8 = 2;
@@ -79,7 +88,11 @@ type FarWheel = Wheel<AHEAD, { AHEAD.next_power_of_two() }>;
 
 impl EventQueue {
     fn of(keys: Keys) -> Self {
-        EventQueue { least: NO_KEY, end: NO_KEY, keys }
+        EventQueue {
+            least: NO_KEY,
+            end: NO_KEY,
+            keys,
+        }
     }
 
     /// An empty queue for a network of `links` links.
@@ -124,7 +137,11 @@ impl EventQueue {
 
     /// Lets [`Self::next`] return events up to an instant.
     pub(crate) fn open(&mut self, until_ns: u64) {
-        self.end = if until_ns < MAX_TIME_NS { key(until_ns + 1, 0) } else { NO_KEY };
+        self.end = if until_ns < MAX_TIME_NS {
+            key(until_ns + 1, 0)
+        } else {
+            NO_KEY
+        };
     }
 
     /// Makes [`Self::next`] return nothing.
@@ -186,7 +203,8 @@ impl EventQueue {
         };
     }
 
-    /// Replaces the earliest event by a later one of the same source: half the work of a pop and a push.
+    /// Replaces the earliest event by a later one of the same source: half the work of a pop and a
+    /// push.
     #[inline(always)]
     pub(crate) fn replace_top(&mut self, time_ns: u64, source: Source) {
         self.replace_top_of::<FEW>(time_ns, source);
@@ -239,7 +257,8 @@ impl EventQueue {
 pub(crate) struct Due<'a>(&'a FarWheel);
 
 impl Due<'_> {
-    /// The source of the event `after` places after the first; if unknown, a number that no source has.
+    /// The source of the event `after` places after the first; if unknown, a number that no source
+    /// has.
     #[inline(always)]
     pub(crate) fn source(self, after: usize) -> Source {
         parts(self.0.next(after)).1
@@ -251,7 +270,13 @@ mod tests {
     use super::*;
 
     fn wheel((width_bits, count_bits): (u32, u32), shows_ahead: bool) -> EventQueue {
-        EventQueue::wheel(Slots { width_bits, count_bits }, shows_ahead)
+        EventQueue::wheel(
+            Slots {
+                width_bits,
+                count_bits,
+            },
+            shows_ahead,
+        )
     }
 
     #[test]
@@ -271,7 +296,12 @@ mod tests {
     /// A key has 46 bits for the time: an unchecked event would come at the start of the run.
     #[test]
     fn an_event_after_the_end_of_time_is_dropped() {
-        for mut queue in [EventQueue::few(8), EventQueue::few(3), EventQueue::heap(), wheel((10, 12), true)] {
+        for mut queue in [
+            EventQueue::few(8),
+            EventQueue::few(3),
+            EventQueue::heap(),
+            wheel((10, 12), true),
+        ] {
             queue.push(MAX_TIME_NS + 5, 1);
             assert_eq!(queue.peek(), None);
             queue.push(MAX_TIME_NS, 2);
@@ -284,7 +314,9 @@ mod tests {
         let mut queue = EventQueue::heap();
         let mut state = 1u64;
         let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             state >> 40
         };
         for source in 0..100 {
@@ -304,21 +336,32 @@ mod tests {
         let wheels = [(3, 18), (10, 12), (13, 7), (0, 7)]
             .into_iter()
             .flat_map(|bits| [true, false].map(|shows_ahead| wheel(bits, shows_ahead)));
-        [EventQueue::heap(), EventQueue::few(8), EventQueue::few(3)].into_iter().chain(wheels).collect()
+        [EventQueue::heap(), EventQueue::few(8), EventQueue::few(3)]
+            .into_iter()
+            .chain(wheels)
+            .collect()
     }
 
     /// Pseudo-random numbers below the argument.
     fn random(seed: u64) -> impl FnMut(u64) -> u64 {
         let mut state = seed;
         move |below| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             (state >> 33) % below
         }
     }
 
-    /// Random pushes, pops and replacements, at most `most` pending, up to one of `spans` ahead, for one of
-    /// `sources` sources.
-    fn compare(mut queues: Vec<EventQueue>, seed: u64, most: usize, spans: &[u64], sources: &[u64]) {
+    /// Random pushes, pops and replacements, at most `most` pending, up to one of `spans` ahead,
+    /// for one of `sources` sources.
+    fn compare(
+        mut queues: Vec<EventQueue>,
+        seed: u64,
+        most: usize,
+        spans: &[u64],
+        sources: &[u64],
+    ) {
         let mut next = random(seed);
         let (mut now, mut len) = (0, 0);
         for _ in 0..20_000 {
@@ -335,7 +378,9 @@ mod tests {
                 }
                 (Some((at, source)), 2) => {
                     now = at;
-                    queues.iter_mut().for_each(|queue| queue.replace_top(time.max(at), source));
+                    queues
+                        .iter_mut()
+                        .for_each(|queue| queue.replace_top(time.max(at), source));
                 }
                 _ => {
                     len += 1;
@@ -361,7 +406,13 @@ mod tests {
     #[test]
     fn all_queues_return_the_same_events_when_nearly_empty() {
         for seed in 0..20 {
-            compare(all_kinds(), seed, 1 + seed as usize, &[2, 300, 5_000, 200_000], &[1000]);
+            compare(
+                all_kinds(),
+                seed,
+                1 + seed as usize,
+                &[2, 300, 5_000, 200_000],
+                &[1000],
+            );
         }
     }
 
@@ -381,13 +432,17 @@ mod tests {
             let (mut queues, mut next) = (all_kinds(), random(links));
             for link in 0..links {
                 let time = next(240);
-                queues.iter_mut().for_each(|queue| queue.push(time, link as Source));
+                queues
+                    .iter_mut()
+                    .for_each(|queue| queue.push(time, link as Source));
             }
             for _ in 0..50_000 {
                 let (now, source) = same_first(&queues).unwrap();
                 let later = [120, 120, 5, 1 + next(240)];
                 let time = now + later[next(4) as usize];
-                queues.iter_mut().for_each(|queue| queue.replace_top(time, source));
+                queues
+                    .iter_mut()
+                    .for_each(|queue| queue.replace_top(time, source));
             }
         }
     }
@@ -402,7 +457,9 @@ mod tests {
         for source in 0..3000 {
             assert_eq!(same_first(&queues), Some((777, source)));
             let next = 777 + u64::from(source % 2);
-            queues.iter_mut().for_each(|queue| queue.replace_top(next + 5000, source));
+            queues
+                .iter_mut()
+                .for_each(|queue| queue.replace_top(next + 5000, source));
         }
         while same_first(&queues).is_some() {
             queues.iter_mut().for_each(EventQueue::pop);
@@ -425,19 +482,31 @@ mod tests {
             foretold[at + AHEAD - 1] = queue.due().unwrap().source(AHEAD - 1);
             queue.replace_top(now + 1 + next(100_000), source);
         }
-        assert!(right > 9_000, "{right} of 10,000 events were known in advance");
+        assert!(
+            right > 9_000,
+            "{right} of 10,000 events were known in advance"
+        );
         assert!(wheel((5, 12), false).due().is_none());
     }
 
     #[test]
     fn slower_networks_have_wider_slots() {
         let bits = |links: f64| {
-            let traffic = Traffic { packets_per_s: links * 1e8 / 12e3, reach_ns: 220e3 };
-            let Slots { width_bits, count_bits } = traffic.wheel_slots();
+            let traffic = Traffic {
+                packets_per_s: links * 1e8 / 12e3,
+                reach_ns: 220e3,
+            };
+            let Slots {
+                width_bits,
+                count_bits,
+            } = traffic.wheel_slots();
             (width_bits, count_bits)
         };
         // FatTrees with k = 4, 8, 16 and 32.
-        assert_eq!([96.0, 768.0, 6144.0, 49_152.0].map(bits), [(7, 12), (4, 15), (2, 17), (0, 19)]);
+        assert_eq!(
+            [96.0, 768.0, 6144.0, 49_152.0].map(bits),
+            [(7, 12), (4, 15), (2, 17), (0, 19)]
+        );
     }
 
     /// The first event of all queues.

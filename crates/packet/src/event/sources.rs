@@ -1,7 +1,8 @@
 use crate::event::Source;
 
 /// The numbers of the event sources, in this order: links, two timers per subflow, five timers per
-/// connection, cross traffic, channels, links that hold packets, departures of paced subflows, single timers.
+/// connection, cross traffic, channels, links that hold packets, departures of paced subflows,
+/// single timers.
 #[derive(Clone, Copy)]
 pub(crate) struct Sources {
     subflows: Source,
@@ -29,7 +30,8 @@ pub(crate) struct Counts {
 const SUBFLOW_TIMERS: u32 = 2;
 const CONNECTION_TIMERS: u32 = 5;
 
-/// The purpose of an event other than a link's, with the index of its subflow, connection, source or channel.
+/// The purpose of an event other than a link's, with the index of its subflow, connection, source
+/// or channel.
 pub(crate) enum Timer {
     Rto(usize),
     DelayedAck(usize),
@@ -50,7 +52,15 @@ pub(crate) enum Timer {
 
 impl Sources {
     pub(crate) fn new(counts: &Counts) -> Self {
-        let &Counts { links, subflows, connections, cross, channels, held, paced } = counts;
+        let &Counts {
+            links,
+            subflows,
+            connections,
+            cross,
+            channels,
+            held,
+            paced,
+        } = counts;
         let subflows_at = links as u32;
         let connections_at = subflows_at + SUBFLOW_TIMERS * subflows as u32;
         let cross_at = connections_at + CONNECTION_TIMERS * connections as u32;
@@ -177,7 +187,11 @@ impl Sources {
         } else {
             let offset = source - self.subflows;
             let subflow = (offset / SUBFLOW_TIMERS) as usize;
-            if offset % SUBFLOW_TIMERS == 1 { Timer::DelayedAck(subflow) } else { Timer::Rto(subflow) }
+            if offset % SUBFLOW_TIMERS == 1 {
+                Timer::DelayedAck(subflow)
+            } else {
+                Timer::Rto(subflow)
+            }
         }
     }
 }

@@ -15,7 +15,10 @@ const NEVER: u64 = u64::MAX;
 
 impl LazyTimer {
     pub(crate) const fn new() -> Self {
-        LazyTimer { deadline_ns: NEVER, asked_ns: NEVER }
+        LazyTimer {
+            deadline_ns: NEVER,
+            asked_ns: NEVER,
+        }
     }
 
     pub(crate) fn is_set(&self) -> bool {
@@ -29,7 +32,8 @@ impl LazyTimer {
 
     /// Time until it expires, ns; `None` if it is not set.
     pub(crate) fn left_ns(&self, now_ns: u64) -> Option<u64> {
-        self.is_set().then(|| self.deadline_ns.saturating_sub(now_ns))
+        self.is_set()
+            .then(|| self.deadline_ns.saturating_sub(now_ns))
     }
 
     #[inline]
@@ -39,8 +43,8 @@ impl LazyTimer {
         }
     }
 
-    /// Moves the deadline. Returns true if the pending event comes too late, so that the caller must push
-    /// another.
+    /// Moves the deadline. Returns true if the pending event comes too late, so that the caller
+    /// must push another.
     #[inline(always)]
     pub(crate) fn moves_to(&mut self, deadline_ns: u64) -> bool {
         self.deadline_ns = deadline_ns;
@@ -56,11 +60,17 @@ impl LazyTimer {
         self.deadline_ns = NEVER;
     }
 
-    /// If the earliest event, due now, is the timer's, and the deadline is later: moves the event to the
-    /// deadline and returns true. This is half the work of a pop and a push.
+    /// If the earliest event, due now, is the timer's, and the deadline is later: moves the event
+    /// to the deadline and returns true. This is half the work of a pop and a push.
     #[inline(always)]
-    pub(crate) fn is_put_off(&mut self, now_ns: u64, source: Source, queue: &mut EventQueue) -> bool {
-        let is_early = self.asked_ns == now_ns && (now_ns + 1..=MAX_TIME_NS).contains(&self.deadline_ns);
+    pub(crate) fn is_put_off(
+        &mut self,
+        now_ns: u64,
+        source: Source,
+        queue: &mut EventQueue,
+    ) -> bool {
+        let is_early =
+            self.asked_ns == now_ns && (now_ns + 1..=MAX_TIME_NS).contains(&self.deadline_ns);
         if is_early {
             self.asked_ns = self.deadline_ns;
             queue.replace_top(self.deadline_ns, source);
@@ -68,7 +78,8 @@ impl LazyTimer {
         is_early
     }
 
-    /// Call for each event of the timer's source, after the pop. Returns whether the timer expires now.
+    /// Call for each event of the timer's source, after the pop. Returns whether the timer expires
+    /// now.
     pub(crate) fn fires(&mut self, now_ns: u64, source: Source, queue: &mut EventQueue) -> bool {
         if now_ns != self.asked_ns {
             return false; // superseded by an earlier deadline
@@ -121,7 +132,8 @@ mod tests {
         assert_eq!(queue.peek(), None);
     }
 
-    /// A timer that is not set, or whose deadline is after the end of the longest run, loses its event.
+    /// A timer that is not set, or whose deadline is after the end of the longest run, loses its
+    /// event.
     #[test]
     fn an_event_without_a_deadline_is_not_moved() {
         let mut queue = EventQueue::heap();

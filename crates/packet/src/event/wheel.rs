@@ -1,5 +1,6 @@
-//! A timing wheel for the events of many links. Nearly all keys are in a circle of narrow slots; the next
-//! keys are already taken out of it. Keys beyond the circle, such as most timers, wait in a heap.
+//! A timing wheel for the events of many links. Nearly all keys are in a circle of narrow slots;
+//! the next keys are already taken out of it. Keys beyond the circle, such as most timers, wait in
+//! a heap.
 //!
 //! ```text
 //!   known: 1 or 6 keys ◄── position │ slot │ slot │ … 4096 in all, 128 ns each … │ others
@@ -14,8 +15,8 @@ use super::key::NO_KEY;
 
 /// Keys in the order of time. The next `AHEAD` are known, in a ring of `RING` places.
 pub(super) struct Wheel<const AHEAD: usize, const RING: usize> {
-    /// The first keys of the circle, taken out of it. There are fewer than `AHEAD`, followed by [`NO_KEY`],
-    /// only if the circle is empty.
+    /// The first keys of the circle, taken out of it. There are fewer than `AHEAD`, followed by
+    /// [`NO_KEY`], only if the circle is empty.
     next: [u64; RING],
     first: usize,
     least_of_others: u64,
@@ -29,7 +30,13 @@ impl<const AHEAD: usize, const RING: usize> Wheel<AHEAD, RING> {
     }
 
     fn of(circle: Circle) -> Self {
-        Wheel { next: [NO_KEY; RING], first: 0, least_of_others: NO_KEY, circle, others: Heap::default() }
+        Wheel {
+            next: [NO_KEY; RING],
+            first: 0,
+            least_of_others: NO_KEY,
+            circle,
+            others: Heap::default(),
+        }
     }
 
     /// An empty wheel of the same size.
@@ -70,8 +77,8 @@ impl<const AHEAD: usize, const RING: usize> Wheel<AHEAD, RING> {
         self.settle();
     }
 
-    /// Inserts a key into the ring. The last key then goes back into the circle; it is returned if the
-    /// circle does not take it.
+    /// Inserts a key into the ring. The last key then goes back into the circle; it is returned if
+    /// the circle does not take it.
     fn insert(&mut self, key: u64) -> u64 {
         let mut last = key;
         for after in 0..AHEAD {
@@ -95,7 +102,8 @@ impl<const AHEAD: usize, const RING: usize> Wheel<AHEAD, RING> {
         }
     }
 
-    /// Opens the circle, for the fast paths, if the least key is of the circle and the ring is full.
+    /// Opens the circle, for the fast paths, if the least key is of the circle and the ring is
+    /// full.
     #[inline(always)]
     fn settle(&mut self) {
         let open = self.next(0) <= self.least_of_others && self.next(AHEAD - 1) != NO_KEY;

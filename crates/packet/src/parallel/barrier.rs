@@ -9,8 +9,8 @@ use crossbeam_utils::{Backoff, CachePadded};
 /// Number of spins before a thread yields its core: a few microseconds.
 const LOOKS: u32 = 400;
 
-/// A barrier for windows of about ten microseconds: a waiting thread spins for a few microseconds, then
-/// yields, and soon sleeps.
+/// A barrier for windows of about ten microseconds: a waiting thread spins for a few microseconds,
+/// then yields, and soon sleeps.
 pub(super) struct Barrier {
     threads: u32,
     arrived: CachePadded<AtomicU32>,
@@ -37,8 +37,8 @@ impl Barrier {
         }
     }
 
-    /// Waits until all threads have arrived. Their earlier writes are visible afterwards. Returns false if
-    /// a thread has panicked.
+    /// Waits until all threads have arrived. Their earlier writes are visible afterwards. Returns
+    /// false if a thread has panicked.
     pub(super) fn wait(&self) -> bool {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
@@ -50,8 +50,8 @@ impl Barrier {
         self.wait_for(|| self.round.load(Ordering::Acquire) != round)
     }
 
-    /// Waits until `is_over` returns true; the thread that causes it calls [`Self::wake`]. Returns false if
-    /// a thread has panicked.
+    /// Waits until `is_over` returns true; the thread that causes it calls [`Self::wake`]. Returns
+    /// false if a thread has panicked.
     pub(super) fn wait_for(&self, is_over: impl Fn() -> bool) -> bool {
         self.wait_until(|| is_over() || self.is_broken());
         !self.is_broken()
@@ -129,7 +129,11 @@ mod tests {
                         thread::sleep(Duration::from_millis(3));
                     }
                     assert!(barrier.wait());
-                    assert!(rounds.iter().all(|other| other.load(Ordering::Relaxed) == round));
+                    assert!(
+                        rounds
+                            .iter()
+                            .all(|other| other.load(Ordering::Relaxed) == round)
+                    );
                     assert!(barrier.wait());
                 }
             };

@@ -3,10 +3,10 @@
 //! ```text
 //!   part A   link ──► hand_over ──► outbox ══ mail ══► Network::enter ──► wire   part B
 //! ```
-//! A crossing packet waits in an outbox until part A publishes its progress. Part B does not reach the
-//! packet's arrival before that, because every link between parts delays packets by at least a window.
-//! Packets of one link stay in the order of their offers. Links share nothing at their far ends except the
-//! event queue, whose keys give the order. So nothing needs sorting.
+//! A crossing packet waits in an outbox until part A publishes its progress. Part B does not reach
+//! the packet's arrival before that, because every link between parts delays packets by at least a
+//! window. Packets of one link stay in the order of their offers. Links share nothing at their far
+//! ends except the event queue, whose keys give the order. So nothing needs sorting.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -51,8 +51,8 @@ pub(crate) struct Map {
     pub(crate) tails: Arc<[u8]>,
     /// The part in which each link ends.
     pub(crate) heads: Arc<[u8]>,
-    /// Lower bound, ns, of the time after which an event affects other parts, or both ends of a connection,
-    /// unless it was announced.
+    /// Lower bound, ns, of the time after which an event affects other parts, or both ends of a
+    /// connection, unless it was announced.
     pub(crate) lookahead_ns: u64,
 }
 
@@ -70,7 +70,12 @@ pub(crate) struct Border {
 impl Border {
     pub(crate) fn new(map: Arc<Map>) -> Self {
         let outboxes = (0..map.parts).map(|_| Outbox::default()).collect();
-        Border { map, outboxes, announced: BinaryHeap::new(), doomed: vec![] }
+        Border {
+            map,
+            outboxes,
+            announced: BinaryHeap::new(),
+            doomed: vec![],
+        }
     }
 
     /// Whether a link crosses from one part to another.

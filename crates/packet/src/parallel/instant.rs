@@ -1,5 +1,5 @@
-//! Events for which all parts wait: the events of one instant, of all parts and of the whole network, in
-//! the order of their keys.
+//! Events for which all parts wait: the events of one instant, of all parts and of the whole
+//! network, in the order of their keys.
 
 use std::sync::MutexGuard;
 
@@ -26,9 +26,10 @@ enum Owner {
 }
 
 impl Everything<'_, '_> {
-    /// Handles all events up to `last_ns` inclusive. If further events for which all parts must wait follow
-    /// within `gap_ns` and by `end_ns`, also handles everything up to them, because windows in between
-    /// would be short. Returns the instant up to which everything is done, and the number of events.
+    /// Handles all events up to `last_ns` inclusive. If further events for which all parts must
+    /// wait follow within `gap_ns` and by `end_ns`, also handles everything up to them, because
+    /// windows in between would be short. Returns the instant up to which everything is done, and
+    /// the number of events.
     pub(super) fn run(&mut self, mut last_ns: u64, gap_ns: u64, end_ns: u64) -> (u64, u64) {
         // Bounded, because the shortest useful window depends on the recent event rate.
         let until_ns = end_ns.min(last_ns + self.map.lookahead_ns);
@@ -50,8 +51,17 @@ impl Everything<'_, '_> {
 
     /// The first instant from `from_ns` on for which all parts must wait.
     pub(super) fn next_instant(&mut self, from_ns: u64) -> u64 {
-        let of_parts = self.parts.iter_mut().map(|part| part.next_instant(from_ns)).min();
-        let of_whole = self.whole.net.queue.peek().map_or(u64::MAX, |(time_ns, _)| time_ns);
+        let of_parts = self
+            .parts
+            .iter_mut()
+            .map(|part| part.next_instant(from_ns))
+            .min();
+        let of_whole = self
+            .whole
+            .net
+            .queue
+            .peek()
+            .map_or(u64::MAX, |(time_ns, _)| time_ns);
         of_whole.min(of_parts.unwrap_or(u64::MAX))
     }
 
@@ -62,7 +72,12 @@ impl Everything<'_, '_> {
             (source != FENCE).then_some((time_ns, source, p))
         };
         let of_parts = self.parts.iter().enumerate().filter_map(of_part).min();
-        let of_whole = self.whole.net.queue.peek().filter(|(time_ns, _)| *time_ns <= last_ns);
+        let of_whole = self
+            .whole
+            .net
+            .queue
+            .peek()
+            .filter(|(time_ns, _)| *time_ns <= last_ns);
         match (of_whole, of_parts) {
             (Some(whole), Some((time_ns, source, _))) if whole <= (time_ns, source) => {
                 Some((Owner::Whole, whole.0, whole.1))
@@ -101,7 +116,8 @@ impl Everything<'_, '_> {
         }
     }
 
-    /// Lets the whole engine handle an event, and gives the resulting events and packets to their owners.
+    /// Lets the whole engine handle an event, and gives the resulting events and packets to their
+    /// owners.
     fn by_whole(&mut self, now_ns: u64, handle: impl FnOnce(&mut Engine)) {
         self.whole.now_ns = now_ns;
         std::mem::swap(&mut self.whole.net.queue, self.staging);
@@ -111,7 +127,9 @@ impl Everything<'_, '_> {
             self.staging.pop();
             self.give(time_ns, source);
         }
-        let Some(border) = &mut self.whole.net.border else { return };
+        let Some(border) = &mut self.whole.net.border else {
+            return;
+        };
         for (part, outbox) in self.parts.iter_mut().zip(&mut border.outboxes) {
             part.receive(outbox);
         }
@@ -121,7 +139,8 @@ impl Everything<'_, '_> {
                 border.doomed.push(s);
             }
         }
-        // The whole engine announces packets that are on a link; any part may hold the announcement.
+        // The whole engine announces packets that are on a link; any part may hold the
+        // announcement.
         while let Some(border) = &mut self.whole.net.border
             && let Some(arrival_ns) = border.take_announced()
         {
@@ -134,7 +153,9 @@ impl Everything<'_, '_> {
     /// Delivers the packets in part `p`'s outboxes.
     fn deliver_from(&mut self, p: usize) {
         for to in 0..self.parts.len() {
-            let Some(border) = &mut self.parts[p].net.border else { return };
+            let Some(border) = &mut self.parts[p].net.border else {
+                return;
+            };
             if !border.outboxes[to].is_empty() {
                 let mut outbox = std::mem::take(&mut border.outboxes[to]);
                 self.parts[to].receive(&mut outbox);
@@ -170,10 +191,12 @@ impl Everything<'_, '_> {
         }
     }
 
-    /// Gives the timers of newly established subflows to the parts, when the first of them is the next
-    /// event of the whole engine.
+    /// Gives the timers of newly established subflows to the parts, when the first of them is the
+    /// next event of the whole engine.
     fn hand_out_timers(&mut self) {
-        let Some((_, source)) = self.whole.net.queue.peek() else { return };
+        let Some((_, source)) = self.whole.net.queue.peek() else {
+            return;
+        };
         if matches!(self.owner_of(source), Owner::Whole) {
             return;
         }

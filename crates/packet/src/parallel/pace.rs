@@ -1,8 +1,9 @@
 //! Whether the parts run in parallel or in turn in one thread.
 //!
-//! Parallel is faster on free cores. On busy cores each thread waits, in every window, until the system has
-//! given all threads a core, and one thread is faster. So both modes are tried repeatedly for a short time,
-//! and the faster one is used for a long time. The number of threads does not change the result.
+//! Parallel is faster on free cores. On busy cores each thread waits, in every window, until the
+//! system has given all threads a core, and one thread is faster. So both modes are tried
+//! repeatedly for a short time, and the faster one is used for a long time. The number of threads
+//! does not change the result.
 
 use crate::run::options::Cores;
 
@@ -15,8 +16,8 @@ const WINDOWS_A_LOOK: u64 = 32;
 /// The same during a trial, where the threads may not all get a core.
 const WINDOWS_AT_FIRST: u64 = 4;
 
-/// How long the faster mode runs, in multiples of the trial of the other: initial and maximum factor. The
-/// factor doubles each time that the faster mode wins again.
+/// How long the faster mode runs, in multiples of the trial of the other: initial and maximum
+/// factor. The factor doubles each time that the faster mode wins again.
 const TIMES: [u64; 2] = [4, 64];
 
 /// Weight of a sample in the mean cost of parallel running: one disturbance does not matter.
@@ -53,7 +54,16 @@ impl Pace {
         let look_ns = window_ns.saturating_mul(WINDOWS_A_LOOK);
         let since_ns = [(cores.clock)(), 0];
         let (way, costs) = (Way::SideBySide, [None; 2]);
-        Pace { cores, way, is_try: true, times: 1, until_ns: 0, look_ns, since_ns, costs }
+        Pace {
+            cores,
+            way,
+            is_try: true,
+            times: 1,
+            until_ns: 0,
+            look_ns,
+            since_ns,
+            costs,
+        }
     }
 
     /// Records a step that ended at `simulated_ns`; returns the mode of the next.
@@ -62,7 +72,8 @@ impl Pace {
         let took = |i: usize| now_ns[i].saturating_sub(self.since_ns[i]) as f64;
         // Threads that wait for busy cores get no more time than one thread alone would take.
         let is_late = self.way == Way::SideBySide
-            && self.costs[Way::Alone as usize].is_some_and(|cost| took(0) > cost * self.look_ns as f64);
+            && self.costs[Way::Alone as usize]
+                .is_some_and(|cost| took(0) > cost * self.look_ns as f64);
         if took(1) >= self.look_ns as f64 || is_late {
             self.note(took(0) / took(1).max(1.0), now_ns[0]);
             self.since_ns = now_ns;
@@ -72,18 +83,26 @@ impl Pace {
 
     /// Number of longest windows after which parallel threads meet.
     pub(super) fn windows(&self) -> u64 {
-        if self.is_try { WINDOWS_AT_FIRST } else { WINDOWS_A_LOOK }
+        if self.is_try {
+            WINDOWS_AT_FIRST
+        } else {
+            WINDOWS_A_LOOK
+        }
     }
 
     /// Records the cost of this mode since the last sample, and chooses the next mode.
     fn note(&mut self, cost: f64, now_ns: u64) {
         let mean = &mut self.costs[self.way as usize];
         *mean = match *mean {
-            Some(mean) if self.way == Way::SideBySide && !self.is_try => Some(mean + WEIGHT * (cost - mean)),
+            Some(mean) if self.way == Way::SideBySide && !self.is_try => {
+                Some(mean + WEIGHT * (cost - mean))
+            }
             _ => Some(cost),
         };
         let is_slower = match self.costs {
-            [Some(side_by_side), Some(alone)] => (alone < side_by_side) == (self.way == Way::SideBySide),
+            [Some(side_by_side), Some(alone)] => {
+                (alone < side_by_side) == (self.way == Way::SideBySide)
+            }
             _ => false,
         };
         if self.is_try {
@@ -121,10 +140,13 @@ mod tests {
         static NOW_NS: Cell<u64> = const { Cell::new(0) };
     }
 
-    /// The fraction of simulated time that runs in parallel, if a step of 100 ns takes `alone_ns`, or in
-    /// parallel `side_by_side_ns` of the simulated instant.
+    /// The fraction of simulated time that runs in parallel, if a step of 100 ns takes `alone_ns`,
+    /// or in parallel `side_by_side_ns` of the simulated instant.
     fn share(side_by_side_ns: impl Fn(u64) -> u64, alone_ns: u64) -> f64 {
-        let cores = Cores { most: NonZeroUsize::MIN, clock: || NOW_NS.get() };
+        let cores = Cores {
+            most: NonZeroUsize::MIN,
+            clock: || NOW_NS.get(),
+        };
         let (mut pace, mut simulated_ns, mut way, mut shared) =
             (Pace::new(cores, 100), 0, Way::SideBySide, 0);
         while simulated_ns < 10_000_000 {
@@ -134,7 +156,11 @@ mod tests {
             };
             NOW_NS.set(NOW_NS.get() + steps * takes_ns);
             simulated_ns += steps * 100;
-            shared += if way == Way::SideBySide { steps * 100 } else { 0 };
+            shared += if way == Way::SideBySide {
+                steps * 100
+            } else {
+                0
+            };
             way = pace.next(simulated_ns);
         }
         shared as f64 / simulated_ns as f64

@@ -9,21 +9,22 @@ use crate::prefetch::pipeline::Pipeline;
 use crate::run::engine::{Engine, Role};
 use crate::run::recorder::Recorder;
 
-/// The source of the event that ends a window: after all other events of its instant. The timer with this
-/// number belongs to the whole network, so no part has it.
+/// The source of the event that ends a window: after all other events of its instant. The timer
+/// with this number belongs to the whole network, so no part has it.
 pub(super) const FENCE: Source = MAX_SOURCES as Source - 1;
 
 impl Engine {
     /// Part `number` of a network that is divided by `map`.
     ///
     /// # Safety
-    /// The part must be dropped before this engine. While several threads use parts, no thread may use this
-    /// engine.
+    /// The part must be dropped before this engine. While several threads use parts, no thread may
+    /// use this engine.
     pub(super) unsafe fn part(&self, number: usize, map: &Arc<Map>) -> Engine {
         let downloads = !self.connections.is_empty() && self.connections.downloads(0);
         // SAFETY: the lists do not grow while the engine runs, and outlive the part, as the caller
-        // guarantees. A part accesses only what its own events concern: links that begin in it, packets
-        // that arrive in it, ends of connections on its hosts. `Shared` checks that in tests.
+        // guarantees. A part accesses only what its own events concern: links that begin in it,
+        // packets that arrive in it, ends of connections on its hosts. `Shared` checks that in
+        // tests.
         let mut part = unsafe {
             Engine {
                 now_ns: 0,
@@ -69,20 +70,38 @@ impl Engine {
         let owners = |end: fn(&Engine, usize, &Map) -> usize| -> Vec<u8> {
             (0..n).map(|s| end(self, s, map) as u8).collect()
         };
-        let (senders, receivers) = (owners(Engine::part_of_sender), owners(Engine::part_of_receiver));
+        let (senders, receivers) = (
+            owners(Engine::part_of_sender),
+            owners(Engine::part_of_receiver),
+        );
         let first = |of: &[u8]| -> Vec<u8> {
-            (0..self.connections.len()).map(|c| of[self.connections.subflows(c).start]).collect()
+            (0..self.connections.len())
+                .map(|c| of[self.connections.subflows(c).start])
+                .collect()
         };
         let (sending, receiving) = (first(&senders), first(&receivers));
-        let (with_device, device) = if downloads { (&receivers, &receiving) } else { (&senders, &sending) };
-        check(&mut self.interfaces, part, [with_device; 2].map(|of| &of[..]));
+        let (with_device, device) = if downloads {
+            (&receivers, &receiving)
+        } else {
+            (&senders, &sending)
+        };
+        check(
+            &mut self.interfaces,
+            part,
+            [with_device; 2].map(|of| &of[..]),
+        );
         check(&mut self.devices, part, [device; 2].map(|of| &of[..]));
         check(&mut self.senders, part, [&senders; 2].map(|of| &of[..]));
         check(&mut self.receivers, part, [&receivers; 2].map(|of| &of[..]));
         check(&mut self.connections, part, [&sending, &receiving]);
         // Only the whole engine opens and closes subflows.
-        check(&mut self.subflows, part, [&vec![u8::MAX; n]; 2].map(|of| &of[..]));
-        self.net.check_owners(part, map.tails.clone(), map.heads.clone());
+        check(
+            &mut self.subflows,
+            part,
+            [&vec![u8::MAX; n]; 2].map(|of| &of[..]),
+        );
+        self.net
+            .check_owners(part, map.tails.clone(), map.heads.clone());
     }
 
     /// The part with the sending end of subflow `s`: where the first link of its data begins.
@@ -103,14 +122,17 @@ impl Engine {
         for crossing in outbox.packets.drain(..) {
             let mut packet = crossing.packet;
             if packet.kind() == Kind::Ack && packet.aux() != 0 {
-                let blocks = blocks.next().expect("an ACK with a reference to SACK blocks has blocks");
+                let blocks = blocks
+                    .next()
+                    .expect("an ACK with a reference to SACK blocks has blocks");
                 packet = packet.with_aux(self.net.sacks.store(blocks));
             }
             self.net.enter(crossing.link, packet);
         }
     }
 
-    /// Ends the window after the events at `last_ns`. All events up to the present fence must be done.
+    /// Ends the window after the events at `last_ns`. All events up to the present fence must be
+    /// done.
     pub(super) fn fence(&mut self, last_ns: u64) {
         let before = self.net.queue.peek();
         debug_assert!(before.is_some_and(|(_, source)| source == FENCE));
@@ -135,10 +157,12 @@ impl Engine {
         }
     }
 
-    /// The first known instant from `from_ns` on at which an event in this part concerns both ends of a
-    /// connection; `u64::MAX` if none. Unknown events come at least a window later.
+    /// The first known instant from `from_ns` on at which an event in this part concerns both ends
+    /// of a connection; `u64::MAX` if none. Unknown events come at least a window later.
     pub(super) fn next_instant(&mut self, from_ns: u64) -> u64 {
-        let Some(mut border) = self.net.border.take() else { return u64::MAX };
+        let Some(mut border) = self.net.border.take() else {
+            return u64::MAX;
+        };
         border.doomed.retain(|&s| {
             let s = s as usize;
             self.senders[s].phase == Phase::Established && self.is_doomed(s)
@@ -154,9 +178,14 @@ impl Engine {
     pub(super) fn concerns_both_ends(&self, source: Source) -> bool {
         if self.net.is_link(source) {
             let packet = self.net.first_on(source);
-            let Role::Part { downloads } = self.role else { return true };
+            let Role::Part { downloads } = self.role else {
+                return true;
+            };
             let is_other = !matches!(packet.kind(), Kind::Data | Kind::Ack);
-            return is_other && !self.hop_of_other(packet, packet.hop() + 1, downloads).is_some();
+            return is_other
+                && !self
+                    .hop_of_other(packet, packet.hop() + 1, downloads)
+                    .is_some();
         }
         match self.config.sources.timer(source) {
             Timer::Rto(s) => self.senders[s].phase != Phase::Established || self.is_doomed(s),

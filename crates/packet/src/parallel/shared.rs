@@ -1,12 +1,12 @@
 //! Lists that the parts of a run share.
 //!
-//! A run on several cores is a run of parts (see [`crate::parallel`]), each in its own thread. Every
-//! element of these lists belongs to one part, or, where the two halves of an element have separate
-//! accessors, each half does. The whole engine owns the lists; the parts access their elements through
-//! views. So runs on one core and on many have the same lists in the same order.
+//! A run on several cores is a run of parts (see [`crate::parallel`]), each in its own thread.
+//! Every element of these lists belongs to one part, or, where the two halves of an element have
+//! separate accessors, each half does. The whole engine owns the lists; the parts access their
+//! elements through views. So runs on one core and on many have the same lists in the same order.
 //!
-//! The compiler cannot check which part accesses which element. Tests do: there a view knows the owners and
-//! panics at the first access to another part's element.
+//! The compiler cannot check which part accesses which element. Tests do: there a view knows the
+//! owners and panics at the first access to another part's element.
 
 use std::ops::{Index, IndexMut, Range};
 use std::ptr::NonNull;
@@ -28,8 +28,9 @@ impl<T> Shared<T> {
     /// A view of the list.
     ///
     /// # Safety
-    /// The list must outlive the view and must not grow while views exist. While several threads use the
-    /// list and its views, no thread may access an element, or a half of one, that another thread changes.
+    /// The list must outlive the view and must not grow while views exist. While several threads
+    /// use the list and its views, no thread may access an element, or a half of one, that another
+    /// thread changes.
     pub(crate) unsafe fn view(&self) -> Self {
         Shared {
             first: self.first,
@@ -57,9 +58,12 @@ impl<T> Shared<T> {
 
     fn into_vec(self) -> Vec<T> {
         let list = std::mem::ManuallyDrop::new(self);
-        assert!(list.capacity > 0 || list.len == 0, "a view does not own its elements");
-        // SAFETY: these are the parts of a vector, see `from`, and nothing else frees them. For an empty
-        // list they are the parts of an empty vector.
+        assert!(
+            list.capacity > 0 || list.len == 0,
+            "a view does not own its elements"
+        );
+        // SAFETY: these are the parts of a vector, see `from`, and nothing else frees them. For an
+        // empty list they are the parts of an empty vector.
         unsafe { Vec::from_raw_parts(list.first.as_ptr(), list.len, list.capacity) }
     }
 
@@ -89,7 +93,11 @@ impl<T> Shared<T> {
 
     #[inline(always)]
     pub(crate) fn get_mut(&mut self, at: usize) -> Option<&mut T> {
-        if at < self.len { Some(&mut self[at]) } else { None }
+        if at < self.len {
+            Some(&mut self[at])
+        } else {
+            None
+        }
     }
 
     pub(crate) fn iter(&self) -> std::slice::Iter<'_, T> {
@@ -116,7 +124,10 @@ impl<T> Shared<T> {
         #[cfg(test)]
         if let Some(owners) = &self.owners {
             let owner = owners.of[_half][_at];
-            assert_eq!(owner, owners.part, "half {_half} of {_at} belongs to another part");
+            assert_eq!(
+                owner, owners.part,
+                "half {_half} of {_at} belongs to another part"
+            );
         }
     }
 }
@@ -202,8 +213,8 @@ impl<T> Index<Range<usize>> for Shared<T> {
             out_of_range(range.end, self.len);
         }
         self.check(range.clone());
-        // SAFETY: the elements are in the list, and no other thread changes them, as the creator of the
-        // view guarantees.
+        // SAFETY: the elements are in the list, and no other thread changes them, as the creator of
+        // the view guarantees.
         unsafe { NonNull::slice_from_raw_parts(self.first.add(range.start), range.len()).as_ref() }
     }
 }
@@ -215,8 +226,8 @@ impl<T> IndexMut<Range<usize>> for Shared<T> {
             out_of_range(range.end, self.len);
         }
         self.check(range.clone());
-        // SAFETY: the elements are in the list, and no other thread accesses them, as the creator of the
-        // view guarantees.
+        // SAFETY: the elements are in the list, and no other thread accesses them, as the creator
+        // of the view guarantees.
         unsafe { NonNull::slice_from_raw_parts(self.first.add(range.start), range.len()).as_mut() }
     }
 }
@@ -248,13 +259,16 @@ mod tests {
     fn two_threads_change_their_elements_through_views() {
         let mut list = Shared::from(vec![0_u32; 3]);
         list.push(0);
-        // SAFETY: the list outlives the views and does not grow, and each thread changes its own elements.
+        // SAFETY: the list outlives the views and does not grow, and each thread changes its own
+        // elements.
         let views = unsafe { [(list.view(), 0), (list.view(), 2)] };
         std::thread::scope(|scope| {
             for (mut view, from) in views {
                 scope.spawn(move || {
                     view[from] = 1;
-                    view[from..from + 2].iter_mut().for_each(|element| *element += 1);
+                    view[from..from + 2]
+                        .iter_mut()
+                        .for_each(|element| *element += 1);
                 });
             }
         });

@@ -13,7 +13,8 @@ use super::parts_for;
 use crate::{Cores, RunOptions, build};
 
 fn scenario(text: &str) -> Scenario {
-    load(text, &|trace| Err(format!("no trace {trace}"))).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
+    load(text, &|trace| Err(format!("no trace {trace}")))
+        .unwrap_or_else(|errors| panic!("{errors}\n{text}"))
 }
 
 thread_local! {
@@ -40,28 +41,50 @@ fn run(
     clock: fn() -> u64,
 ) -> (String, Counters, usize) {
     let setup = Setup::of(&policy.parse().unwrap(), scenario).unwrap();
-    let options = RunOptions { series: true, ..RunOptions::default() };
+    let options = RunOptions {
+        series: true,
+        ..RunOptions::default()
+    };
     let mut engine = build::build(scenario, &setup, seed, &options, parts).unwrap();
-    let parts = engine.net.border.as_ref().map_or(1, |border| border.map.parts);
+    let parts = engine
+        .net
+        .border
+        .as_ref()
+        .map_or(1, |border| border.map.parts);
     if parts == 1 {
         engine.run(&Cancel::new()).unwrap();
     } else {
         LOOKS.set(0);
-        let cores = Cores { most: NonZeroUsize::new(parts).unwrap(), clock };
+        let cores = Cores {
+            most: NonZeroUsize::new(parts).unwrap(),
+            clock,
+        };
         super::run(&mut engine, cores, &Cancel::new()).unwrap();
     }
     let result = engine.result(scenario, policy, seed);
-    (serde_json::to_string(&result).unwrap(), result.counters, parts)
+    (
+        serde_json::to_string(&result).unwrap(),
+        result.counters,
+        parts,
+    )
 }
 
 /// Compares runs in one part and in each number of `parts`; returns the counters.
-fn compare(text: &str, (policy, seed): (&str, u64), parts: &[usize], clock: fn() -> u64) -> Counters {
+fn compare(
+    text: &str,
+    (policy, seed): (&str, u64),
+    parts: &[usize],
+    clock: fn() -> u64,
+) -> Counters {
     let scenario = scenario(text);
     let (one, counters, _) = run(&scenario, (policy, seed), 1, clock);
     for &parts in parts {
         let (several, _, cut) = run(&scenario, (policy, seed), parts, clock);
         assert!(cut > 1 && cut <= parts, "{cut} of {parts}");
-        assert!(one == several, "{policy}, seed {seed}, {parts} parts\n{text}\n{one}\n{several}");
+        assert!(
+            one == several,
+            "{policy}, seed {seed}, {parts} parts\n{text}\n{one}\n{several}"
+        );
     }
     counters
 }
@@ -73,21 +96,31 @@ const TREE: &str = "title = \"tree\"\nduration = \"60 ms\"\n[topology]\nkind = \
 #[test]
 fn a_fat_tree_gives_the_same_result_on_any_number_of_cores() {
     let counters = compare(TREE, ("mptcp", 1), &[2, 4], of_free_cores);
-    assert!(counters.queue_drops > 10 && counters.packet_hops > 10_000, "{counters:?}");
+    assert!(
+        counters.queue_drops > 10 && counters.packet_hops > 10_000,
+        "{counters:?}"
+    );
 }
 
 /// The same with one thread for all parts, and with a control plane.
 #[test]
 fn parts_run_in_turn_give_the_same_result() {
     for policy in ["mptcp", "dts"] {
-        compare(&TREE.replace("60 ms", "250 ms"), (policy, 2), &[2, 4, 8], of_busy_cores);
+        compare(
+            &TREE.replace("60 ms", "250 ms"),
+            (policy, 2),
+            &[2, 4, 8],
+            of_busy_cores,
+        );
     }
 }
 
 /// Repeated handshakes, timeouts, and subflows that are killed after the second timeout in a row.
 #[test]
 fn killed_subflows_give_the_same_result_in_parts() {
-    let text = TREE.replace("60 ms", "250 ms").replace("20 packets", "3 packets");
+    let text = TREE
+        .replace("60 ms", "250 ms")
+        .replace("20 packets", "3 packets");
     let text = text + "[transport]\nmax_retries = 1\nrto_min = \"1 ms\"\nrto_initial = \"4 ms\"\n";
     let counters = compare(&text, ("uncoupled", 3), &[2, 4, 8], of_busy_cores);
     assert!(counters.queue_drops > 100, "{counters:?}");
@@ -97,9 +130,17 @@ fn killed_subflows_give_the_same_result_in_parts() {
 #[test]
 fn receive_buffers_that_grow_give_the_same_result_in_parts() {
     let growing = "[receiver]\nbuffer = \"auto\"\nmemory = \"8 KiB\"\nmax_memory = \"64 KiB\"\n";
-    let counters = compare(&format!("{TREE}{growing}"), ("mptcp", 4), &[2, 4], of_free_cores);
+    let counters = compare(
+        &format!("{TREE}{growing}"),
+        ("mptcp", 4),
+        &[2, 4],
+        of_free_cores,
+    );
     let fixed = compare(TREE, ("mptcp", 4), &[2], of_free_cores);
-    assert!(counters.packet_hops < fixed.packet_hops, "the windows limit: {counters:?} {fixed:?}");
+    assert!(
+        counters.packet_hops < fixed.packet_hops,
+        "the windows limit: {counters:?} {fixed:?}"
+    );
 }
 
 #[test]
@@ -107,12 +148,29 @@ fn a_run_is_divided_only_if_possible_and_worthwhile() {
     let parts = |text: &str, policy: &str, most: usize| {
         let scenario = scenario(text);
         let setup = Setup::of(&policy.parse().unwrap(), &scenario).unwrap();
-        let cores = Cores { most: NonZeroUsize::new(most).unwrap(), clock: of_free_cores };
-        parts_for(&scenario, &setup, &RunOptions { cores: Some(cores), ..RunOptions::default() })
+        let cores = Cores {
+            most: NonZeroUsize::new(most).unwrap(),
+            clock: of_free_cores,
+        };
+        parts_for(
+            &scenario,
+            &setup,
+            &RunOptions {
+                cores: Some(cores),
+                ..RunOptions::default()
+            },
+        )
     };
     // 128 hosts × 100 Mbit/s × 100 µs are 107 packets of 1500 B: enough for six parts with 16 each.
     let large = TREE.replace("k = 4", "k = 8");
-    assert_eq!((parts(&large, "mptcp", 1), parts(&large, "mptcp", 2), parts(&large, "mptcp", 9)), (1, 2, 6));
+    assert_eq!(
+        (
+            parts(&large, "mptcp", 1),
+            parts(&large, "mptcp", 2),
+            parts(&large, "mptcp", 9)
+        ),
+        (1, 2, 6)
+    );
     // 16 hosts have 13 packets.
     assert_eq!(parts(TREE, "mptcp", 8), 1);
     let file = format!("{large}[workload]\nkind = \"file\"\nsize = \"1 MB\"\n");
@@ -135,8 +193,16 @@ fn topology() -> impl Strategy<Value = String> {
     ]);
     let rate = one_of(&["20 Mbit/s", "100 Mbit/s"]);
     let delay = one_of(&["70 us", "100 us", "1 ms"]);
-    let queue = one_of(&["queue = \"5 packets\"", "queue = \"40 packets\"\necn_threshold = \"5 packets\""]);
-    let rest = one_of(&["traffic = \"random\"", "routing = \"ecmp\"\nsubflows = 3", "subflows = 1", ""]);
+    let queue = one_of(&[
+        "queue = \"5 packets\"",
+        "queue = \"40 packets\"\necn_threshold = \"5 packets\"",
+    ]);
+    let rest = one_of(&[
+        "traffic = \"random\"",
+        "routing = \"ecmp\"\nsubflows = 3",
+        "subflows = 1",
+        "",
+    ]);
     (kind, rate, delay, queue, rest).prop_map(|(kind, rate, delay, queue, rest)| {
         format!(
             "[topology]\n{kind}\nrate = \"{rate}\"\ndelay = \"{delay}\"\n{queue}\n{rest}\nspread = \"5 ms\"\n\
@@ -146,7 +212,10 @@ fn topology() -> impl Strategy<Value = String> {
 }
 
 fn text() -> impl Strategy<Value = String> {
-    let workload = one_of(&["kind = \"bulk\"", "kind = \"messages\"\nmean_gap = \"5 ms\"\nsize = \"20 kB\""]);
+    let workload = one_of(&[
+        "kind = \"bulk\"",
+        "kind = \"messages\"\nmean_gap = \"5 ms\"\nsize = \"20 kB\"",
+    ]);
     let direction = one_of(&["download", "upload"]);
     let transport = one_of(&[
         "",

@@ -16,15 +16,15 @@ use crate::run::engine::Engine;
 use crate::run::error::RunError;
 use crate::run::options::Cores;
 
-/// Minimum number of events of a part for a window: about the cost of a wait. With fewer events until the
-/// next instant for all, the parts wait at once.
+/// Minimum number of events of a part for a window: about the cost of a wait. With fewer events
+/// until the next instant for all, the parts wait at once.
 const EVENTS_A_WINDOW: u64 = 32;
 
 /// In a stretch each part publishes its progress this many times per window.
 const SHARES_OF_A_WINDOW: u64 = 2;
 
-/// The output of a step for the next one. There are two, used in turn: the next step writes one while a
-/// slow thread still reads the other.
+/// The output of a step for the next one. There are two, used in turn: the next step writes one
+/// while a slow thread still reads the other.
 struct Left {
     /// Start of the next step, ns.
     from_ns: AtomicU64,
@@ -53,15 +53,19 @@ impl Left {
 
     /// Copies the output of another step.
     fn take_from(&self, other: &Self) {
-        let copy =
-            |to: &AtomicU64, from: &AtomicU64| to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        let copy = |to: &AtomicU64, from: &AtomicU64| {
+            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed)
+        };
         copy(&self.from_ns, &other.from_ns);
         copy(&self.shortest_ns, &other.shortest_ns);
-        self.instants_ns.iter().zip(&other.instants_ns).for_each(|(to, from)| copy(to, from));
+        self.instants_ns
+            .iter()
+            .zip(&other.instants_ns)
+            .for_each(|(to, from)| copy(to, from));
     }
 
-    /// Records the end of part `me`'s step, which began at `from_ns`, and the next instant for which all
-    /// must wait. The part that passes `events` records the progress for all.
+    /// Records the end of part `me`'s step, which began at `from_ns`, and the next instant for
+    /// which all must wait. The part that passes `events` records the progress for all.
     fn note(&self, me: usize, [from_ns, until_ns]: [u64; 2], instant_ns: u64, events: Option<u64>) {
         if let Some(events) = events {
             self.from_ns.store(until_ns, Ordering::Relaxed);
@@ -70,12 +74,13 @@ impl Left {
         self.instants_ns[me].store(instant_ns, Ordering::Relaxed);
     }
 
-    /// Records a part's number of events in this time. From their rate follows the shortest window worth
-    /// running.
+    /// Records a part's number of events in this time. From their rate follows the shortest window
+    /// worth running.
     fn note_events(&self, time_ns: u64, events: u64) {
         let shortest_ns = time_ns.saturating_mul(EVENTS_A_WINDOW) / events.max(1);
         // Otherwise an instant that has come would be taken for an empty window.
-        self.shortest_ns.store(shortest_ns.max(1), Ordering::Relaxed);
+        self.shortest_ns
+            .store(shortest_ns.max(1), Ordering::Relaxed);
     }
 }
 
@@ -130,11 +135,21 @@ struct Leader<'a> {
 /// # Panics
 /// If the engine was not built for several parts.
 pub(crate) fn run(whole: &mut Engine, cores: Cores, cancel: &Cancel) -> Result<(), RunError> {
-    let map = whole.net.border.as_ref().expect("the engine is built for several parts").map.clone();
+    let map = whole
+        .net
+        .border
+        .as_ref()
+        .expect("the engine is built for several parts")
+        .map
+        .clone();
     // All events so far concern both ends of connections, or the whole network.
-    let first_ns = whole.net.queue.peek().map_or(u64::MAX, |(time_ns, _)| time_ns);
-    // SAFETY: the parts are dropped when this function returns. One thread uses the whole engine, and only
-    // while it holds the locks of all parts.
+    let first_ns = whole
+        .net
+        .queue
+        .peek()
+        .map_or(u64::MAX, |(time_ns, _)| time_ns);
+    // SAFETY: the parts are dropped when this function returns. One thread uses the whole engine,
+    // and only while it holds the locks of all parts.
     let part = |number| CachePadded::new(Mutex::new(unsafe { whole.part(number, &map) }));
     let parts = (0..map.parts).map(part).collect();
     // The parts have queues of the whole engine's kind; its own queue stays small.
@@ -155,7 +170,10 @@ pub(crate) fn run(whole: &mut Engine, cores: Cores, cancel: &Cancel) -> Result<(
         cancel,
         map,
     };
-    run.left[0].instants_ns.iter().for_each(|instant_ns| instant_ns.store(first_ns, Ordering::Relaxed));
+    run.left[0]
+        .instants_ns
+        .iter()
+        .for_each(|instant_ns| instant_ns.store(first_ns, Ordering::Relaxed));
     thread::scope(|scope| {
         for me in 1..run.parts.len() {
             let run = &run;
@@ -163,11 +181,18 @@ pub(crate) fn run(whole: &mut Engine, cores: Cores, cancel: &Cancel) -> Result<(
         }
         run.work(
             0,
-            Some(Leader { whole, staging: EventQueue::heap(), pace: Pace::new(cores, run.map.lookahead_ns) }),
+            Some(Leader {
+                whole,
+                staging: EventQueue::heap(),
+                pace: Pace::new(cores, run.map.lookahead_ns),
+            }),
         );
     });
     for part in run.parts {
-        let part = part.into_inner().into_inner().expect("a panic in another thread ends this one");
+        let part = part
+            .into_inner()
+            .into_inner()
+            .expect("a panic in another thread ends this one");
         whole.net.counts.add(&part.net.counts);
         #[cfg(test)]
         {
@@ -175,7 +200,11 @@ pub(crate) fn run(whole: &mut Engine, cores: Cores, cancel: &Cancel) -> Result<(
         }
     }
     whole.now_ns = whole.end_ns;
-    match run.left.iter().any(|left| left.stop.load(Ordering::Relaxed)) {
+    match run
+        .left
+        .iter()
+        .any(|left| left.stop.load(Ordering::Relaxed))
+    {
         true => Err(RunError::Cancelled),
         false => Ok(()),
     }
@@ -189,7 +218,9 @@ impl Run<'_> {
             let (now, next) = (&self.left[round % 2], &self.left[(round + 1) % 2]);
             match (self.step(now), &mut leader) {
                 (Step::End, _) => return,
-                (_, Some(leader)) if now.alone.load(Ordering::Relaxed) => self.alone(now, next, leader),
+                (_, Some(leader)) if now.alone.load(Ordering::Relaxed) => {
+                    self.alone(now, next, leader)
+                }
                 (_, None) if now.alone.load(Ordering::Relaxed) => {}
                 (Step::Window(_), leader) => {
                     if !self.stretch(me, now, next, leader.as_ref().map(|leader| &*leader.whole)) {
@@ -211,9 +242,9 @@ impl Run<'_> {
         }
     }
 
-    /// Does steps alone, until the next parallel step, while the other threads wait as if for one step.
-    /// They do not see the outputs in between, because a late thread still reads `first`. They sleep,
-    /// because waking them takes long on busy cores.
+    /// Does steps alone, until the next parallel step, while the other threads wait as if for one
+    /// step. They do not see the outputs in between, because a late thread still reads `first`.
+    /// They sleep, because waking them takes long on busy cores.
     fn alone(&self, first: &Left, last: &Left, leader: &mut Leader<'_>) {
         let mut now = first;
         for step in 0.. {
@@ -242,40 +273,55 @@ impl Run<'_> {
     /// The step after the output `left`, the same for all threads.
     fn step(&self, left: &Left) -> Step {
         let from_ns = left.from_ns.load(Ordering::Relaxed);
-        let instants = left.instants_ns.iter().map(|instant_ns| instant_ns.load(Ordering::Relaxed));
+        let instants = left
+            .instants_ns
+            .iter()
+            .map(|instant_ns| instant_ns.load(Ordering::Relaxed));
         let instant_ns = instants.min().unwrap_or(u64::MAX);
         if from_ns > self.end_ns || left.stop.load(Ordering::Relaxed) {
             Step::End
         } else if instant_ns <= self.end_ns && instant_ns - from_ns < self.shortest_ns(left) {
             Step::Instant(instant_ns)
         } else {
-            Step::Window(instant_ns.min(from_ns + self.map.lookahead_ns).min(self.end_ns + 1))
+            Step::Window(
+                instant_ns
+                    .min(from_ns + self.map.lookahead_ns)
+                    .min(self.end_ns + 1),
+            )
         }
     }
 
     /// The shortest window worth running, ns; at most the longest window.
     fn shortest_ns(&self, left: &Left) -> u64 {
-        left.shortest_ns.load(Ordering::Relaxed).min(self.map.lookahead_ns)
+        left.shortest_ns
+            .load(Ordering::Relaxed)
+            .min(self.map.lookahead_ns)
     }
 
     /// Runs the events of part `me` before `until_ns`.
     fn window(&self, me: usize, until_ns: u64, now: &Left, next: &Left, whole: Option<&Engine>) {
         let mut part = self.part(me);
-        let (from_ns, before) = (now.from_ns.load(Ordering::Relaxed), part.net.counts.events());
+        let (from_ns, before) = (
+            now.from_ns.load(Ordering::Relaxed),
+            part.net.counts.events(),
+        );
         let instant_ns = self.piece(me, &mut part, until_ns, whole);
         let events = whole.map(|_| part.net.counts.events() - before);
         next.note(me, [from_ns, until_ns], instant_ns, events);
     }
 
-    /// Runs the events of part `me` in parallel with the other parts, until the first instant for which all
-    /// must wait, or for some windows. No part gets more than a window ahead of another. Returns false if
-    /// another thread has panicked.
+    /// Runs the events of part `me` in parallel with the other parts, until the first instant for
+    /// which all must wait, or for some windows. No part gets more than a window ahead of another.
+    /// Returns false if another thread has panicked.
     ///
-    /// All parts stop at the same instant, because a part never passes an instant that it knows of, and
-    /// knows all of them before it gets there.
+    /// All parts stop at the same instant, because a part never passes an instant that it knows of,
+    /// and knows all of them before it gets there.
     fn stretch(&self, me: usize, now: &Left, next: &Left, whole: Option<&Engine>) -> bool {
         let mut part = self.part(me);
-        let (from_ns, before) = (now.from_ns.load(Ordering::Relaxed), part.net.counts.events());
+        let (from_ns, before) = (
+            now.from_ns.load(Ordering::Relaxed),
+            part.net.counts.events(),
+        );
         let longest_ns = now.windows.load(Ordering::Relaxed) * self.map.lookahead_ns;
         let until_ns = (from_ns + longest_ns).min(self.end_ns + 1);
         let (mut clock_ns, mut instant_ns) = (from_ns, now.instants_ns[me].load(Ordering::Relaxed));
@@ -302,11 +348,15 @@ impl Run<'_> {
         true
     }
 
-    /// How far part `me`, at `clock_ns`, may run, given the others' progress; at most a share of a window.
-    /// `clock_ns` if all stop there; `None` if it must wait for others.
+    /// How far part `me`, at `clock_ns`, may run, given the others' progress; at most a share of a
+    /// window. `clock_ns` if all stop there; `None` if it must wait for others.
     fn goal(&self, me: usize, clock_ns: u64, now: &Left) -> Option<u64> {
         let mut goal_ns = clock_ns + self.map.lookahead_ns.div_ceil(SHARES_OF_A_WINDOW);
-        let others = self.progress.iter().enumerate().filter(|(other, _)| *other != me);
+        let others = self
+            .progress
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != me);
         let mut safe_ns = u64::MAX;
         for (other, progress) in others {
             let mut its_clock_ns = progress.clock_ns.load(Ordering::Acquire);
@@ -314,10 +364,12 @@ impl Run<'_> {
             let from_ns = now.from_ns.load(Ordering::Relaxed);
             if its_clock_ns <= from_ns {
                 // It has done nothing yet in this stretch.
-                (its_clock_ns, its_instant_ns) = (from_ns, now.instants_ns[other].load(Ordering::Relaxed));
+                (its_clock_ns, its_instant_ns) =
+                    (from_ns, now.instants_ns[other].load(Ordering::Relaxed));
             }
             if its_instant_ns <= clock_ns {
-                // Until it is there, it may find that nothing happens then, because the timer has moved.
+                // Until it is there, it may find that nothing happens then, because the timer has
+                // moved.
                 return (its_clock_ns == its_instant_ns).then_some(clock_ns);
             }
             goal_ns = goal_ns.min(its_instant_ns);
@@ -326,8 +378,8 @@ impl Run<'_> {
         (safe_ns >= goal_ns).then_some(goal_ns)
     }
 
-    /// Runs the events of part `me` before `until_ns`, to which other parts can add only the mail that is
-    /// already there. Returns the next instant for which all must wait.
+    /// Runs the events of part `me` before `until_ns`, to which other parts can add only the mail
+    /// that is already there. Returns the next instant for which all must wait.
     fn piece(&self, me: usize, part: &mut Engine, until_ns: u64, whole: Option<&Engine>) -> u64 {
         self.collect(me, part);
         part.fence(until_ns - 1);
@@ -336,7 +388,11 @@ impl Run<'_> {
         if let Some(border) = &mut part.net.border {
             for (outbox, mailbox) in border.outboxes.iter_mut().zip(&self.mail[me]) {
                 if !outbox.is_empty() {
-                    outbox.empty_into(&mut mailbox.lock().expect("no panic while the mailbox is locked"));
+                    outbox.empty_into(
+                        &mut mailbox
+                            .lock()
+                            .expect("no panic while the mailbox is locked"),
+                    );
                 }
             }
         }
@@ -346,29 +402,47 @@ impl Run<'_> {
 
     /// Handles all events up to `last_ns` while all other threads wait.
     fn instant(&self, last_ns: u64, now: &Left, next: &Left, leader: &mut Leader<'_>) {
-        let mut parts: Vec<MutexGuard<'_, Engine>> = (0..self.parts.len()).map(|me| self.part(me)).collect();
+        let mut parts: Vec<MutexGuard<'_, Engine>> =
+            (0..self.parts.len()).map(|me| self.part(me)).collect();
         for (me, part) in parts.iter_mut().enumerate() {
             self.collect(me, part);
         }
         let Leader { whole, staging, .. } = leader;
-        let mut everything = Everything { whole, parts: &mut parts, map: &self.map, staging };
+        let mut everything = Everything {
+            whole,
+            parts: &mut parts,
+            map: &self.map,
+            staging,
+        };
         let from_ns = now.from_ns.load(Ordering::Relaxed);
         let (done_ns, events) = everything.run(last_ns, self.shortest_ns(now), self.end_ns);
         let instant_ns = everything.next_instant(done_ns + 1);
         next.from_ns.store(done_ns + 1, Ordering::Relaxed);
         next.note_events(done_ns + 1 - from_ns, events / self.parts.len() as u64);
-        next.instants_ns.iter().for_each(|part| part.store(instant_ns, Ordering::Relaxed));
+        next.instants_ns
+            .iter()
+            .for_each(|part| part.store(instant_ns, Ordering::Relaxed));
     }
 
     fn part(&self, me: usize) -> MutexGuard<'_, Engine> {
-        self.parts[me].lock().expect("a panic in another thread ends this one")
+        self.parts[me]
+            .lock()
+            .expect("a panic in another thread ends this one")
     }
 
     /// Takes the packets from other parts, which all arrive later.
     fn collect(&self, me: usize, part: &mut Engine) {
-        let from_others = self.mail.iter().enumerate().filter(|(other, _)| *other != me);
+        let from_others = self
+            .mail
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != me);
         from_others.for_each(|(_, mail)| {
-            part.receive(&mut mail[me].lock().expect("no panic while the mailbox is locked"))
+            part.receive(
+                &mut mail[me]
+                    .lock()
+                    .expect("no panic while the mailbox is locked"),
+            )
         });
     }
 }

@@ -1,5 +1,5 @@
-//! A shared channel with the packets that wait for it: the last hop after relays. Only the end of the
-//! present transmission is in the event queue.
+//! A shared channel with the packets that wait for it: the last hop after relays. Only the end of
+//! the present transmission is in the event queue.
 
 use std::collections::VecDeque;
 
@@ -14,8 +14,8 @@ use crate::path::packet::Packet;
 /// One channel of the network.
 pub(crate) struct SharedChannel {
     channel: Channel,
-    /// The packets that each station has to send, oldest first. The channel's own queues have the same
-    /// order but hold only sizes.
+    /// The packets that each station has to send, oldest first. The channel's own queues have the
+    /// same order but hold only sizes.
     queues: Vec<VecDeque<Packet>>,
     pub(crate) timer: LazyTimer,
     /// Number of its event source, set after all other sources have numbers.
@@ -64,14 +64,20 @@ impl SharedChannel {
         accepted
     }
 
-    /// Ends the present transmission. Returns the packet that arrived and the packets whose retries ran out.
-    pub(crate) fn end_transmission(&mut self, queue: &mut EventQueue) -> (Option<Packet>, Vec<Packet>) {
+    /// Ends the present transmission. Returns the packet that arrived and the packets whose retries
+    /// ran out.
+    pub(crate) fn end_transmission(
+        &mut self,
+        queue: &mut EventQueue,
+    ) -> (Option<Packet>, Vec<Packet>) {
         const WAITS: &str = "every frame is a packet in its station's queue";
         let arrival = self.channel.end();
         let queues = &mut self.queues;
         let arrived = arrival.map(|arrival| queues[arrival.station].pop_front().expect(WAITS));
         let lost = self.channel.given_up().iter();
-        let lost = lost.map(|&station| queues[station].pop_front().expect(WAITS)).collect();
+        let lost = lost
+            .map(|&station| queues[station].pop_front().expect(WAITS))
+            .collect();
         self.ask(queue);
         (arrived, lost)
     }
@@ -87,7 +93,13 @@ impl SharedChannel {
     /// The channel's counters after a run of `duration_s`.
     pub(crate) fn result(&self, name: &str, duration_s: f64) -> ChannelResult {
         let counters = self.channel.counters();
-        let ratio = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+        let ratio = |part: u64, whole: u64| {
+            if whole == 0 {
+                0.0
+            } else {
+                part as f64 / whole as f64
+            }
+        };
         ChannelResult {
             name: name.to_owned(),
             transmissions: counters.transmissions,
@@ -96,7 +108,11 @@ impl SharedChannel {
             given_up: counters.given_up,
             queue_drops: counters.queue_drops,
             mean_access_s: ratio(counters.access_ns, counters.delivered) / 1e9,
-            busy_ratio: if duration_s > 0.0 { counters.busy_ns as f64 / 1e9 / duration_s } else { 0.0 },
+            busy_ratio: if duration_s > 0.0 {
+                counters.busy_ns as f64 / 1e9 / duration_s
+            } else {
+                0.0
+            },
         }
     }
 }

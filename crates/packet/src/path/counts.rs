@@ -2,7 +2,8 @@
 
 use joulepath_model::result::Counters;
 
-/// Counts of events and packets. Each event of a link is a packet-hop, so one count serves for both.
+/// Counts of events and packets. Each event of a link is a packet-hop, so one count serves for
+/// both.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Counts {
     events: u64,

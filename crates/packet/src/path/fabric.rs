@@ -44,7 +44,9 @@ impl Fabric {
             },
             layer: topology.arcs()[index].layer,
             ports: topology.switch_ports(index),
-            target_packets: topology.is_between_switches(index).then(|| half_packets(spec.queue)),
+            target_packets: topology
+                .is_between_switches(index)
+                .then(|| half_packets(spec.queue)),
             before: 0,
         };
         Fabric {
@@ -80,13 +82,26 @@ impl Fabric {
         let utilisation = |(link, wire): (&FabricLink, &Wire)| {
             let bits = wire.link.sent_bytes(now).wrapping_sub(link.before) as f64 * 8.0;
             // A packet that is in transmission at the end counts in full.
-            if time_s > 0.0 { (bits / link.rate_bps / time_s).min(1.0) } else { 0.0 }
+            if time_s > 0.0 {
+                (bits / link.rate_bps / time_s).min(1.0)
+            } else {
+                0.0
+            }
         };
         let used: Vec<f64> = self.links.iter().zip(&net.wires).map(utilisation).collect();
-        let ports = || self.links.iter().map(|link| f64::from(link.ports)).zip(&used);
+        let ports = || {
+            self.links
+                .iter()
+                .map(|link| f64::from(link.ports))
+                .zip(&used)
+        };
         let (port, idle) = (self.power.port.0, self.power.idle.get());
         let layer = |(index, name): (usize, &String)| {
-            let of_layer = self.links.iter().zip(&used).filter(|(link, _)| link.layer == index);
+            let of_layer = self
+                .links
+                .iter()
+                .zip(&used)
+                .filter(|(link, _)| link.layer == index);
             let used: Vec<f64> = of_layer.map(|(_, used)| *used).collect();
             LayerResult {
                 name: name.clone(),
@@ -96,7 +111,10 @@ impl Fabric {
             }
         };
         NetworkResult {
-            idle_j: ports().map(|(ports, _)| direction_power(port, ports) * idle).sum::<f64>() * time_s,
+            idle_j: ports()
+                .map(|(ports, _)| direction_power(port, ports) * idle)
+                .sum::<f64>()
+                * time_s,
             traffic_j: ports()
                 .map(|(ports, used)| direction_power(port, ports) * (1.0 - idle) * used)
                 .sum::<f64>()
@@ -106,16 +124,26 @@ impl Fabric {
         }
     }
 
-    /// ρ Σ y over links between switches, where ρ y is 1 packet on the slowest of these links at full load.
+    /// ρ Σ y over links between switches, where ρ y is 1 packet on the slowest of these links at
+    /// full load.
     fn load(&self, used: &[f64]) -> f64 {
-        let between = || self.links.iter().zip(used).filter(|(link, _)| link.target_packets.is_some());
-        let slowest = between().map(|(link, _)| link.rate_bps).fold(f64::INFINITY, f64::min);
-        between().map(|(link, used)| used * link.rate_bps / slowest).sum()
+        let between = || {
+            self.links
+                .iter()
+                .zip(used)
+                .filter(|(link, _)| link.target_packets.is_some())
+        };
+        let slowest = between()
+            .map(|(link, _)| link.rate_bps)
+            .fold(f64::INFINITY, f64::min);
+        between()
+            .map(|(link, used)| used * link.rate_bps / slowest)
+            .sum()
     }
 }
 
-/// Power of one direction of a cable: a port sends and receives, so each direction is half of the port at
-/// either end.
+/// Power of one direction of a cable: a port sends and receives, so each direction is half of the
+/// port at either end.
 fn direction_power(port_w: f64, ports: f64) -> f64 {
     port_w * ports / 2.0
 }

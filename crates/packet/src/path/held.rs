@@ -1,6 +1,6 @@
 //! Packets that a link holds because their fate depends on later events: packets in managed queues,
-//! reordered packets, aggregated packets. The link knows them by number. Its next event is in the event
-//! queue as a timer.
+//! reordered packets, aggregated packets. The link knows them by number. Its next event is in the
+//! event queue as a timer.
 
 use joulepath_link::{Exit, Link};
 use joulepath_model::units::Nanos;
@@ -31,13 +31,21 @@ pub(crate) struct HeldPackets {
 
 impl HeldPackets {
     pub(crate) fn new(link: u32) -> Self {
-        HeldPackets { link, packets: vec![], timer: LazyTimer::new(), source: 0 }
+        HeldPackets {
+            link,
+            packets: vec![],
+            timer: LazyTimer::new(),
+            source: 0,
+        }
     }
 
     /// Stores the packet to which the link gave `number`.
     pub(crate) fn keep(&mut self, number: u32, packet: Held) {
-        const NOTHING: Held =
-            Held { packet: Packet::new(Kind::Cross, 0, 0, Stamp::ZERO), hop: Hop::over(0), entry: None };
+        const NOTHING: Held = Held {
+            packet: Packet::new(Kind::Cross, 0, 0, Stamp::ZERO),
+            hop: Hop::over(0),
+            entry: None,
+        };
         let at = number as usize;
         if at >= self.packets.len() {
             self.packets.resize(at + 1, NOTHING);
@@ -51,8 +59,8 @@ impl HeldPackets {
         &self.packets[number as usize]
     }
 
-    /// Adds to `exits` the packets whose fate is certain at `now_ns`: their arrival may be later. Sets the
-    /// timer to the time by which the link must be asked again.
+    /// Adds to `exits` the packets whose fate is certain at `now_ns`: their arrival may be later.
+    /// Sets the timer to the time by which the link must be asked again.
     #[inline]
     pub(crate) fn ask(
         &mut self,
@@ -61,7 +69,10 @@ impl HeldPackets {
         exits: &mut Vec<Exit>,
         queue: &mut EventQueue,
     ) {
-        match link.take_ahead(Nanos(now_ns), exits).filter(|due| due.0 <= MAX_TIME_NS) {
+        match link
+            .take_ahead(Nanos(now_ns), exits)
+            .filter(|due| due.0 <= MAX_TIME_NS)
+        {
             Some(due) => self.timer.set(due.0.max(now_ns), self.source, queue),
             None => self.timer.clear(),
         }

@@ -3,9 +3,9 @@
 use crate::event::{MAX_SOURCES, SOURCE_BITS};
 use crate::path::host::End;
 
-/// What a packet enters next on its route: a link or a station. A link that is the last hop also holds the
-/// end of the subflow to which it leads. A hop is half a word, so that a whole route fits into half a cache
-/// line.
+/// What a packet enters next on its route: a link or a station. A link that is the last hop also
+/// holds the end of the subflow to which it leads. A hop is half a word, so that a whole route fits
+/// into half a cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hop(u32);
 
@@ -107,7 +107,11 @@ impl Hop {
     /// The end to which a last hop leads.
     #[inline(always)]
     pub(crate) fn end(self) -> End {
-        if self.0 & TO_SENDER != 0 { End::Sender } else { End::Receiver }
+        if self.0 & TO_SENDER != 0 {
+            End::Sender
+        } else {
+            End::Receiver
+        }
     }
 
     /// Its link; `None` for a station.

@@ -1,4 +1,5 @@
-//! A log of what happens to each packet on chosen links, in the order in which the links receive packets.
+//! A log of what happens to each packet on chosen links, in the order in which the links receive
+//! packets.
 
 use joulepath_link::{Link, Outcome};
 
@@ -46,8 +47,8 @@ pub(crate) struct LoggedPacket {
     pub(crate) fate: PacketFate,
     /// When it reaches the queue, ns.
     pub(crate) offered_ns: u64,
-    /// When its last byte leaves the queue for the wire, or when it is dropped, ns. With a managed queue: its
-    /// arrival minus the propagation delay, so jitter counts as time in the queue.
+    /// When its last byte leaves the queue for the wire, or when it is dropped, ns. With a managed
+    /// queue: its arrival minus the propagation delay, so jitter counts as time in the queue.
     pub(crate) left_ns: u64,
     /// When its last byte arrives or is lost, ns.
     pub(crate) arrives_ns: u64,
@@ -71,7 +72,12 @@ impl PacketLog {
     pub(crate) fn new(all: usize, chosen: &[usize], most: usize) -> Self {
         let mut links = vec![false; all];
         chosen.iter().for_each(|&link| links[link] = true);
-        PacketLog { links, most: most.min(u32::MAX as usize), packets: vec![], is_full: false }
+        PacketLog {
+            links,
+            most: most.min(u32::MAX as usize),
+            packets: vec![],
+            is_full: false,
+        }
     }
 
     /// Whether a packet is missing because the log was full.
@@ -103,7 +109,9 @@ impl PacketLog {
         }
         let entry = Entry(self.packets.len() as u32);
         let class = match packet.kind() {
-            Kind::Data | Kind::Relayed if packet.flags() & RETRANSMISSION != 0 => PacketClass::Retransmission,
+            Kind::Data | Kind::Relayed if packet.flags() & RETRANSMISSION != 0 => {
+                PacketClass::Retransmission
+            }
             Kind::Data | Kind::Relayed => PacketClass::Data,
             Kind::Ack | Kind::RelayAck | Kind::DataAck => PacketClass::Ack,
             Kind::Cross => PacketClass::Cross,
@@ -134,10 +142,18 @@ impl PacketLog {
         match outcome {
             Outcome::Held(_) => {}
             Outcome::Delivered { at, marked } => {
-                packet.fate = if marked { PacketFate::Marked } else { PacketFate::Delivered };
+                packet.fate = if marked {
+                    PacketFate::Marked
+                } else {
+                    PacketFate::Delivered
+                };
                 packet.arrives_ns = at.0;
                 let in_time = at.0.saturating_sub(link.delay().0).max(packet.offered_ns);
-                packet.left_ns = if packet.left_ns == u64::MAX { in_time } else { packet.left_ns.min(at.0) };
+                packet.left_ns = if packet.left_ns == u64::MAX {
+                    in_time
+                } else {
+                    packet.left_ns.min(at.0)
+                };
             }
             Outcome::QueueDrop => {
                 packet.fate = PacketFate::Dropped;
@@ -145,7 +161,11 @@ impl PacketLog {
             }
             Outcome::WireLoss => {
                 packet.fate = PacketFate::Lost;
-                packet.left_ns = if packet.left_ns == u64::MAX { now_ns } else { packet.left_ns };
+                packet.left_ns = if packet.left_ns == u64::MAX {
+                    now_ns
+                } else {
+                    packet.left_ns
+                };
                 // It would have arrived then; no time of the loss is defined.
                 packet.arrives_ns = packet.left_ns.saturating_add(link.delay().0);
             }

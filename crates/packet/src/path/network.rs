@@ -33,15 +33,15 @@ pub(crate) struct Wire {
 #[cfg(not(debug_assertions))]
 const _: () = assert!(size_of::<Wire>() == 2 * size_of::<[u64; 8]>());
 
-/// A wire has two halves: the link belongs to the part of the network where packets enter, the packets on
-/// the wire to the part where they arrive.
+/// A wire has two halves: the link belongs to the part of the network where packets enter, the
+/// packets on the wire to the part where they arrive.
 impl Shared<Wire> {
     /// The link of a wire.
     #[inline(always)]
     fn link(&mut self, wire: u32) -> &mut Link {
         self.check_half(wire as usize, 0);
-        // SAFETY: this half belongs to the part that offers packets to the link, and only that part calls
-        // this.
+        // SAFETY: this half belongs to the part that offers packets to the link, and only that part
+        // calls this.
         unsafe { &mut (*self.place(wire as usize).as_ptr()).link }
     }
 
@@ -57,7 +57,8 @@ impl Shared<Wire> {
     #[inline(always)]
     fn ring(&self, wire: u32) -> &PacketRing {
         self.check_half(wire as usize, 1);
-        // SAFETY: this half belongs to the part where the packets arrive, and only that part calls this.
+        // SAFETY: this half belongs to the part where the packets arrive, and only that part calls
+        // this.
         unsafe { &(*self.place(wire as usize).as_ptr()).ring }
     }
 
@@ -100,7 +101,8 @@ pub(crate) struct Network {
     pub(crate) border: Option<Box<Border>>,
 }
 
-/// The flow of a packet for links with a queue per flow: its subflow, or its source of cross traffic.
+/// The flow of a packet for links with a queue per flow: its subflow, or its source of cross
+/// traffic.
 #[inline]
 fn flow_of(packet: &Packet) -> u64 {
     u64::from(packet.subflow()) | u64::from(packet.kind() == Kind::Cross) << 32
@@ -110,7 +112,9 @@ fn flow_of(packet: &Packet) -> u64 {
 fn packets_per_s(spec: &LinkSpec) -> f64 {
     const PACKET_BITS: f64 = 8.0 * 1500.0;
     match spec.rate {
-        RateSpec::Constant(rate) | RateSpec::LogNormal { mean: rate, .. } => rate.bps() as f64 / PACKET_BITS,
+        RateSpec::Constant(rate) | RateSpec::LogNormal { mean: rate, .. } => {
+            rate.bps() as f64 / PACKET_BITS
+        }
         RateSpec::Unlimited | RateSpec::Steps(_) | RateSpec::Trace(_) => 0.0,
     }
 }
@@ -139,8 +143,8 @@ fn announce(border: &mut Option<Box<Border>>, arrival_ns: u64) {
     }
 }
 
-/// Puts a packet on a wire. Each wire has one event, for its first packet. A packet that overtakes the
-/// first, because its host is faster, gets another event.
+/// Puts a packet on a wire. Each wire has one event, for its first packet. A packet that overtakes
+/// the first, because its host is faster, gets another event.
 #[inline(always)]
 fn enter(link: u32, packet: &Packet, ring: &mut PacketRing, queue: &mut EventQueue) {
     if ring.insert(packet) {
@@ -148,7 +152,8 @@ fn enter(link: u32, packet: &Packet, ring: &mut PacketRing, queue: &mut EventQue
     }
 }
 
-/// Sets the arrival of a packet that leaves the link at `at_ns`, including the host's processing time.
+/// Sets the arrival of a packet that leaves the link at `at_ns`, including the host's processing
+/// time.
 #[inline(always)]
 fn deliver(packet: &mut Packet, hop: Hop, at_ns: u64, hosts: &mut Hosts) {
     packet.arrival_ns = at_ns;
@@ -175,17 +180,29 @@ fn deliver_uncounted(
 }
 
 impl Network {
-    /// The links and channels of a scenario. Each uses the random stream of `seed` with its own index; link
-    /// `i` is event source `i`.
+    /// The links and channels of a scenario. Each uses the random stream of `seed` with its own
+    /// index; link `i` is event source `i`.
     pub(crate) fn new(links: &[LinkSpec], channels: &[ChannelSpec], seed: u64) -> Self {
-        let wire = |(i, spec)| Wire { link: Link::new(spec, seed, i as u64), ring: PacketRing::new() };
+        let wire = |(i, spec)| Wire {
+            link: Link::new(spec, seed, i as u64),
+            ring: PacketRing::new(),
+        };
         let wires: Vec<Wire> = links.iter().enumerate().map(wire).collect();
         let keeps = |(wire, _): &(&Wire, u32)| wire.link.keeps_packets();
         Network {
-            held: wires.iter().zip(0..).filter(keeps).map(|(_, link)| HeldPackets::new(link)).collect(),
+            held: wires
+                .iter()
+                .zip(0..)
+                .filter(keeps)
+                .map(|(_, link)| HeldPackets::new(link))
+                .collect(),
             exits: vec![],
             wires: wires.into(),
-            channels: channels.iter().zip(0..).map(|(spec, i)| SharedChannel::new(spec, seed, i)).collect(),
+            channels: channels
+                .iter()
+                .zip(0..)
+                .map(|(spec, i)| SharedChannel::new(spec, seed, i))
+                .collect(),
             stations: vec![],
             routes: RouteTable::default(),
             hosts: Hosts::default(),
@@ -254,7 +271,9 @@ impl Network {
 
     /// The same hop, marked as modelled if its link is not plain.
     fn as_modelled(&self, hop: Hop) -> Hop {
-        let is_modelled = hop.link().is_some_and(|link| !self.wires[link].link.is_plain());
+        let is_modelled = hop
+            .link()
+            .is_some_and(|link| !self.wires[link].link.is_plain());
         if is_modelled { hop.modelled() } else { hop }
     }
 
@@ -268,7 +287,10 @@ impl Network {
         let wire = &mut self.wires[link as usize];
         debug_assert!(wire.link.is_plain());
         // Rare cases go out of line, as words, so that the packet stays in registers.
-        match wire.link.offer_to_plain(Nanos(now_ns), size, packet.flags() & ECT != 0) {
+        match wire
+            .link
+            .offer_to_plain(Nanos(now_ns), size, packet.flags() & ECT != 0)
+        {
             Outcome::Delivered { at, marked: false } if self.tallies.ignore_delivery(at.0) => {
                 deliver_uncounted(packet, hop, at.0, &mut self.hosts, &mut self.border);
                 enter(link, packet, &mut wire.ring, &mut self.queue);
@@ -282,16 +304,22 @@ impl Network {
         }
     }
 
-    /// Puts a packet on the wire of a link whose far end is in this part, for a delivery that is not counted.
+    /// Puts a packet on the wire of a link whose far end is in this part, for a delivery that is
+    /// not counted.
     #[inline(always)]
     fn pass_over(&mut self, at_ns: u64, hop: Hop, (front, back): (Front, Back)) {
         let mut packet = Packet::joined(front, back);
         deliver_uncounted(&mut packet, hop, at_ns, &mut self.hosts, &mut self.border);
-        enter(hop.number(), &packet, self.wires.packets(hop.number()), &mut self.queue);
+        enter(
+            hop.number(),
+            &packet,
+            self.wires.packets(hop.number()),
+            &mut self.queue,
+        );
     }
 
-    /// [`Self::offer`] for a station, for a link to another part of the network, and for a link that is not
-    /// plain.
+    /// [`Self::offer`] for a station, for a link to another part of the network, and for a link
+    /// that is not plain.
     #[inline(never)]
     fn offer_beyond(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back), size: u32) {
         let packet = Packet::joined(front, back);
@@ -300,7 +328,12 @@ impl Network {
             return self.offer_to_station(now_ns, link, packet, size);
         }
         let link_model = self.wires.link(link);
-        let outcome = link_model.offer_of(flow_of(&packet), Nanos(now_ns), size, packet.flags() & ECT != 0);
+        let outcome = link_model.offer_of(
+            flow_of(&packet),
+            Nanos(now_ns),
+            size,
+            packet.flags() & ECT != 0,
+        );
         match outcome {
             Outcome::Delivered { at, marked: false }
                 if self.tallies.ignore_delivery(at.0) && !hop.is_crossing() =>
@@ -321,7 +354,14 @@ impl Network {
     /// [`Self::note_and_settle`] for a delivery that is marked or counted.
     #[cold]
     #[inline(never)]
-    fn note_delivery(&mut self, now_ns: u64, hop: Hop, parts: (Front, Back), at: Nanos, marked: bool) {
+    fn note_delivery(
+        &mut self,
+        now_ns: u64,
+        hop: Hop,
+        parts: (Front, Back),
+        at: Nanos,
+        marked: bool,
+    ) {
         let outcome = Outcome::Delivered { at, marked };
         self.note_and_settle(now_ns, hop, parts, outcome);
     }
@@ -332,7 +372,13 @@ impl Network {
         self.tallies.count(hop.number(), &outcome);
         let entry = self.log.as_mut().and_then(|log| {
             let link = self.wires.link_at(hop.number());
-            log.offered(now_ns, hop.number(), link, &Packet::joined(parts.0, parts.1), outcome)
+            log.offered(
+                now_ns,
+                hop.number(),
+                link,
+                &Packet::joined(parts.0, parts.1),
+                outcome,
+            )
         });
         self.settle(now_ns, hop, parts, outcome, entry);
     }
@@ -350,7 +396,9 @@ impl Network {
         let mut packet = Packet::joined(front, back);
         match outcome {
             // A link whose rate stays 0 would deliver the packet after `MAX_TIME_NS`.
-            Outcome::Delivered { at, .. } if at.0 > MAX_TIME_NS => self.discard(packet.kind(), packet.aux()),
+            Outcome::Delivered { at, .. } if at.0 > MAX_TIME_NS => {
+                self.discard(packet.kind(), packet.aux())
+            }
             Outcome::Delivered { at, marked } => {
                 deliver(&mut packet, hop, at.0, &mut self.hosts);
                 if marked {
@@ -373,7 +421,9 @@ impl Network {
                 self.counts.wire_losses(1);
                 self.discard(packet.kind(), packet.aux());
             }
-            Outcome::Held(number) => self.hold(now_ns, hop.number(), number, Held { packet, hop, entry }),
+            Outcome::Held(number) => {
+                self.hold(now_ns, hop.number(), number, Held { packet, hop, entry })
+            }
         }
     }
 
@@ -386,9 +436,16 @@ impl Network {
     /// Hands a packet to the part of the network where it will arrive.
     #[inline(never)]
     fn hand_over(&mut self, link: u32, packet: Packet) {
-        let border = self.border.as_mut().expect("a network with crossing links has a border");
+        let border = self
+            .border
+            .as_mut()
+            .expect("a network with crossing links has a border");
         let has_blocks = packet.kind() == Kind::Ack && packet.aux() != 0;
-        border.hand_over(link, packet, has_blocks.then(|| *self.sacks.take(packet.aux())));
+        border.hand_over(
+            link,
+            packet,
+            has_blocks.then(|| *self.sacks.take(packet.aux())),
+        );
     }
 
     /// Holds a packet whose fate its link may not know yet.
@@ -399,8 +456,8 @@ impl Network {
         self.release(at, now_ns);
     }
 
-    /// Settles the packets of link `at`, among the links that hold packets, whose fate is certain at
-    /// `now_ns`.
+    /// Settles the packets of link `at`, among the links that hold packets, whose fate is certain
+    /// at `now_ns`.
     pub(crate) fn release(&mut self, at: usize, now_ns: u64) {
         let held = &mut self.held[at];
         let number = held.link;
@@ -479,8 +536,8 @@ impl Network {
         (source as usize) < self.wires.len()
     }
 
-    /// Takes the packet that has reached the end of link `link`, which is the earliest event. `QUEUE` is
-    /// the expected kind of the queue.
+    /// Takes the packet that has reached the end of link `link`, which is the earliest event.
+    /// `QUEUE` is the expected kind of the queue.
     #[inline(always)]
     pub(crate) fn arrive<const QUEUE: u8>(&mut self, link: Source) -> Packet {
         let (packet, next_ns) = self.wires.packets(link).pop();
@@ -492,8 +549,8 @@ impl Network {
         packet
     }
 
-    /// Frees the SACK blocks of a lost packet. It takes two words instead of the packet, so that the packet
-    /// stays in registers on its way into the ring.
+    /// Frees the SACK blocks of a lost packet. It takes two words instead of the packet, so that
+    /// the packet stays in registers on its way into the ring.
     #[cold]
     pub(crate) fn discard(&mut self, kind: Kind, aux: u32) {
         if matches!(kind, Kind::Ack | Kind::RelayAck) && aux != 0 {
@@ -528,13 +585,17 @@ impl Network {
     /// Adds a sample of all queue lengths to the links' counters.
     pub(crate) fn look_at_queues(&mut self, now: Nanos) {
         self.release_all(now.0);
-        self.tallies.look(self.wires.iter().map(|wire| wire.link.queue_packets(now)));
+        self.tallies
+            .look(self.wires.iter().map(|wire| wire.link.queue_packets(now)));
     }
 
     /// Adds a station to a channel.
     pub(crate) fn add_station(&mut self, channel: usize) -> Hop {
         let place = self.channels[channel].add_station();
-        self.stations.push(Station { channel: channel as u32, place: place as u32 });
+        self.stations.push(Station {
+            channel: channel as u32,
+            place: place as u32,
+        });
         Hop::station(self.stations.len() - 1)
     }
 
@@ -544,8 +605,8 @@ impl Network {
         (channel as usize, place as usize)
     }
 
-    /// Whether `hop` takes one more packet. A station's queue is limited; a link takes all packets and
-    /// drops the excess itself.
+    /// Whether `hop` takes one more packet. A station's queue is limited; a link takes all packets
+    /// and drops the excess itself.
     pub(crate) fn has_room(&self, hop: Hop) -> bool {
         if !hop.is_station() {
             return true;
@@ -563,8 +624,8 @@ impl Network {
         }
     }
 
-    /// Ends the transmission on a channel. Returns the packet that arrived and the packets whose retries
-    /// ran out.
+    /// Ends the transmission on a channel. Returns the packet that arrived and the packets whose
+    /// retries ran out.
     pub(crate) fn end_transmission(&mut self, channel: usize) -> (Option<Packet>, Vec<Packet>) {
         let (arrived, lost) = self.channels[channel].end_transmission(&mut self.queue);
         self.counts.wire_losses(lost.len() as u64);

@@ -12,8 +12,8 @@ pub(crate) struct Packet {
     origin: Origin,
     /// SSN (low 32 bits) and DSN (high 32 bits).
     numbers: u64,
-    /// From the low bits: [`Self::kind`], [`Self::flags`], [`Self::hop`] and [`Self::epoch`], 8 bits each;
-    /// [`Self::aux`], 32 bits.
+    /// From the low bits: [`Self::kind`], [`Self::flags`], [`Self::hop`] and [`Self::epoch`], 8
+    /// bits each; [`Self::aux`], 32 bits.
     rest: u64,
 }
 
@@ -30,14 +30,24 @@ impl Packet {
     #[inline(always)]
     pub(crate) const fn new(kind: Kind, subflow: u32, epoch: u8, sent: Stamp) -> Self {
         let rest = kind as u64 | (epoch as u64) << EPOCH_AT;
-        Packet { arrival_ns: 0, origin: Origin::new(sent, subflow), numbers: 0, rest }
+        Packet {
+            arrival_ns: 0,
+            origin: Origin::new(sent, subflow),
+            numbers: 0,
+            rest,
+        }
     }
 
     /// The ACK for this segment, without SACK blocks and flags.
     #[inline(always)]
     pub(crate) const fn answer(&self, ssn: u32, dsn: u32) -> Self {
         let rest = Kind::Ack as u64 | self.rest & (0xff << EPOCH_AT);
-        Packet { arrival_ns: 0, rest, ..*self }.numbered(ssn, dsn)
+        Packet {
+            arrival_ns: 0,
+            rest,
+            ..*self
+        }
+        .numbered(ssn, dsn)
     }
 
     /// This ACK of a relay as an ACK of the receiver.
@@ -49,25 +59,37 @@ impl Packet {
     /// The same packet with this SSN and DSN.
     #[inline(always)]
     pub(crate) const fn numbered(self, ssn: u32, dsn: u32) -> Self {
-        Packet { numbers: ssn as u64 | (dsn as u64) << 32, ..self }
+        Packet {
+            numbers: ssn as u64 | (dsn as u64) << 32,
+            ..self
+        }
     }
 
     /// The same packet with another [`Self::aux`].
     #[inline(always)]
     pub(crate) const fn with_aux(self, aux: u32) -> Self {
-        Packet { rest: self.rest & (u64::MAX >> AUX_AT) | (aux as u64) << AUX_AT, ..self }
+        Packet {
+            rest: self.rest & (u64::MAX >> AUX_AT) | (aux as u64) << AUX_AT,
+            ..self
+        }
     }
 
     /// The same packet with these flags added.
     #[inline(always)]
     pub(crate) const fn with_flags(self, flags: u8) -> Self {
-        Packet { rest: self.rest | (flags as u64) << FLAGS_AT, ..self }
+        Packet {
+            rest: self.rest | (flags as u64) << FLAGS_AT,
+            ..self
+        }
     }
 
     /// The same packet one hop later.
     #[inline(always)]
     pub(crate) const fn after_hop(self) -> Self {
-        Packet { rest: self.rest + (1 << HOP_AT), ..self }
+        Packet {
+            rest: self.rest + (1 << HOP_AT),
+            ..self
+        }
     }
 
     #[inline(always)]
@@ -81,7 +103,8 @@ impl Packet {
         self.rest &= !((flags as u64) << FLAGS_AT);
     }
 
-    /// The sender's clock when the data (or the packet of a handshake) left. The ACK echoes it (RFC 7323).
+    /// The sender's clock when the data (or the packet of a handshake) left. The ACK echoes it (RFC
+    /// 7323).
     #[inline(always)]
     pub(crate) const fn sent(&self) -> Stamp {
         self.origin.sent()
@@ -105,8 +128,8 @@ impl Packet {
         (self.numbers >> 32) as u32
     }
 
-    /// Data: payload, bytes. Cross traffic: size on the wire, bytes. Other packets: reference to SACK
-    /// blocks (0: none).
+    /// Data: payload, bytes. Cross traffic: size on the wire, bytes. Other packets: reference to
+    /// SACK blocks (0: none).
     #[inline(always)]
     pub(crate) const fn aux(&self) -> u32 {
         (self.rest >> AUX_AT) as u32
@@ -118,8 +141,8 @@ impl Packet {
         self.rest & (ARRIVES as u64) << FLAGS_AT != 0
     }
 
-    /// The pattern of a usual packet of this epoch: a segment without CE, or an ACK without ECE and SACK
-    /// blocks.
+    /// The pattern of a usual packet of this epoch: a segment without CE, or an ACK without ECE and
+    /// SACK blocks.
     pub(crate) const fn usual(epoch: u8) -> Usual {
         Usual((epoch as u64) << EPOCH_AT)
     }
@@ -139,17 +162,24 @@ impl Packet {
         Kind::of(self.rest as u8)
     }
 
-    /// `true` for an ACK, `false` for data, `None` for other kinds. Branch-free, because a branch would be
-    /// mispredicted where both travel in both directions.
+    /// `true` for an ACK, `false` for data, `None` for other kinds. Branch-free, because a branch
+    /// would be mispredicted where both travel in both directions.
     #[inline(always)]
     pub(crate) const fn is_ack_not_data(&self) -> Option<bool> {
         const _: () = assert!(Kind::Data as u8 == 0 && Kind::Ack as u8 == 1);
-        if self.rest as u8 <= 1 { Some(self.rest & 1 != 0) } else { None }
+        if self.rest as u8 <= 1 {
+            Some(self.rest & 1 != 0)
+        } else {
+            None
+        }
     }
 
     #[inline(always)]
     pub(crate) const fn heading(&self) -> Heading {
-        Heading { subflow: self.subflow(), bits: self.rest as u32 }
+        Heading {
+            subflow: self.subflow(),
+            bits: self.rest as u32,
+        }
     }
 
     #[inline(always)]
@@ -169,8 +199,8 @@ impl Packet {
         (self.rest >> EPOCH_AT) as u8
     }
 
-    /// The packet as two pairs of words, which are passed in registers. Out-of-line functions take a packet
-    /// in this form: a reference would force the caller to keep it in memory.
+    /// The packet as two pairs of words, which are passed in registers. Out-of-line functions take
+    /// a packet in this form: a reference would force the caller to keep it in memory.
     #[inline(always)]
     pub(crate) const fn apart(self) -> (Front, Back) {
         ((self.arrival_ns, self.origin.0), (self.numbers, self.rest))
@@ -179,7 +209,12 @@ impl Packet {
     /// The inverse of [`Self::apart`].
     #[inline(always)]
     pub(crate) const fn joined((arrival_ns, origin): Front, (numbers, rest): Back) -> Self {
-        Packet { arrival_ns, origin: Origin(origin), numbers, rest }
+        Packet {
+            arrival_ns,
+            origin: Origin(origin),
+            numbers,
+            rest,
+        }
     }
 }
 
@@ -209,7 +244,10 @@ pub(crate) struct Heading {
 
 impl Heading {
     /// Of no packet.
-    pub(crate) const NONE: Self = Heading { subflow: 0, bits: 0 };
+    pub(crate) const NONE: Self = Heading {
+        subflow: 0,
+        bits: 0,
+    };
 
     /// Whether it is on the last link of its route.
     #[inline(always)]
@@ -254,11 +292,11 @@ pub(crate) enum Kind {
     Leave,
     /// Data between a TCP relay and the device.
     Relayed,
-    /// ACK of a TCP relay: the SSN is as in an ACK; the DSN field holds the first SSN beyond the relay's
-    /// window.
+    /// ACK of a TCP relay: the SSN is as in an ACK; the DSN field holds the first SSN beyond the
+    /// relay's window.
     RelayAck,
-    /// DATA_ACK of a device behind a TCP relay: the DSN is as in an ACK. After the relay forwards it, its
-    /// SSN is the first one beyond the relay's window.
+    /// DATA_ACK of a device behind a TCP relay: the DSN is as in an ACK. After the relay forwards
+    /// it, its SSN is the first one beyond the relay's window.
     DataAck,
     /// Unresponsive cross traffic; it has no subflow.
     Cross,
@@ -329,8 +367,8 @@ impl Stamp {
     }
 }
 
-/// Departure time and subflow in one word, with the bits of an event key: a subflow's index is less than
-/// [`MAX_SOURCES`].
+/// Departure time and subflow in one word, with the bits of an event key: a subflow's index is less
+/// than [`MAX_SOURCES`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin(u64);
 

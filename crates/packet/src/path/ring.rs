@@ -17,11 +17,15 @@ pub(crate) struct PacketRing {
 
 impl PacketRing {
     pub(crate) fn new() -> Self {
-        PacketRing { slots: Circular::new(FIRST_LENGTH), head: 0, len: 0 }
+        PacketRing {
+            slots: Circular::new(FIRST_LENGTH),
+            head: 0,
+            len: 0,
+        }
     }
 
-    /// Inserts a packet after all packets that arrive no later. Returns true if it is the first packet and
-    /// needs an event.
+    /// Inserts a packet after all packets that arrive no later. Returns true if it is the first
+    /// packet and needs an event.
     #[inline(always)]
     pub(crate) fn insert(&mut self, packet: &Packet) -> bool {
         let (len, at) = (self.len, self.head.wrapping_add(self.len));
@@ -30,7 +34,9 @@ impl PacketRing {
             self.len = 1;
             return true;
         }
-        if self.slots.is_filled_by(len) || self.slots[at.wrapping_sub(1)].arrival_ns > packet.arrival_ns {
+        if self.slots.is_filled_by(len)
+            || self.slots[at.wrapping_sub(1)].arrival_ns > packet.arrival_ns
+        {
             let (front, back) = packet.apart();
             return self.insert_between(front, back);
         }
@@ -60,7 +66,8 @@ impl PacketRing {
         is_first
     }
 
-    /// Takes the first packet. Also returns the arrival time of the next packet, if that packet has no event.
+    /// Takes the first packet. Also returns the arrival time of the next packet, if that packet has
+    /// no event.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> (Packet, Option<u64>) {
         debug_assert!(self.len > 0);
@@ -108,7 +115,10 @@ mod tests {
         let (mut pushed, mut popped) = (0, 0);
         for round in 0..200 {
             for _ in 0..=round % 7 {
-                assert_eq!(ring.insert(&Packet::default().numbered(pushed, 0)), pushed == popped);
+                assert_eq!(
+                    ring.insert(&Packet::default().numbered(pushed, 0)),
+                    pushed == popped
+                );
                 pushed += 1;
             }
             for _ in 0..round % 5 {
@@ -131,7 +141,10 @@ mod tests {
             packet.arrival_ns = arrival_ns;
             ring.insert(&packet)
         };
-        assert_eq!([insert(20, 0), insert(30, 1), insert(25, 2), insert(20, 3)], [true, false, false, false]);
+        assert_eq!(
+            [insert(20, 0), insert(30, 1), insert(25, 2), insert(20, 3)],
+            [true, false, false, false]
+        );
         // The first packet was overtaken; its event is pending.
         assert_eq!([insert(10, 4), insert(15, 5)], [true, false]);
         let mut order = vec![];
@@ -141,6 +154,9 @@ mod tests {
             order.push((packet.ssn(), next_ns));
         }
         let events = [Some(15), None, Some(20), Some(25), Some(30), None];
-        assert_eq!(order, std::array::from_fn::<_, 6, _>(|i| ([4, 5, 0, 3, 2, 1][i], events[i])));
+        assert_eq!(
+            order,
+            std::array::from_fn::<_, 6, _>(|i| ([4, 5, 0, 3, 2, 1][i], events[i]))
+        );
     }
 }

@@ -28,7 +28,8 @@ impl Route {
 /// Number of hops that [`Ways`] holds per direction.
 const NEAR: usize = 8;
 
-/// The first hops of a subflow's data and ACKs, in one cache line. [`Hop::NONE`] fills a shorter route.
+/// The first hops of a subflow's data and ACKs, in one cache line. [`Hop::NONE`] fills a shorter
+/// route.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Ways([Hop; 2 * NEAR]);
@@ -69,7 +70,13 @@ impl RouteTable {
     /// See [`Shared::view`], for all lists.
     pub(crate) unsafe fn view(&self) -> Self {
         // SAFETY: the caller guarantees it.
-        unsafe { RouteTable { hops: self.hops.view(), routes: self.routes.view(), ways: self.ways.view() } }
+        unsafe {
+            RouteTable {
+                hops: self.hops.view(),
+                routes: self.routes.view(),
+                ways: self.ways.view(),
+            }
+        }
     }
 
     ///
@@ -87,7 +94,9 @@ impl RouteTable {
         let hops = &self.hops;
         let mut ways = Ways([Hop::NONE; 2 * NEAR]);
         for (near, route) in ways.0.chunks_mut(NEAR).zip([routes.data, routes.acks]) {
-            near.iter_mut().zip(&hops[route.range()]).for_each(|(near, hop)| *near = *hop);
+            near.iter_mut()
+                .zip(&hops[route.range()])
+                .for_each(|(near, hop)| *near = *hop);
         }
         self.ways.push(ways);
         self.routes.push(routes);
@@ -116,7 +125,11 @@ impl RouteTable {
     fn next_of_many(&self, subflow: u32, is_ack: bool, hops: u8) -> Hop {
         let Routes { data, acks } = self.routes[subflow as usize];
         let route = if is_ack { acks } else { data };
-        if route.is_complete(hops) { Hop::NONE } else { self.hop(route, hops) }
+        if route.is_complete(hops) {
+            Hop::NONE
+        } else {
+            self.hop(route, hops)
+        }
     }
 
     /// The hop that a packet enters after `hops` hops of its route.
@@ -125,11 +138,13 @@ impl RouteTable {
         self.hops[route.start as usize + hops as usize]
     }
 
-    /// The next hop of a segment or an ACK after its present link, if it is among the first [`NEAR`] of the
-    /// route. Otherwise an arbitrary hop: only for prefetching.
+    /// The next hop of a segment or an ACK after its present link, if it is among the first
+    /// [`NEAR`] of the route. Otherwise an arbitrary hop: only for prefetching.
     #[inline(always)]
     pub(crate) fn near(&self, heading: Heading) -> Hop {
         let at = usize::from(heading.is_ack()) * NEAR + usize::from(heading.hops()) % NEAR;
-        self.ways.get(heading.subflow as usize).map_or(Hop::NONE, |ways| ways.0[at])
+        self.ways
+            .get(heading.subflow as usize)
+            .map_or(Hop::NONE, |ways| ways.0[at])
     }
 }

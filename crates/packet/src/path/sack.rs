@@ -10,8 +10,8 @@ pub(crate) struct SackBlocks {
     pub(crate) trigger: Option<u32>,
     /// A segment that arrived a second time: the block of a DSACK (RFC 2883).
     pub(crate) duplicate: Option<u32>,
-    /// Number of the ACK among ACKs with blocks. A gap tells the sender that an ACK was lost, so that it
-    /// must read the ranges, not only the trigger.
+    /// Number of the ACK among ACKs with blocks. A gap tells the sender that an ACK was lost, so
+    /// that it must read the ranges, not only the trigger.
     pub(crate) serial: u32,
     pub(crate) ranges: [(u32, u32); BLOCKS],
     pub(crate) len: u8,
@@ -63,7 +63,10 @@ mod tests {
     #[test]
     fn an_arena_reuses_free_places() {
         let mut arena = SackArena::default();
-        let first = arena.store(SackBlocks { trigger: Some(7), ..SackBlocks::default() });
+        let first = arena.store(SackBlocks {
+            trigger: Some(7),
+            ..SackBlocks::default()
+        });
         assert_eq!(arena.take(first).trigger, Some(7));
         assert_eq!(arena.store(SackBlocks::default()), first);
     }

@@ -1,6 +1,6 @@
 //! Counters of each link: packets offered, lost and marked, and the mean queue.
-//! Queues are sampled once in each of [`LOOKS`] equal intervals, at a fraction of the interval from the
-//! golden-ratio sequence. A fixed fraction could fall into step with periodic packets.
+//! Queues are sampled once in each of [`LOOKS`] equal intervals, at a fraction of the interval from
+//! the golden-ratio sequence. A fixed fraction could fall into step with periodic packets.
 
 use joulepath_link::Outcome;
 use joulepath_model::network::LinkSpec;
@@ -12,15 +12,15 @@ use crate::event::MAX_TIME_NS;
 /// Number of queue samples in a run.
 const LOOKS: u64 = 1 << 15;
 
-/// The fractional part of the golden ratio times 2⁶⁴: its multiples fill [0, 2⁶⁴) evenly (Knuth, The Art of
-/// Computer Programming, vol. 3, section 6.4).
+/// The fractional part of the golden ratio times 2⁶⁴: its multiples fill [0, 2⁶⁴) evenly (Knuth,
+/// The Art of Computer Programming, vol. 3, section 6.4).
 const GOLDEN_FRACTION: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Counters of all links, by number; empty unless the options ask for them.
 pub(crate) struct Tallies {
     links: Vec<Tally>,
-    /// Deliveries until this instant, ns, are not counted here, and their hosts finish before the end of
-    /// time; 0 if all are counted.
+    /// Deliveries until this instant, ns, are not counted here, and their hosts finish before the
+    /// end of time; 0 if all are counted.
     uncounted_until_ns: u64,
     /// Samples since the measurement began.
     looks: u64,
@@ -52,7 +52,13 @@ impl Tallies {
     }
 
     pub(crate) const fn none() -> Self {
-        Tallies { links: vec![], uncounted_until_ns: MAX_TIME_NS / 2, looks: 0, all_looks: 0, interval_ns: 0 }
+        Tallies {
+            links: vec![],
+            uncounted_until_ns: MAX_TIME_NS / 2,
+            looks: 0,
+            all_looks: 0,
+            interval_ns: 0,
+        }
     }
 
     /// Makes [`Self::ignore_delivery`] ignore none.
@@ -112,7 +118,11 @@ impl Tallies {
             queue_drops: tally.queue_drops,
             wire_losses: tally.wire_losses,
             marked: tally.marked,
-            mean_queue: if self.looks == 0 { 0.0 } else { tally.waiting as f64 / self.looks as f64 },
+            mean_queue: if self.looks == 0 {
+                0.0
+            } else {
+                tally.waiting as f64 / self.looks as f64
+            },
         };
         specs.iter().zip(&self.links).map(result).collect()
     }

@@ -3,8 +3,8 @@
 use crate::path::hop::Hop;
 use crate::path::packet::Heading;
 
-/// Results for the events three and two places ahead. An event inserted between them makes a prefetch
-/// slightly too early or too late, which is harmless.
+/// Results for the events three and two places ahead. An event inserted between them makes a
+/// prefetch slightly too early or too late, which is harmless.
 #[derive(Clone, Copy)]
 pub(crate) struct Pipeline {
     pub(crate) heading: Heading,
@@ -20,6 +20,11 @@ pub(crate) struct NextHop {
 
 impl Pipeline {
     /// Nothing is known.
-    pub(crate) const EMPTY: Self =
-        Pipeline { heading: Heading::NONE, next: NextHop { heading: Heading::NONE, hop: Hop::NONE } };
+    pub(crate) const EMPTY: Self = Pipeline {
+        heading: Heading::NONE,
+        next: NextHop {
+            heading: Heading::NONE,
+            hop: Hop::NONE,
+        },
+    };
 }

@@ -1,7 +1,7 @@
 //! The stages of prefetching.
 //!
-//! The timing wheel knows the next few events. Each stage handles one of them, one event after the previous
-//! stage, so that no stage waits for memory:
+//! The timing wheel knows the next few events. Each stage handles one of them, one event after the
+//! previous stage, so that no stage waits for memory:
 //!
 //! ```text
 //!   events ahead     5                 3                 2                     1
@@ -30,15 +30,24 @@ const SENDER_LINES: usize = 5;
 const CROWD: usize = 4096;
 
 impl Engine {
-    /// Prefetches what the next events need. Where a packet may need one of two addresses, a stage computes
-    /// both and selects: a branch would be mispredicted, because nothing predicts which packets arrive.
+    /// Prefetches what the next events need. Where a packet may need one of two addresses, a stage
+    /// computes both and selects: a branch would be mispredicted, because nothing predicts which
+    /// packets arrive.
     #[inline(always)]
     pub(crate) fn prefetch_next_events(&mut self) {
-        let Some(due) = self.net.queue.due() else { return };
+        let Some(due) = self.net.queue.due() else {
+            return;
+        };
         self.net.prefetch_wire(due, 5);
-        let heading = self.net.first_of(due, 3).map_or(Heading::NONE, Packet::heading);
+        let heading = self
+            .net
+            .first_of(due, 3)
+            .map_or(Heading::NONE, Packet::heading);
         let next = self.next_hop_of(self.prefetched.heading);
-        let NextHop { heading: entering, hop } = self.prefetched.next;
+        let NextHop {
+            heading: entering,
+            hop,
+        } = self.prefetched.next;
         let subflow = entering.subflow;
         if !entering.arrives() {
             self.net.prefetch_reads(hop, subflow);
@@ -75,16 +84,27 @@ impl Engine {
     #[inline(always)]
     fn address_of_end(&self, heading: Heading) -> *const [u64; 16] {
         let s = heading.subflow as usize;
-        if heading.is_ack() { self.senders.address(s).cast() } else { self.receivers.address(s).cast() }
+        if heading.is_ack() {
+            self.senders.address(s).cast()
+        } else {
+            self.receivers.address(s).cast()
+        }
     }
 
-    /// Finds the hop that a packet enters after its present link. Prefetches the first lines of that link,
-    /// or of the subflow's end if the packet arrives.
+    /// Finds the hop that a packet enters after its present link. Prefetches the first lines of
+    /// that link, or of the subflow's end if the packet arrives.
     #[inline(always)]
     fn next_hop_of(&self, heading: Heading) -> NextHop {
         let hop = self.net.routes.near(heading);
         let link = self.net.address_of_link(hop).cast();
-        prefetch_lines(if heading.arrives() { self.address_of_end(heading) } else { link }, 2);
+        prefetch_lines(
+            if heading.arrives() {
+                self.address_of_end(heading)
+            } else {
+                link
+            },
+            2,
+        );
         NextHop { heading, hop }
     }
 
@@ -92,7 +112,9 @@ impl Engine {
     fn prefetch_receiving(&self, s: u32) {
         if let Some(receiver) = self.receivers.get(s as usize) {
             prefetch_lines(self.interfaces.address(s as usize), 1);
-            let (end, reader) = self.connections.addresses_of_receiving(receiver.id.connection as usize);
+            let (end, reader) = self
+                .connections
+                .addresses_of_receiving(receiver.id.connection as usize);
             prefetch_lines(end, 1);
             prefetch_lines(reader, 1);
             self.net.prefetch_reads(receiver.first_hop, s);

@@ -7,8 +7,8 @@ use super::tuning::Tuning;
 use crate::application::Reader;
 use crate::connection::context::Context;
 
-/// State shared by the subflows of the receiving end. Fields that every segment touches come first, in one
-/// cache line and in the first line of the reader.
+/// State shared by the subflows of the receiving end. Fields that every segment touches come first,
+/// in one cache line and in the first line of the reader.
 #[repr(C, align(64))]
 pub(crate) struct ReceiverEnd {
     pub(crate) data: DataReceiver,
@@ -26,7 +26,11 @@ pub(crate) struct ReceiverEnd {
 }
 
 impl ReceiverEnd {
-    pub(crate) fn new(reader: Reader, reception: Option<Reception>, echoes_each_mark: bool) -> Self {
+    pub(crate) fn new(
+        reader: Reader,
+        reception: Option<Reception>,
+        echoes_each_mark: bool,
+    ) -> Self {
         ReceiverEnd {
             data: DataReceiver::default(),
             tuning: None,

@@ -4,8 +4,8 @@ use joulepath_link::circular::Circular;
 
 use crate::path::sack::{BLOCKS, SackBlocks};
 
-/// The SSN of a segment that the subflow has received. Only [`Reassembly`] creates it, so a SACK cannot
-/// name a segment that has not arrived.
+/// The SSN of a segment that the subflow has received. Only [`Reassembly`] creates it, so a SACK
+/// cannot name a segment that has not arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received(u32);
 
@@ -57,8 +57,8 @@ impl Reassembly {
         self.held_count > 0
     }
 
-    /// Takes a segment. If it is in order, the caller delivers it and then all that [`Self::next_in_order`]
-    /// yields.
+    /// Takes a segment. If it is in order, the caller delivers it and then all that
+    /// [`Self::next_in_order`] yields.
     #[inline]
     pub(crate) fn accept(&mut self, ssn: u32, dsn: u32, len: u16) -> (Arrival, Received) {
         let arrival = if ssn == self.next {
@@ -115,8 +115,8 @@ impl Reassembly {
     #[inline(always)]
     fn note_block(&mut self, ssn: u32) {
         let [first, second, third] = &mut self.blocks.ranges;
-        // Usually the first range grows by its next segment and fills no hole. Entries beyond `len` are
-        // harmless.
+        // Usually the first range grows by its next segment and fills no hole. Entries beyond `len`
+        // are harmless.
         if first.1 == ssn && self.blocks.len > 0 && second.0 != ssn + 1 && third.0 != ssn + 1 {
             first.1 = ssn + 1;
             return;
@@ -146,8 +146,8 @@ impl Reassembly {
         self.blocks.len = kept as u8 + 1;
     }
 
-    /// The SACK blocks of an ACK. `trigger`: the segment that caused it; `None` for a timer's ACK and for a
-    /// segment that did not fit.
+    /// The SACK blocks of an ACK. `trigger`: the segment that caused it; `None` for a timer's ACK
+    /// and for a segment that did not fit.
     #[inline(always)]
     pub(crate) fn sack_blocks(&mut self, trigger: Option<Received>) -> SackBlocks {
         if self.trimmed_at != self.next {
@@ -156,7 +156,11 @@ impl Reassembly {
         let blocks = &mut self.blocks;
         let serial = blocks.serial;
         blocks.serial += 1;
-        SackBlocks { trigger: trigger.map(|segment| segment.0), serial, ..*blocks }
+        SackBlocks {
+            trigger: trigger.map(|segment| segment.0),
+            serial,
+            ..*blocks
+        }
     }
 
     /// Drops the ranges below the cumulative ACK.
@@ -258,7 +262,11 @@ mod tests {
             assert_eq!(accept(ssn).0, Arrival::OutOfOrder);
         }
         assert_eq!(accept(9).1.ranges(), [(9, 10), (5, 7), (2, 4)]);
-        assert_eq!(accept(4).1.ranges(), [(2, 7), (9, 10)], "it joins two ranges");
+        assert_eq!(
+            accept(4).1.ranges(),
+            [(2, 7), (9, 10)],
+            "it joins two ranges"
+        );
         accept(0);
         let (arrival, blocks) = accept(1);
         assert_eq!((arrival, blocks.trigger), (Arrival::InOrder, Some(1)));

@@ -31,10 +31,16 @@ impl Receiver<'_> {
         }
         let had_holes = subflow.order.has_holes();
         let taken = subflow.take_in::<false>(end, &packet, cx.now_ns);
-        // RFC 5681, section 4.2: an ACK is not delayed if a segment is out of order or fills a hole.
-        let at_once = subflow.note_mark(end, &packet) || taken.arrival != Arrival::InOrder || had_holes;
+        // RFC 5681, section 4.2: an ACK is not delayed if a segment is out of order or fills a
+        // hole.
+        let at_once =
+            subflow.note_mark(end, &packet) || taken.arrival != Arrival::InOrder || had_holes;
         subflow.acknowledge(cx, end, &packet, taken.received, at_once);
-        if taken.completes { end.reader.delivered(end.data.next(), cx.now_ns) } else { Next::Nothing }
+        if taken.completes {
+            end.reader.delivered(end.data.next(), cx.now_ns)
+        } else {
+            Next::Nothing
+        }
     }
 
     /// Sends the delayed ACK of subflow `i`: its timer expired.
@@ -69,22 +75,27 @@ impl SubflowReceiver {
     /// plain](Self::is_plain). If plainness is unknown, it is recomputed only if `may_be`.
     #[inline(always)]
     pub(crate) fn takes_plainly(&mut self, packet: &Packet, may_be: bool) -> bool {
-        let is_usual = packet.is_usual_segment(self.usual) || (may_be && self.becomes_plain(packet));
+        let is_usual =
+            packet.is_usual_segment(self.usual) || (may_be && self.becomes_plain(packet));
         if !is_usual {
             return false;
         }
-        debug_assert!(self.is_plain() && packet.epoch() == self.id.epoch && packet.flags() & CE == 0);
+        debug_assert!(
+            self.is_plain() && packet.epoch() == self.id.epoch && packet.flags() & CE == 0
+        );
         packet.ssn() == self.order.next()
     }
 
-    /// Whether a segment may be processed next to holes, as a duplicate, or while others wait for it.
+    /// Whether a segment may be processed next to holes, as a duplicate, or while others wait for
+    /// it.
     #[inline(always)]
     pub(crate) fn may_have_gaps(&self, packet: &Packet) -> bool {
         packet.epoch() == self.id.epoch && self.is_open && self.relay.is_none()
     }
 
-    /// Processes a segment: reassembly by SSN on the subflow, then by DSN (RFC 8684, section 3.3.1).
-    /// `IN_ORDER`: it [is taken plainly](Self::takes_plainly), and the compiler omits the other cases.
+    /// Processes a segment: reassembly by SSN on the subflow, then by DSN (RFC 8684, section
+    /// 3.3.1). `IN_ORDER`: it [is taken plainly](Self::takes_plainly), and the compiler omits the
+    /// other cases.
     #[inline(always)]
     pub(crate) fn take_in<const IN_ORDER: bool>(
         &mut self,
@@ -120,13 +131,21 @@ impl SubflowReceiver {
         if let Some(tuning) = &mut end.tuning {
             tuning.arrive(self.id.index(), packet.sent(), &end.data, now_ns);
         }
-        TakenIn { arrival, received, completes }
+        TakenIn {
+            arrival,
+            received,
+            completes,
+        }
     }
 
     /// Recomputes the pattern of usual segments and compares a segment with it.
     #[inline(never)]
     fn becomes_plain(&mut self, packet: &Packet) -> bool {
-        self.usual = if self.is_plain() { Packet::usual(self.id.epoch) } else { Usual::NONE };
+        self.usual = if self.is_plain() {
+            Packet::usual(self.id.epoch)
+        } else {
+            Usual::NONE
+        };
         packet.is_usual_segment(self.usual)
     }
 
@@ -146,8 +165,8 @@ impl SubflowReceiver {
         }
     }
 
-    /// Records whether a segment is marked. Returns whether the sender must learn of a change at once (RFC
-    /// 8257, section 3.2).
+    /// Records whether a segment is marked. Returns whether the sender must learn of a change at
+    /// once (RFC 8257, section 3.2).
     #[inline]
     pub(crate) fn note_mark(&mut self, end: &ReceiverEnd, packet: &Packet) -> bool {
         let marked = packet.flags() & CE != 0;
@@ -175,18 +194,21 @@ impl SubflowReceiver {
         }
         self.unacknowledged += 1;
         if at_once {
-            // The ACK echoes the segment's own send time, so that the sender measures this segment's RTT.
+            // The ACK echoes the segment's own send time, so that the sender measures this
+            // segment's RTT.
             self.send_ack(cx, end, packet.sent(), Some(received));
         } else if self.unacknowledged >= SEGMENTS_PER_ACK {
             let echo = self.echo;
             self.send_ack(cx, end, echo, Some(received));
         } else {
             let source = cx.config.sources.delayed_ack(cx.global(self.id.index()));
-            self.delayed_ack.set(cx.now_ns + delay.0, source, &mut cx.net.queue);
+            self.delayed_ack
+                .set(cx.now_ns + delay.0, source, &mut cx.net.queue);
         }
     }
 
-    /// Adds the expected SSN and DSN, SACK blocks and ECE to an ACK. `trigger`: the segment that caused it.
+    /// Adds the expected SSN and DSN, SACK blocks and ECE to an ACK. `trigger`: the segment that
+    /// caused it.
     #[inline(always)]
     pub(crate) fn complete_ack(
         &mut self,
@@ -203,11 +225,19 @@ impl SubflowReceiver {
 
     /// Reference to the SACK blocks of an ACK (0: none). `trigger`: the segment that caused it.
     #[inline(always)]
-    pub(super) fn sack(&mut self, config: &Config, sacks: &mut SackArena, trigger: Option<Received>) -> u32 {
+    pub(super) fn sack(
+        &mut self,
+        config: &Config,
+        sacks: &mut SackArena,
+        trigger: Option<Received>,
+    ) -> u32 {
         let duplicate = self.duplicate.take();
         if (self.order.has_holes() || duplicate.is_some()) && config.transport.recovery.has_sack() {
             let (reference, place) = sacks.place();
-            *place = SackBlocks { duplicate, ..self.order.sack_blocks(trigger) };
+            *place = SackBlocks {
+                duplicate,
+                ..self.order.sack_blocks(trigger)
+            };
             reference
         } else {
             0
@@ -216,7 +246,13 @@ impl SubflowReceiver {
 
     /// Acknowledges all received segments; `trigger`: the segment that caused the ACK.
     #[inline(always)]
-    fn send_ack(&mut self, cx: &mut Context<'_>, end: &ReceiverEnd, echo: Stamp, trigger: Option<Received>) {
+    fn send_ack(
+        &mut self,
+        cx: &mut Context<'_>,
+        end: &ReceiverEnd,
+        echo: Stamp,
+        trigger: Option<Received>,
+    ) {
         let i = self.id.index();
         self.unacknowledged = 0;
         self.delayed_ack.clear();

@@ -1,4 +1,5 @@
-//! Statistics of reordering: blocks of consecutive segments, and the data that waits for earlier segments.
+//! Statistics of reordering: blocks of consecutive segments, and the data that waits for earlier
+//! segments.
 
 use std::collections::VecDeque;
 
@@ -87,7 +88,10 @@ impl Reception {
             first_ns: VecDeque::new(),
             block_end: BLOCK,
             blocks: vec![],
-            series: series.then(|| Thinned { stride: 1, ..Thinned::default() }),
+            series: series.then(|| Thinned {
+                stride: 1,
+                ..Thinned::default()
+            }),
         }
     }
 
@@ -108,7 +112,11 @@ impl Reception {
         if self.first_ns[index] == UNTOUCHED {
             self.first_ns[index] = now_ns;
         }
-        let touched = self.first_ns.iter().take_while(|&&first_ns| first_ns != UNTOUCHED).count() as u32;
+        let touched = self
+            .first_ns
+            .iter()
+            .take_while(|&&first_ns| first_ns != UNTOUCHED)
+            .count() as u32;
         self.touched = self.block_end - BLOCK + touched * BLOCK;
     }
 
@@ -155,10 +163,18 @@ impl Reception {
     /// Completes the first block, after `arrived` segments in total.
     #[cold]
     fn complete(&mut self, arrived: u32, now_ns: u64) {
-        let first_ns = self.first_ns.pop_front().filter(|&first_ns| first_ns != UNTOUCHED).unwrap_or(now_ns);
+        let first_ns = self
+            .first_ns
+            .pop_front()
+            .filter(|&first_ns| first_ns != UNTOUCHED)
+            .unwrap_or(now_ns);
         let buffer = arrived - (self.block_end - BLOCK);
         self.block_end += BLOCK;
-        let block = Block { complete_ns: now_ns, duration_ns: now_ns - first_ns, buffer };
+        let block = Block {
+            complete_ns: now_ns,
+            duration_ns: now_ns - first_ns,
+            buffer,
+        };
         self.blocks.push(block);
         if let Some(series) = &mut self.series {
             series.push(block);
@@ -180,7 +196,10 @@ impl Reception {
     fn series(&self, bits: f64) -> Option<BlockSeries> {
         let blocks = &self.series.as_ref()?.blocks;
         Some(BlockSeries {
-            time_s: blocks.iter().map(|block| block.complete_ns as f64 / 1e9).collect(),
+            time_s: blocks
+                .iter()
+                .map(|block| block.complete_ns as f64 / 1e9)
+                .collect(),
             goodput_bps: blocks.iter().map(|block| block.goodput_bps(bits)).collect(),
             buffer: blocks.iter().map(|block| f64::from(block.buffer)).collect(),
         })
@@ -190,7 +209,10 @@ impl Reception {
 /// Number of segments that wait for an earlier one, over time, for all connections.
 pub(crate) fn held<'a>(all: impl Iterator<Item = &'a Reception>) -> Option<Spread> {
     let time = |(held, &ns): (usize, &u64)| (held as f64, ns as f64);
-    Spread::of(all.flat_map(|reception| reception.held_ns.iter().enumerate().map(time)).collect())
+    Spread::of(
+        all.flat_map(|reception| reception.held_ns.iter().enumerate().map(time))
+            .collect(),
+    )
 }
 
 /// The blocks of all connections; segments have `mss_bytes`.
@@ -203,8 +225,16 @@ pub(crate) fn blocks<'a>(
     Some(BlockStats {
         segments: BLOCK,
         count: blocks().count() as u64,
-        goodput_bps: Spread::of(blocks().map(|block| (block.goodput_bps(bits), 1.0)).collect())?,
-        buffer: Spread::of(blocks().map(|block| (f64::from(block.buffer), 1.0)).collect())?,
+        goodput_bps: Spread::of(
+            blocks()
+                .map(|block| (block.goodput_bps(bits), 1.0))
+                .collect(),
+        )?,
+        buffer: Spread::of(
+            blocks()
+                .map(|block| (f64::from(block.buffer), 1.0))
+                .collect(),
+        )?,
     })
 }
 
@@ -224,8 +254,8 @@ fn block_bits(mss_bytes: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// In order, a segment every 1 ms: 100 segments take 99 ms from the first arrival to the last, and none
-    /// waits.
+    /// In order, a segment every 1 ms: 100 segments take 99 ms from the first arrival to the last,
+    /// and none waits.
     #[test]
     fn an_in_order_block_needs_room_for_itself_only() {
         let mut reception = Reception::new(true, 0);
@@ -240,13 +270,17 @@ mod tests {
         assert_eq!((stats.segments, stats.count), (100, 2));
         assert_eq!((stats.buffer.min, stats.buffer.max), (100.0, 100.0));
         // 100 × 8000 bit / 99 ms.
-        assert!((stats.goodput_bps.mean - 8e8 / 99.0).abs() < 1.0, "{}", stats.goodput_bps.mean);
+        assert!(
+            (stats.goodput_bps.mean - 8e8 / 99.0).abs() < 1.0,
+            "{}",
+            stats.goodput_bps.mean
+        );
         assert_eq!(block_series(all(), 1000).unwrap().time_s, [0.099, 0.199]);
         assert_eq!(held(all()).unwrap().max, 0.0);
     }
 
-    /// 99 segments of the first block and 50 of the second arrive at 1 s, the first segment at 3 s: 149
-    /// wait for two of three seconds.
+    /// 99 segments of the first block and 50 of the second arrive at 1 s, the first segment at 3 s:
+    /// 149 wait for two of three seconds.
     #[test]
     fn segments_after_a_late_one_wait_for_it() {
         let mut reception = Reception::new(false, 0);
@@ -261,7 +295,11 @@ mod tests {
         assert_eq!(stats.goodput_bps.mean, 8e5 / 2.0);
         let held = held(std::iter::once(&reception)).unwrap();
         assert_eq!((held.min, held.max), (0.0, 149.0));
-        assert!((held.mean - 149.0 * 2.0 / 3.0).abs() < 1e-9, "{}", held.mean);
+        assert!(
+            (held.mean - 149.0 * 2.0 / 3.0).abs() < 1e-9,
+            "{}",
+            held.mean
+        );
     }
 
     /// A scheduler that sends later segments first touches the third block first.
@@ -282,18 +320,32 @@ mod tests {
             reception.arrive(dsn, 1000);
             reception.settle(dsn + 1, 0, 1000);
         }
-        let durations: Vec<u64> = reception.blocks.iter().map(|block| block.duration_ns).collect();
+        let durations: Vec<u64> = reception
+            .blocks
+            .iter()
+            .map(|block| block.duration_ns)
+            .collect();
         assert_eq!(durations, [99, 99, 999]);
     }
 
     #[test]
     fn a_long_series_is_thinned_evenly() {
-        let mut thinned = Thinned { stride: 1, ..Thinned::default() };
+        let mut thinned = Thinned {
+            stride: 1,
+            ..Thinned::default()
+        };
         for complete_ns in 0..20_000 {
-            thinned.push(Block { complete_ns, duration_ns: 1, buffer: 100 });
+            thinned.push(Block {
+                complete_ns,
+                duration_ns: 1,
+                buffer: 100,
+            });
         }
         assert!((MOST_IN_SERIES / 2..=MOST_IN_SERIES).contains(&thinned.blocks.len()));
-        let gaps = thinned.blocks.windows(2).map(|pair| pair[1].complete_ns - pair[0].complete_ns);
+        let gaps = thinned
+            .blocks
+            .windows(2)
+            .map(|pair| pair[1].complete_ns - pair[0].complete_ns);
         assert!(gaps.into_iter().all(|gap| gap == thinned.stride as u64));
     }
 }

@@ -1,4 +1,5 @@
-//! State of a TCP relay (004, section IV-A). The subflow ends at the relay; DATA_ACKs come from the device.
+//! State of a TCP relay (004, section IV-A). The subflow ends at the relay; DATA_ACKs come from the
+//! device.
 //!
 //! ```text
 //!   source ── data ──► relay ── Relayed ──► channel ──► device
@@ -6,13 +7,15 @@
 //!     └───────────────── │ ◄── DataAck (MIN) ── channel ◄──┘   all relays of the connection overhear it
 //! ```
 //!
-//! - A RelayAck acknowledges segments of the subflow and carries the window: the end of the relay's buffer.
-//! - A DataAck is the device's DATA_ACK. Its DSN is MIN; MAX is a fixed range above MIN. The relay forwards
-//!   segments below MAX at once, others when MAX has moved, or from the head of the buffer when it is full.
+//! - A RelayAck acknowledges segments of the subflow and carries the window: the end of the relay's
+//!   buffer.
+//! - A DataAck is the device's DATA_ACK. Its DSN is MIN; MAX is a fixed range above MIN. The relay
+//!   forwards segments below MAX at once, others when MAX has moved, or from the head of the buffer
+//!   when it is full.
 //! - A segment stays in the buffer until the channel has delivered it.
-//! - Lost DataAcks and windows never stall a connection. A relay with a full buffer forwards its head.
-//!   After a while the source retransmits its oldest segment on an idle subflow, and the relay or the
-//!   device that gets it answers.
+//! - Lost DataAcks and windows never stall a connection. A relay with a full buffer forwards its
+//!   head. After a while the source retransmits its oldest segment on an idle subflow, and the
+//!   relay or the device that gets it answers.
 
 use std::collections::VecDeque;
 
@@ -21,7 +24,8 @@ use crate::path::routes::Route;
 
 /// The routes on which a relay forwards packets.
 pub(crate) struct RelayRoutes {
-    /// Routes of packets other than data: from the server through the relay to the device, and back.
+    /// Routes of packets other than data: from the server through the relay to the device, and
+    /// back.
     pub(crate) down: Route,
     pub(crate) up: Route,
     /// From the relay to the device: the channel only.
@@ -45,8 +49,8 @@ pub(crate) struct Relay {
     pub(super) sending: u32,
     /// First SSN beyond the window last advertised to the source.
     pub(super) told_end: u32,
-    /// Integral of the buffer's length over time, segments × ns, the instant up to which it is complete,
-    /// and the maximum length.
+    /// Integral of the buffer's length over time, segments × ns, the instant up to which it is
+    /// complete, and the maximum length.
     held_ns: u128,
     since_ns: u64,
     most: u32,
@@ -73,8 +77,8 @@ impl Relay {
         self.waiting.len() as u32 + self.sending
     }
 
-    /// First SSN beyond the window if `next` is expected. Out-of-order segments on the subflow are within
-    /// the window.
+    /// First SSN beyond the window if `next` is expected. Out-of-order segments on the subflow are
+    /// within the window.
     pub(super) fn window_end(&self, next: u32) -> u32 {
         next + self.capacity.saturating_sub(self.held())
     }
@@ -85,8 +89,8 @@ impl Relay {
         self.told_end
     }
 
-    /// Takes the next segment to forward: the first below MAX, or the head if the buffer is full and none
-    /// of its segments is in transmission.
+    /// Takes the next segment to forward: the first below MAX, or the head if the buffer is full
+    /// and none of its segments is in transmission.
     pub(super) fn take_next(&mut self) -> Option<(u32, u16)> {
         let max = self.min.saturating_add(self.range);
         let inside = self.waiting.iter().position(|&(dsn, _)| dsn < max);
@@ -106,6 +110,9 @@ impl Relay {
     /// Mean and maximum length of the buffer until `now_ns`, segments.
     pub(crate) fn buffer(&mut self, now_ns: u64) -> (f64, f64) {
         self.bring_up(now_ns);
-        (self.held_ns as f64 / now_ns.max(1) as f64, f64::from(self.most))
+        (
+            self.held_ns as f64 / now_ns.max(1) as f64,
+            f64::from(self.most),
+        )
     }
 }

@@ -7,16 +7,18 @@ use crate::event::LazyTimer;
 use crate::path::hop::Hop;
 use crate::path::packet::{Stamp, Usual};
 
-/// The receiving end of one subflow. Fields that every segment touches come first, in one cache line.
+/// The receiving end of one subflow. Fields that every segment touches come first, in one cache
+/// line.
 #[repr(C, align(64))]
 pub(crate) struct SubflowReceiver {
     pub(crate) id: SubflowId,
     /// The first hop of ACKs.
     pub(crate) first_hop: Hop,
-    /// Whether the device's radio matters: this end is the device, or its first link starts at a radio.
+    /// Whether the device's radio matters: this end is the device, or its first link starts at a
+    /// radio.
     pub(crate) has_radio: bool,
-    /// The pattern of usual segments while this end [is plain](Self::is_plain); [`Usual::NONE`] if that is
-    /// unknown.
+    /// The pattern of usual segments while this end [is plain](Self::is_plain); [`Usual::NONE`] if
+    /// that is unknown.
     pub(crate) usual: Usual,
     /// Whether the subflow accepts packets: it is neither closed nor dead.
     pub(crate) is_open: bool,
@@ -58,8 +60,8 @@ impl SubflowReceiver {
         }
     }
 
-    /// Begins a new subflow on the path. It resets all transport state except the timer, the relay's buffer
-    /// and the counters. Returns the end of the relay's window, if there is a relay.
+    /// Begins a new subflow on the path. It resets all transport state except the timer, the
+    /// relay's buffer and the counters. Returns the end of the relay's window, if there is a relay.
     pub(crate) fn renew(&mut self, id: SubflowId) -> Option<u32> {
         let relay = self.relay.take();
         *self = SubflowReceiver {

@@ -1,7 +1,7 @@
 //! A receive buffer that grows as in Linux (`net/mptcp/protocol.c`, `mptcp_rcv_space_adjust`).
 //!
-//! Memory holds what waits for its order, too: an ACK offers what is left (`__mptcp_space`), but never takes
-//! an offer back. The application reads at once.
+//! Memory holds what waits for its order, too: an ACK offers what is left (`__mptcp_space`), but
+//! never takes an offer back. The application reads at once.
 
 use joulepath_control::schedule::MAX_SUBFLOWS;
 use joulepath_model::receive::{Growth, ReceiverRtt};
@@ -11,7 +11,8 @@ use super::reassembly::DataReceiver;
 use crate::connection::offers::Offers;
 use crate::path::packet::Stamp;
 
-/// Resolution of TCP's timestamps, ns: a segment with the timestamp of the one before gives no sample.
+/// Resolution of TCP's timestamps, ns: a segment with the timestamp of the one before gives no
+/// sample.
 const TIMESTAMP_NS: u64 = 1_000_000;
 
 /// The autotuning of one connection's receive buffer.
@@ -72,17 +73,22 @@ impl Tuning {
 
     /// The window, segments.
     pub(crate) fn window(&self) -> u32 {
-        u32::try_from(self.growth.window().0 / self.mss_bytes).unwrap_or(u32::MAX / 4).max(1)
+        u32::try_from(self.growth.window().0 / self.mss_bytes)
+            .unwrap_or(u32::MAX / 4)
+            .max(1)
     }
 
     /// Forgets the RTT of subflow `i`: it is closed.
     pub(crate) fn forget(&mut self, i: usize) {
         let subflow = &mut self.subflows[i];
-        *subflow = SubflowRtt { ack_delay_ns: subflow.ack_delay_ns, ..SubflowRtt::default() };
+        *subflow = SubflowRtt {
+            ack_delay_ns: subflow.ack_delay_ns,
+            ..SubflowRtt::default()
+        };
     }
 
-    /// Records a segment of subflow `i`, sent at `sent`, after which `data` is the data level. Call before
-    /// the ACK leaves.
+    /// Records a segment of subflow `i`, sent at `sent`, after which `data` is the data level. Call
+    /// before the ACK leaves.
     #[inline(never)]
     pub(crate) fn arrive(&mut self, i: usize, sent: Stamp, data: &DataReceiver, now_ns: u64) {
         self.subflows[i].sample(sent, now_ns);
@@ -100,11 +106,17 @@ impl Tuning {
         if delivered_bytes == self.before_bytes || (self.rtt_ns > 0 && elapsed_ns < self.rtt_ns) {
             return;
         }
-        self.rtt_ns = self.subflows.iter().map(|subflow| subflow.rtt.ns()).max().unwrap_or(0);
+        self.rtt_ns = self
+            .subflows
+            .iter()
+            .map(|subflow| subflow.rtt.ns())
+            .max()
+            .unwrap_or(0);
         if self.rtt_ns == 0 || elapsed_ns < self.rtt_ns {
             return;
         }
-        self.growth.measure(Bytes(delivered_bytes - self.before_bytes));
+        self.growth
+            .measure(Bytes(delivered_bytes - self.before_bytes));
         (self.since_ns, self.before_bytes) = (now_ns, delivered_bytes);
     }
 }
@@ -130,14 +142,22 @@ mod tests {
 
     /// Memory of 32 KiB: ⌊32,768 · 162 / 256⌋ = 20,736 bytes, 14 segments. ACKs take 10 ms.
     fn tuning() -> Tuning {
-        let memory = GrowingMemory { initial: Bytes(32 << 10), most: Bytes(6 << 20) };
+        let memory = GrowingMemory {
+            initial: Bytes(32 << 10),
+            most: Bytes(6 << 20),
+        };
         Tuning::new(memory.start(MSS), MSS, [10_000_000; 2].into_iter(), 0)
     }
 
     /// Segment `dsn` arrives on subflow 0 at `now_ms`, 10 ms after it was sent.
     fn arrive(tuning: &mut Tuning, data: &mut DataReceiver, dsn: u32, now_ms: u64) {
         data.accept(dsn, MSS.0 as u16);
-        tuning.arrive(0, Stamp::at((now_ms - 10) * 1_000_000), data, now_ms * 1_000_000);
+        tuning.arrive(
+            0,
+            Stamp::at((now_ms - 10) * 1_000_000),
+            data,
+            now_ms * 1_000_000,
+        );
     }
 
     #[test]
@@ -158,8 +178,8 @@ mod tests {
         assert_eq!(offers.take(5), Some(19));
     }
 
-    /// The RTT is 10 ms + 10 ms. After 20 ms 21 segments have arrived, against 10 of the initial window:
-    /// growth of 110 %, a window of 2 · 21 · (1 + 2 · 1.1) = 134.4 segments.
+    /// The RTT is 10 ms + 10 ms. After 20 ms 21 segments have arrived, against 10 of the initial
+    /// window: growth of 110 %, a window of 2 · 21 · (1 + 2 · 1.1) = 134.4 segments.
     #[test]
     fn a_round_lasts_for_the_longest_rtt() {
         let (mut tuning, mut data) = (tuning(), DataReceiver::default());

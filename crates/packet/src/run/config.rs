@@ -16,11 +16,15 @@ pub(crate) struct WireSizes {
 
 impl WireSizes {
     fn new(header: u32, ack: u32) -> Self {
-        WireSizes { header, ack, of: [(u32::MAX, header), (0, ack)] }
+        WireSizes {
+            header,
+            ack,
+            of: [(u32::MAX, header), (0, ack)],
+        }
     }
 
-    /// The size of a segment with this payload, or of an ACK. Branch-free, because a branch would be
-    /// mispredicted where both travel in both directions.
+    /// The size of a segment with this payload, or of an ACK. Branch-free, because a branch would
+    /// be mispredicted where both travel in both directions.
     #[inline(always)]
     pub(crate) fn of(&self, is_ack: bool, payload: u32) -> u32 {
         let (mask, base) = self.of[usize::from(is_ack)];
@@ -41,7 +45,12 @@ pub(crate) struct Config {
 impl Config {
     pub(crate) fn new(transport: &Transport, sources: Sources) -> Self {
         let sizes = WireSizes::new(transport.header.0 as u32, transport.ack_size.0 as u32);
-        Config { transport: transport.clone(), acks_at_once: transport.delayed_ack.is_none(), sizes, sources }
+        Config {
+            transport: transport.clone(),
+            acks_at_once: transport.delayed_ack.is_none(),
+            sizes,
+            sources,
+        }
     }
 
     /// Whether losses are detected by time (RFC 8985).

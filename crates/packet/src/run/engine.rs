@@ -5,8 +5,8 @@
 //!              │                           └────────► sender: ACK ──► push ──► links
 //!              └──► timer ───────────► RTO, delayed ACK, application, control plane, cross traffic, samples
 //! ```
-//! An arriving packet touches one end of its connection, the network and the device's interface. Opening,
-//! closing and the control plane touch both ends.
+//! An arriving packet touches one end of its connection, the network and the device's interface.
+//! Opening, closing and the control plane touch both ends.
 
 use joulepath_link::cross::CrossSource;
 use joulepath_model::cancel::Cancel;
@@ -39,8 +39,8 @@ pub(crate) struct Engine {
     pub(crate) end_ns: u64,
     pub(crate) net: Network,
     pub(crate) config: Config,
-    /// The subflows of all connections, consecutive for each connection: senders, receivers, the device's
-    /// interfaces, and the rest.
+    /// The subflows of all connections, consecutive for each connection: senders, receivers, the
+    /// device's interfaces, and the rest.
     pub(crate) senders: Shared<SubflowSender>,
     pub(crate) receivers: Shared<SubflowReceiver>,
     pub(crate) interfaces: Shared<Interface>,
@@ -55,7 +55,8 @@ pub(crate) struct Engine {
     pub(crate) fabric: Option<Fabric>,
     /// Results of the prefetching stages.
     pub(crate) prefetched: Pipeline,
-    /// Event count at which to check the cancel token next. In memory, because the loop has no register left.
+    /// Event count at which to check the cancel token next. In memory, because the loop has no
+    /// register left.
     pub(crate) next_look: u64,
     /// Number of connections under test that are not done. The run ends at 0.
     pub(crate) unfinished: usize,
@@ -79,9 +80,9 @@ pub(crate) enum Role {
     },
 }
 
-/// The [`Context`] of connection `c`, at its receiving or sending end; both ends together count as the
-/// device's. A macro, because a function would borrow the whole engine, and the connection's ends are
-/// borrowed at the same time.
+/// The [`Context`] of connection `c`, at its receiving or sending end; both ends together count as
+/// the device's. A macro, because a function would borrow the whole engine, and the connection's
+/// ends are borrowed at the same time.
 macro_rules! context {
     ($engine:ident, $c:ident, $subflows:expr, $has_device:expr) => {
         Context {
@@ -110,8 +111,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Handles the events up to this instant; the clock stays at the last event. The run ends earlier if
-    /// the last connection under test is done.
+    /// Handles the events up to this instant; the clock stays at the last event. The run ends
+    /// earlier if the last connection under test is done.
     ///
     /// # Errors
     /// See [`Self::run`].
@@ -132,14 +133,17 @@ impl Engine {
         Ok(())
     }
 
-    /// Handles the events up to the end; returns false if cancelled. Each kind of queue has its own loop,
-    /// because the prefetching for large networks takes registers. `CROWDED`: few links, many subflows.
+    /// Handles the events up to the end; returns false if cancelled. Each kind of queue has its own
+    /// loop, because the prefetching for large networks takes registers. `CROWDED`: few links, many
+    /// subflows.
     #[inline(never)]
     fn run_loop<const QUEUE: u8, const CROWDED: bool>(&mut self, cancel: &Cancel) -> bool {
         while !cancel.is_set() {
             self.next_look = self.net.counts.events() + EVENTS_PER_LOOK;
             while self.net.counts.events() < self.next_look {
-                let Some((time_ns, source)) = self.net.queue.next() else { return true };
+                let Some((time_ns, source)) = self.net.queue.next() else {
+                    return true;
+                };
                 self.now_ns = time_ns;
                 if CROWDED && self.net.is_link(source) {
                     self.prefetch_followers(source);
@@ -175,19 +179,26 @@ impl Engine {
         }
     }
 
-    /// Whether the earliest event, a timer's, only needed moving: the deadline of a subflow moves with
-    /// every ACK, its event only when it is due.
+    /// Whether the earliest event, a timer's, only needed moving: the deadline of a subflow moves
+    /// with every ACK, its event only when it is due.
     #[inline(always)]
     fn puts_off(&mut self, source: Source) -> bool {
         let subflow = self.config.sources.subflow_of_rto(source);
-        subflow.is_some_and(|s| self.senders[s].timer.is_put_off(self.now_ns, source, &mut self.net.queue))
+        subflow.is_some_and(|s| {
+            self.senders[s]
+                .timer
+                .is_put_off(self.now_ns, source, &mut self.net.queue)
+        })
     }
 
-    /// The sending end of connection `c`. Clears the patterns of usual ACKs; the next ACK recomputes them.
+    /// The sending end of connection `c`. Clears the patterns of usual ACKs; the next ACK
+    /// recomputes them.
     #[inline(always)]
     pub(crate) fn sender(&mut self, c: usize) -> Sender<'_> {
         let subflows = self.connections.subflows(c);
-        self.senders[subflows].iter_mut().for_each(|subflow| subflow.usual = Usual::NONE);
+        self.senders[subflows]
+            .iter_mut()
+            .for_each(|subflow| subflow.usual = Usual::NONE);
         self.sender_as_plain(c)
     }
 
@@ -196,7 +207,12 @@ impl Engine {
     pub(crate) fn sender_as_plain(&mut self, c: usize) -> Sender<'_> {
         let subflows = self.connections.subflows(c);
         Sender {
-            cx: context!(self, c, subflows.clone(), self.role != Role::Part { downloads: true }),
+            cx: context!(
+                self,
+                c,
+                subflows.clone(),
+                self.role != Role::Part { downloads: true }
+            ),
             end: self.connections.sending(c),
             subflows: &mut self.senders[subflows],
         }
@@ -207,9 +223,16 @@ impl Engine {
     #[inline(always)]
     pub(crate) fn receiver(&mut self, c: usize) -> Receiver<'_> {
         let subflows = self.connections.subflows(c);
-        self.receivers[subflows.clone()].iter_mut().for_each(|subflow| subflow.usual = Usual::NONE);
+        self.receivers[subflows.clone()]
+            .iter_mut()
+            .for_each(|subflow| subflow.usual = Usual::NONE);
         Receiver {
-            cx: context!(self, c, subflows.clone(), self.role != Role::Part { downloads: false }),
+            cx: context!(
+                self,
+                c,
+                subflows.clone(),
+                self.role != Role::Part { downloads: false }
+            ),
             end: self.connections.receiving(c),
             subflows: &mut self.receivers[subflows],
         }
@@ -220,10 +243,17 @@ impl Engine {
     /// # Panics
     /// On a part: events that concern both ends are handled while all parts wait.
     pub(crate) fn endpoints(&mut self, c: usize) -> Endpoints<'_> {
-        assert!(self.role == Role::Whole, "a part of a network must not touch both ends of a connection");
+        assert!(
+            self.role == Role::Whole,
+            "a part of a network must not touch both ends of a connection"
+        );
         let subflows = self.connections.subflows(c);
-        self.senders[subflows.clone()].iter_mut().for_each(|subflow| subflow.usual = Usual::NONE);
-        self.receivers[subflows.clone()].iter_mut().for_each(|subflow| subflow.usual = Usual::NONE);
+        self.senders[subflows.clone()]
+            .iter_mut()
+            .for_each(|subflow| subflow.usual = Usual::NONE);
+        self.receivers[subflows.clone()]
+            .iter_mut()
+            .for_each(|subflow| subflow.usual = Usual::NONE);
         Endpoints {
             cx: context!(self, c, subflows.clone(), true),
             connection: &mut self.connections[c],
@@ -245,7 +275,9 @@ impl Engine {
             }
         }
         *packet = packet.after_hop();
-        let Some(is_ack) = packet.is_ack_not_data() else { return self.dispatch_other(packet.apart()) };
+        let Some(is_ack) = packet.is_ack_not_data() else {
+            return self.dispatch_other(packet.apart());
+        };
         let hop = self.net.routes.next(packet.subflow(), is_ack, packet.hop());
         let size = self.config.sizes.of(is_ack, packet.aux());
         if !hop.is_plain() {
@@ -282,7 +314,9 @@ impl Engine {
     fn rouse_radio(&mut self, s: u32, hop: Hop, size: u32) {
         if self.now_ns >= self.interfaces[s as usize].awake_until_ns {
             let id = self.senders[s as usize].id;
-            self.endpoints(id.connection as usize).cx.rouse_radio(id.index(), hop, size);
+            self.endpoints(id.connection as usize)
+                .cx
+                .rouse_radio(id.index(), hop, size);
         }
     }
 
@@ -309,7 +343,8 @@ impl Engine {
             Kind::Relayed | Kind::RelayAck | Kind::DataAck if packet.epoch() == id.epoch => {
                 self.endpoints(c).receive_relayed(i, packet);
             }
-            // A packet of a closed subflow is dropped. Data that a relay forwards belongs to the connection.
+            // A packet of a closed subflow is dropped. Data that a relay forwards belongs to the
+            // connection.
             Kind::Relayed => self.endpoints(c).receive_relayed(i, packet),
             Kind::DataAck => self.endpoints(c).receive_data_ack(packet.dsn()),
             _ if packet.epoch() != id.epoch => self.net.discard(kind, packet.aux()),
@@ -320,25 +355,33 @@ impl Engine {
     /// Forwards a packet that is neither data nor an ACK, within a part of a network.
     fn forward_other(&mut self, packet: Packet, downloads: bool) {
         let hop = self.hop_of_other(&packet, packet.hop(), downloads);
-        assert!(hop.is_some(), "events for both ends of a connection are handled while all parts wait");
+        assert!(
+            hop.is_some(),
+            "events for both ends of a connection are handled while all parts wait"
+        );
         self.forward(hop, packet, self.config.sizes.ack);
     }
 
-    /// The next hop of a packet that is neither data nor an ACK, after `hops` hops of a route without
-    /// relays; [`Hop::NONE`] if it has arrived.
+    /// The next hop of a packet that is neither data nor an ACK, after `hops` hops of a route
+    /// without relays; [`Hop::NONE`] if it has arrived.
     pub(crate) fn hop_of_other(&self, packet: &Packet, hops: u8, downloads: bool) -> Hop {
-        self.net.routes.next(packet.subflow(), !goes_with_data(packet.kind(), downloads), hops)
+        self.net.routes.next(
+            packet.subflow(),
+            !goes_with_data(packet.kind(), downloads),
+            hops,
+        )
     }
 
-    /// Ends the transmission on a channel: retransmits or drops the packets that it gave up, and dispatches
-    /// the packet that arrived.
+    /// Ends the transmission on a channel: retransmits or drops the packets that it gave up, and
+    /// dispatches the packet that arrived.
     #[cold]
     pub(crate) fn end_transmission(&mut self, channel: usize) {
         let (arrived, lost) = self.net.end_transmission(channel);
         for packet in lost {
             if packet.kind() == Kind::Relayed {
                 let id = self.receivers[packet.subflow() as usize].id;
-                self.receiver(id.connection as usize).relay_again(id.index(), packet);
+                self.receiver(id.connection as usize)
+                    .relay_again(id.index(), packet);
             } else {
                 self.net.discard(packet.kind(), packet.aux());
             }
@@ -354,8 +397,8 @@ impl Engine {
         self.dispatch_from_timer(packet);
     }
 
-    /// [`Self::dispatch`] for packets from a channel. A separate function, so that the compiler inlines
-    /// `dispatch` only into the main loop.
+    /// [`Self::dispatch`] for packets from a channel. A separate function, so that the compiler
+    /// inlines `dispatch` only into the main loop.
     #[cold]
     pub(crate) fn dispatch_from_timer(&mut self, mut packet: Packet) {
         self.dispatch(&mut packet);
@@ -386,10 +429,14 @@ mod tests {
     #[test]
     fn a_run_gives_the_same_result_with_a_wheel_and_with_a_heap() {
         let scenario =
-            joulepath_model::scenario::load(TREE, &|trace| Err(format!("no trace {trace}"))).unwrap();
+            joulepath_model::scenario::load(TREE, &|trace| Err(format!("no trace {trace}")))
+                .unwrap();
         let setup = Setup::of(&"mptcp".parse().unwrap(), &scenario).unwrap();
         let run = |queue: EventQueue| {
-            let options = RunOptions { series: true, ..RunOptions::default() };
+            let options = RunOptions {
+                series: true,
+                ..RunOptions::default()
+            };
             let mut engine = build::build(&scenario, &setup, 1, &options, 1).unwrap();
             let mut first = std::mem::replace(&mut engine.net.queue, queue);
             while let Some((time_ns, source)) = first.peek() {
@@ -399,9 +446,21 @@ mod tests {
             engine.run(&Cancel::new()).unwrap();
             engine.result(&scenario, "mptcp", 1)
         };
-        let (heap, wheel) =
-            (run(EventQueue::heap()), run(EventQueue::wheel(Slots { width_bits: 6, count_bits: 13 }, true)));
-        assert!(heap.counters.queue_drops > 0 && heap.counters.packet_hops > 100_000, "{:?}", heap.counters);
+        let (heap, wheel) = (
+            run(EventQueue::heap()),
+            run(EventQueue::wheel(
+                Slots {
+                    width_bits: 6,
+                    count_bits: 13,
+                },
+                true,
+            )),
+        );
+        assert!(
+            heap.counters.queue_drops > 0 && heap.counters.packet_hops > 100_000,
+            "{:?}",
+            heap.counters
+        );
         assert_eq!(heap, wheel);
     }
 }

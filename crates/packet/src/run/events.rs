@@ -30,23 +30,37 @@ impl Engine {
             fabric.begin_measurement(now, &self.net);
         }
         // A connection that is complete keeps the statistics of its life.
-        let is_over = |device: &Option<Device>| device.as_ref().is_some_and(|one| one.finished_ns.is_some());
+        let is_over =
+            |device: &Option<Device>| device.as_ref().is_some_and(|one| one.finished_ns.is_some());
         let over: Vec<bool> = self.devices.iter().map(is_over).collect();
         for (sender, receiver) in self.senders.iter_mut().zip(&mut self.receivers) {
             if !over[receiver.id.connection as usize] {
                 sender.before = sender.stats;
-                sender.measured_from = self.connections[receiver.id.connection as usize].sender.data.next();
+                sender.measured_from = self.connections[receiver.id.connection as usize]
+                    .sender
+                    .data
+                    .next();
                 receiver.before_bytes = receiver.first_copy_bytes;
             }
         }
-        for (connection, _) in self.connections.iter_mut().zip(&over).filter(|(_, over)| !**over) {
+        for (connection, _) in self
+            .connections
+            .iter_mut()
+            .zip(&over)
+            .filter(|(_, over)| !**over)
+        {
             let receiver = &mut connection.receiver;
             receiver.before_bytes = receiver.data.delivered_bytes;
             if let Some(reception) = &mut receiver.reception {
                 reception.begin_measurement(self.now_ns);
             }
         }
-        for device in self.devices.iter_mut().flatten().filter(|device| device.finished_ns.is_none()) {
+        for device in self
+            .devices
+            .iter_mut()
+            .flatten()
+            .filter(|device| device.finished_ns.is_none())
+        {
             device.meter.begin_measurement(now);
         }
     }
@@ -75,7 +89,9 @@ impl Engine {
     pub(crate) fn look_at_fabric(&mut self) {
         if let Some(fabric) = &mut self.fabric {
             fabric.look(Nanos(self.now_ns), &self.net);
-            self.net.queue.push(self.now_ns + fabric::TICK.0, self.config.sources.fabric());
+            self.net
+                .queue
+                .push(self.now_ns + fabric::TICK.0, self.config.sources.fabric());
         }
     }
 }

@@ -9,8 +9,8 @@ use joulepath_model::cancel::Cancel;
 pub struct Cores {
     /// Maximum number of cores.
     pub most: NonZeroUsize,
-    /// A monotonic clock, ns. It shows whether the cores are busy with other work, so that one core is
-    /// faster. The result does not depend on it.
+    /// A monotonic clock, ns. It shows whether the cores are busy with other work, so that one core
+    /// is faster. The result does not depend on it.
     pub clock: fn() -> u64,
 }
 
@@ -19,10 +19,11 @@ pub struct Cores {
 pub struct RunOptions {
     /// Whether time series are recorded.
     pub series: bool,
-    /// Whether to count for each link: [`RunResult::links`](joulepath_model::result::RunResult::links).
+    /// Whether to count for each link:
+    /// [`RunResult::links`](joulepath_model::result::RunResult::links).
     pub links: bool,
-    /// The cores that the run may use; `None`: one. It uses several where that is faster, in large networks
-    /// with a `[topology]`. The result is the same on any number of cores.
+    /// The cores that the run may use; `None`: one. It uses several where that is faster, in large
+    /// networks with a `[topology]`. The result is the same on any number of cores.
     pub cores: Option<Cores>,
     /// After this is set, the run ends within a fraction of a second with
     /// [`RunError::Cancelled`](crate::RunError::Cancelled).

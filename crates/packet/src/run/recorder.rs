@@ -39,16 +39,23 @@ pub(crate) struct PathSample {
 
 impl Recorder {
     pub(crate) fn new(scenario: &Scenario, enabled: bool) -> Self {
-        let downloads =
-            scenario.connections.first().is_none_or(|group| group.direction == Direction::Download);
+        let downloads = scenario
+            .connections
+            .first()
+            .is_none_or(|group| group.direction == Direction::Download);
         let slowest = |links: &[usize]| slowest_link(scenario, links.iter().copied()).unwrap_or(0);
         let samples = Samples::every((scenario.duration.0 / FINEST).max(1_000_000));
-        // Other workloads may end early, and then keep more samples than at the end of the duration.
+        // Other workloads may end early, and then keep more samples than at the end of the
+        // duration.
         let lasts = |group: &ConnectionGroup| group.workload == Workload::Bulk;
         let known = enabled && scenario.connections.iter().all(lasts);
         Recorder {
             enabled,
-            lasting_ns: if known { samples.last_interval_ns(scenario.duration.0) } else { 1 },
+            lasting_ns: if known {
+                samples.last_interval_ns(scenario.duration.0)
+            } else {
+                1
+            },
             samples,
             bottlenecks: scenario
                 .paths
@@ -60,7 +67,12 @@ impl Recorder {
 
     /// A recorder without samples.
     pub(crate) fn idle() -> Self {
-        Recorder { enabled: false, samples: Samples::every(1), lasting_ns: 1, bottlenecks: vec![] }
+        Recorder {
+            enabled: false,
+            samples: Samples::every(1),
+            lasting_ns: 1,
+            bottlenecks: vec![],
+        }
     }
 
     /// Whether a sample of this instant survives thinning. If not, its content is irrelevant.
@@ -72,8 +84,14 @@ impl Recorder {
     pub(crate) fn blank(&mut self, time_ns: u64) -> Sample {
         let mut sample = self.samples.recycle().unwrap_or_default();
         sample.paths.clear();
-        sample.paths.resize(self.bottlenecks.len(), PathSample::default());
-        Sample { time_ns, held: 0, ..sample }
+        sample
+            .paths
+            .resize(self.bottlenecks.len(), PathSample::default());
+        Sample {
+            time_ns,
+            held: 0,
+            ..sample
+        }
     }
 
     pub(crate) fn first_ns(&self) -> Option<u64> {
@@ -82,14 +100,26 @@ impl Recorder {
 
     pub(crate) fn series(&self, paths: usize) -> Series {
         let samples = self.samples.kept();
-        debug_assert!(samples.iter().all(|sample| self.lasts(sample.time_ns)), "a sample is blank");
+        debug_assert!(
+            samples.iter().all(|sample| self.lasts(sample.time_ns)),
+            "a sample is blank"
+        );
         let mut series = Series {
-            time_s: samples.iter().map(|sample| sample.time_ns as f64 / 1e9).collect(),
-            receive_buffer: samples.iter().map(|sample| f64::from(sample.held)).collect(),
+            time_s: samples
+                .iter()
+                .map(|sample| sample.time_ns as f64 / 1e9)
+                .collect(),
+            receive_buffer: samples
+                .iter()
+                .map(|sample| f64::from(sample.held))
+                .collect(),
             ..Series::default()
         };
         let plain = |value: fn(&PathSample) -> f64, p: usize| {
-            samples.iter().map(|sample| value(&sample.paths[p])).collect()
+            samples
+                .iter()
+                .map(|sample| value(&sample.paths[p]))
+                .collect()
         };
         let rate = |value: fn(&PathSample) -> f64, p: usize| {
             let mut last = (0.0, 0);
@@ -101,10 +131,14 @@ impl Recorder {
             samples.iter().map(per_second).collect()
         };
         for p in 0..paths {
-            series.goodput_bps.push(rate(|path| path.bytes as f64 * 8.0, p));
+            series
+                .goodput_bps
+                .push(rate(|path| path.bytes as f64 * 8.0, p));
             series.power_w.push(rate(|path| path.energy_j, p));
             series.cwnd.push(plain(|path| f64::from(path.cwnd), p));
-            series.rtt_s.push(plain(|path| f64::from(path.srtt_us) / 1e6, p));
+            series
+                .rtt_s
+                .push(plain(|path| f64::from(path.srtt_us) / 1e6, p));
             series.queue.push(plain(|path| f64::from(path.queue), p));
         }
         series

@@ -5,8 +5,9 @@
 //!                      ▲                                               │
 //!                      └───────────────────────────────────────────────┴──► finish: the result
 //! ```
-//! A session keeps its whole state between steps, without a thread: nothing is simulated twice. Without
-//! commands, a run in steps gives the same bytes of result as a run at once, wherever it pauses.
+//! A session keeps its whole state between steps, without a thread: nothing is simulated twice.
+//! Without commands, a run in steps gives the same bytes of result as a run at once, wherever it
+//! pauses.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -57,8 +58,8 @@ pub struct Status {
     pub data_in_flight: u32,
     /// Segments written and not sent. Endless for bulk data.
     pub unsent: u32,
-    /// Energy of the device since the warm-up, J. Before the end it excludes what depends on the future
-    /// (`DeviceMeter::snapshot`); at the end it is the result's `energy_j`, including tails.
+    /// Energy of the device since the warm-up, J. Before the end it excludes what depends on the
+    /// future (`DeviceMeter::snapshot`); at the end it is the result's `energy_j`, including tails.
     pub energy_j: f64,
     /// The paths, in the scenario's order.
     pub paths: Vec<PathStatus>,
@@ -94,7 +95,8 @@ pub struct Inside {
     pub phase: SenderPhase,
     /// Slow start threshold, packets.
     pub ssthresh: u32,
-    /// Send rate that the controller permits, bytes of payload per second; `None` if it does not pace.
+    /// Send rate that the controller permits, bytes of payload per second; `None` if it does not
+    /// pace.
     pub pacing_bytes_per_s: Option<u64>,
     /// The controller's private state; `None` if it shows none.
     pub shown: Option<Shown>,
@@ -117,8 +119,8 @@ impl Session {
     /// A run of `scenario` before its start. It ignores `options.cores`: a session has one thread.
     ///
     /// # Errors
-    /// The errors of [`run`](crate::run), and [`RunError::NotOne`] unless there is exactly one connection
-    /// under test, on the scenario's own paths.
+    /// The errors of [`run`](crate::run), and [`RunError::NotOne`] unless there is exactly one
+    /// connection under test, on the scenario's own paths.
     pub fn new(
         scenario: Arc<Scenario>,
         setup: &Setup,
@@ -131,7 +133,9 @@ impl Session {
         };
         let engine = build(&scenario, setup, seed, &options, 1)?;
         if engine.unfinished != 1 || scenario.topology.is_some() {
-            return Err(RunError::NotOne { connections: engine.unfinished });
+            return Err(RunError::NotOne {
+                connections: engine.unfinished,
+            });
         }
         let mut subflows = vec![None; scenario.paths.len()];
         for s in engine.connections.subflows(0) {
@@ -201,15 +205,24 @@ impl Session {
         status.now = now;
         status.over = over;
         status.done = receiver.done;
-        status.delivered_bytes = if warm { receiver.data.delivered_bytes - receiver.before_bytes } else { 0 };
+        status.delivered_bytes = if warm {
+            receiver.data.delivered_bytes - receiver.before_bytes
+        } else {
+            0
+        };
         let (data, written) = (&connection.sender.data, connection.sender.writer.written());
         status.data_in_flight = data.next() - data.una();
         status.unsent = written.saturating_sub(data.next());
         status.paths.clear();
-        status.paths.resize(self.subflows.len(), PathStatus::default());
+        status
+            .paths
+            .resize(self.subflows.len(), PathStatus::default());
         for (path, s) in status.paths.iter_mut().zip(&self.subflows) {
             let Some(s) = *s else { continue };
-            let (sender, window) = (&self.engine.senders[s], &windows[self.engine.senders[s].id.index()]);
+            let (sender, window) = (
+                &self.engine.senders[s],
+                &windows[self.engine.senders[s].id.index()],
+            );
             let known = |rtt_us: u32| (rtt_us > 0).then(|| Nanos::from_micros(rtt_us.into()));
             *path = PathStatus {
                 open: sender.phase == Phase::Established,
@@ -223,7 +236,9 @@ impl Session {
                 energy_j: 0.0,
             };
         }
-        let Some(device) = &mut self.engine.devices[0] else { return };
+        let Some(device) = &mut self.engine.devices[0] else {
+            return;
+        };
         match device.finished_ns {
             _ if !warm => return,
             Some(at_ns) => self.reading = device.meter.clone().finish_with_tails(Nanos(at_ns)),
@@ -257,8 +272,8 @@ impl Session {
         })
     }
 
-    /// From now on, bulk data arrives only as this many segments more than have been sent or supplied;
-    /// `None`: without end again. Returns false for other workloads.
+    /// From now on, bulk data arrives only as this many segments more than have been sent or
+    /// supplied; `None`: without end again. Returns false for other workloads.
     pub fn supply(&mut self, segments: Option<u32>) -> bool {
         let end = &mut self.engine.connections[0].sender;
         let next = end.data.next();
@@ -269,19 +284,24 @@ impl Session {
         supplied
     }
 
-    /// Commands the subflow on a path to keep a window or a rate from now on. Returns false without such a
-    /// subflow or with a controller that takes no commands (see [`Controller::commanded`]).
+    /// Commands the subflow on a path to keep a window or a rate from now on. Returns false without
+    /// such a subflow or with a controller that takes no commands (see [`Controller::commanded`]).
     pub fn steer(&mut self, path: PathIndex, command: Command) -> bool {
-        let Some(&Some(s)) = self.subflows.get(path) else { return false };
+        let Some(&Some(s)) = self.subflows.get(path) else {
+            return false;
+        };
         let i = self.engine.senders[s].id.index();
         let told = self.engine.endpoints(0).command(i, command);
-        debug_assert_eq!(told, self.engine.connections[0].sender.controller == Controller::commanded());
+        debug_assert_eq!(
+            told,
+            self.engine.connections[0].sender.controller == Controller::commanded()
+        );
         told
     }
 
-    /// Chooses the paths that carry data, by the scenario's index. The subflows open or close at the next
-    /// step, and again at each step if a packet is lost. No subflow closes before another chosen one is
-    /// open. If all are false, nothing changes. The policy must have no selector.
+    /// Chooses the paths that carry data, by the scenario's index. The subflows open or close at
+    /// the next step, and again at each step if a packet is lost. No subflow closes before another
+    /// chosen one is open. If all are false, nothing changes. The policy must have no selector.
     pub fn use_paths(&mut self, used: &[bool]) {
         let mut wanted = vec![false; self.engine.connections[0].n];
         for (&s, &used) in self.subflows.iter().zip(used) {
@@ -353,17 +373,27 @@ impl Endpoints<'_> {
 
     /// Before the connection opens: lets the first used subflow carry MP_CAPABLE.
     fn choose_opener(&mut self, used: &[bool]) {
-        let Some(opener) = self.connection.opener else { return };
-        let has_begun = self.senders[opener].phase != Phase::Closed || self.senders[opener].id.epoch > 0;
-        let Some(first) = used.iter().position(|&used| used) else { return };
+        let Some(opener) = self.connection.opener else {
+            return;
+        };
+        let has_begun =
+            self.senders[opener].phase != Phase::Closed || self.senders[opener].id.epoch > 0;
+        let Some(first) = used.iter().position(|&used| used) else {
+            return;
+        };
         if has_begun || used[opener] {
             return;
         }
         self.senders[opener].timer.clear();
         self.connection.opener = Some(first);
-        let at_ns = self.connection.starts_at_ns.max(self.subflows[first].opens_at_ns);
+        let at_ns = self
+            .connection
+            .starts_at_ns
+            .max(self.subflows[first].opens_at_ns);
         let source = self.cx.config.sources.rto(self.cx.global(first));
-        self.senders[first].timer.set(at_ns.max(self.cx.now_ns), source, &mut self.cx.net.queue);
+        self.senders[first]
+            .timer
+            .set(at_ns.max(self.cx.now_ns), source, &mut self.cx.net.queue);
     }
 }
 

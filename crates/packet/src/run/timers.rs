@@ -49,16 +49,23 @@ impl Engine {
                 let receiver = &mut self.receivers[s];
                 let id = receiver.id;
                 if receiver.delayed_ack.fires(now_ns, source, queue) {
-                    self.receiver(id.connection as usize).send_pending_ack(id.index());
+                    self.receiver(id.connection as usize)
+                        .send_pending_ack(id.index());
                 }
             }
             Timer::Application(c) => {
-                if self.connections[c].application_timer.fires(now_ns, source, queue) {
+                if self.connections[c]
+                    .application_timer
+                    .fires(now_ns, source, queue)
+                {
                     self.endpoints(c).wake_application();
                 }
             }
             Timer::Control(c) => {
-                if self.connections[c].control_timer.fires(now_ns, source, queue) {
+                if self.connections[c]
+                    .control_timer
+                    .fires(now_ns, source, queue)
+                {
                     self.endpoints(c).control_tick();
                 }
             }
@@ -68,7 +75,12 @@ impl Engine {
                 }
             }
             Timer::Data(c) => {
-                if self.connections.sending(c).data_timer.fires(now_ns, source, queue) {
+                if self
+                    .connections
+                    .sending(c)
+                    .data_timer
+                    .fires(now_ns, source, queue)
+                {
                     self.sender(c).retransmit_data();
                 }
             }

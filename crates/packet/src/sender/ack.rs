@@ -1,7 +1,8 @@
 //! Processing of an ACK by one subflow.
 //!
-//! [`SubflowSender::take_ack`] contains each step once. It is compiled three times, for what a caller knows
-//! about an ACK in advance (an [`AckCase`]): a copy omits the steps that its case rules out.
+//! [`SubflowSender::take_ack`] contains each step once. It is compiled three times, for what a
+//! caller knows about an ACK in advance (an [`AckCase`]): a copy omits the steps that its case
+//! rules out.
 //!
 //! | step | where |
 //! |---|---|
@@ -33,8 +34,8 @@ pub(super) struct AckReport {
     pub(super) prior_in_flight: u32,
     /// Segments that it acknowledges cumulatively; 0 for a duplicate ACK.
     pub(super) acked: u32,
-    /// Segments that it reports as received for the first time. When an ACK fills a hole, segments that
-    /// were SACKed before count in `acked` only.
+    /// Segments that it reports as received for the first time. When an ACK fills a hole, segments
+    /// that were SACKed before count in `acked` only.
     pub(super) delivered: u32,
     /// Whether it echoes a congestion mark.
     pub(super) echo: bool,
@@ -49,8 +50,8 @@ pub(crate) enum Progress {
     Ignored,
     /// The caller sends what the ACK admits, with [`Sender::push_after`].
     Taken,
-    /// The subflow was closing and all its data is acknowledged: the caller closes it, then sends what the
-    /// ACK admits.
+    /// The subflow was closing and all its data is acknowledged: the caller closes it, then sends
+    /// what the ACK admits.
     Drained,
 }
 
@@ -78,14 +79,17 @@ impl Sender<'_> {
             subflow.weigh_probe(cx, end, &packet);
             subflow.refresh_view(cx, end);
         }
-        if subflow.phase == Phase::Closing && subflow.board.is_empty() && end.committed[i].is_empty() {
+        if subflow.phase == Phase::Closing
+            && subflow.board.is_empty()
+            && end.committed[i].is_empty()
+        {
             return Progress::Drained;
         }
         Progress::Taken
     }
 
-    /// Takes an in-order ACK for plain subflow `i`, where the scheduler queues ahead of the windows, and
-    /// sends what it admits.
+    /// Takes an in-order ACK for plain subflow `i`, where the scheduler queues ahead of the
+    /// windows, and sends what it admits.
     #[inline(always)]
     pub(crate) fn take_ack_ahead(&mut self, i: usize, packet: &Packet) {
         if self.end.acknowledge(packet.dsn()) {
@@ -93,9 +97,21 @@ impl Sender<'_> {
         }
         let (subflow, cx, end) = self.split(i);
         if end.owns_window {
-            subflow.take_ack(&mut InOrder::<true> { clock: cx.clock(i) }, end, i, packet, None);
+            subflow.take_ack(
+                &mut InOrder::<true> { clock: cx.clock(i) },
+                end,
+                i,
+                packet,
+                None,
+            );
         } else {
-            subflow.take_ack(&mut InOrder::<false> { clock: cx.clock(i) }, end, i, packet, None);
+            subflow.take_ack(
+                &mut InOrder::<false> { clock: cx.clock(i) },
+                end,
+                i,
+                packet,
+                None,
+            );
         }
         subflow.refresh_view(cx, end);
         // Departures keep the view up to date.
@@ -107,7 +123,10 @@ impl Sender<'_> {
     #[inline(always)]
     pub(crate) fn push_after(&mut self, i: usize) {
         let (view, window) = (&self.end.views[i], &self.end.cc.subflows[i]);
-        debug_assert!(!self.end.is_scheduled || view.ssthresh == window.ssthresh, "the view is stale");
+        debug_assert!(
+            !self.end.is_scheduled || view.ssthresh == window.ssthresh,
+            "the view is stale"
+        );
         self.push();
         if self.end.queues_ahead {
             let (subflow, cx, end) = self.split(i);
@@ -118,8 +137,8 @@ impl Sender<'_> {
 }
 
 impl SubflowSender {
-    /// Takes an ACK for this subflow, number `i` of its connection. The caller refreshes the scheduler's
-    /// view and sends what the window admits.
+    /// Takes an ACK for this subflow, number `i` of its connection. The caller refreshes the
+    /// scheduler's view and sends what the window admits.
     #[inline(always)]
     pub(crate) fn take_ack<'a, C: AckCase<'a>>(
         &mut self,
@@ -133,17 +152,25 @@ impl SubflowSender {
         let owns_window = C::OWNS_WINDOW.unwrap_or(self.owned.is_some());
         // RFC 6298, section 2, with the echoed timestamp.
         let rtt_ns = packet.sent().elapsed_ns(now_ns);
-        // Not in adjacent lines: compilers would combine both counters into one vector operation, which is
-        // slower.
+        // Not in adjacent lines: compilers would combine both counters into one vector operation,
+        // which is slower.
         self.stats.rtt_samples += 1;
         self.rtt.sample(rtt_ns);
         self.stats.rtt_sum_ns += rtt_ns;
 
-        let prior_in_flight = if C::IN_ORDER { self.board.outstanding() } else { self.board.in_flight() };
+        let prior_in_flight = if C::IN_ORDER {
+            self.board.outstanding()
+        } else {
+            self.board.in_flight()
+        };
         self.note_usage(end.cc.subflows[i].cwnd, prior_in_flight);
         // The cumulative ACK. The timer restarts if it advances (RFC 6298, section 5.3).
         let una = self.board.una();
-        let before = if C::IN_ORDER { una } else { self.board.delivered() };
+        let before = if C::IN_ORDER {
+            una
+        } else {
+            self.board.delivered()
+        };
         let acked = if C::IN_ORDER {
             self.board.advance_plain(packet.ssn())
         } else {
@@ -165,7 +192,8 @@ impl SubflowSender {
             Some(blocks) => self.note_blocks(blocks, packet.sent(), config, now_ns),
             // The segment that caused the ACK is covered by it; it is at most the last one.
             None if config.is_rack() => {
-                self.board.arrived(packet.sent(), packet.ssn().saturating_sub(1), now_ns);
+                self.board
+                    .arrived(packet.sent(), packet.ssn().saturating_sub(1), now_ns);
             }
             None => {}
         }
@@ -225,8 +253,8 @@ impl SubflowSender {
         if acked > 0 || self.board.is_empty() {
             return false;
         }
-        // Unnecessary retransmissions after a timeout also cause duplicate ACKs. Duplicates indicate a loss
-        // only above `recover` (RFC 6582, section 3.2, step 2).
+        // Unnecessary retransmissions after a timeout also cause duplicate ACKs. Duplicates
+        // indicate a loss only above `recover` (RFC 6582, section 3.2, step 2).
         let over = matches!(self.congestion, Congestion::Open | Congestion::Loss);
         if over && self.recover > 0 && self.board.una() <= self.recover {
             return false;
@@ -236,7 +264,13 @@ impl SubflowSender {
 
     /// Processes the SACK blocks of an ACK that echoes `echo`.
     #[inline(always)]
-    pub(super) fn note_blocks(&mut self, blocks: &SackBlocks, echo: Stamp, config: &Config, now_ns: u64) {
+    pub(super) fn note_blocks(
+        &mut self,
+        blocks: &SackBlocks,
+        echo: Stamp,
+        config: &Config,
+        now_ns: u64,
+    ) {
         if let Some(trigger) = blocks.trigger {
             self.sack(trigger);
             self.board.arrived(echo, trigger, now_ns);
@@ -251,7 +285,8 @@ impl SubflowSender {
         self.sack_serial = blocks.serial.wrapping_add(1);
     }
 
-    /// Processes all ranges: the previous ACK with blocks was lost, so the trigger alone is not enough.
+    /// Processes all ranges: the previous ACK with blocks was lost, so the trigger alone is not
+    /// enough.
     #[inline(never)]
     fn sack_all(&mut self, ranges: &[(u32, u32)]) {
         for &(start, until) in ranges {
@@ -272,11 +307,12 @@ impl SubflowSender {
     /// Records whether `in_flight` packets use a window of `cwnd` packets.
     #[inline(always)]
     pub(super) fn note_usage(&mut self, cwnd: u32, in_flight: u32) {
-        self.usage.note(self.board.una()..self.board.next(), in_flight, cwnd);
+        self.usage
+            .note(self.board.una()..self.board.next(), in_flight, cwnd);
     }
 
-    /// Reports an ACK to the controller. A duplicate ACK does not let the window grow, even if it reports
-    /// segments above a hole (RFC 5681, section 3.2, step 1; Linux: `tcp_may_raise_cwnd`).
+    /// Reports an ACK to the controller. A duplicate ACK does not let the window grow, even if it
+    /// reports segments above a hole (RFC 5681, section 3.2, step 1; Linux: `tcp_may_raise_cwnd`).
     #[inline(always)]
     fn tell_controller(
         &mut self,
@@ -298,7 +334,11 @@ impl SubflowSender {
             .with(AckFlags::ECE, report.echo)
             .with(AckFlags::CWND_LIMITED, limited)
             .with(AckFlags::ROUND_END, round_ends);
-        let ack = Ack { acked: report.delivered, rtt_us: saturated_us(report.rtt_ns), flags };
+        let ack = Ack {
+            acked: report.delivered,
+            rtt_us: saturated_us(report.rtt_ns),
+            flags,
+        };
         end.cc.now_us = now_ns / 1_000;
         if may_be_hosted && end.hosting.is_some() {
             end.tell_hosted(i, ack);

@@ -7,10 +7,12 @@ use crate::connection::subflow::Phase;
 use crate::path::packet::{ECE, Packet, Usual};
 use crate::run::config::Config;
 
-/// What the caller of [`SubflowSender::take_ack`] knows about an ACK, and the borrows that the call needs.
+/// What the caller of [`SubflowSender::take_ack`] knows about an ACK, and the borrows that the call
+/// needs.
 pub(crate) trait AckCase<'a> {
-    /// Nothing is known. If false, the controller is not hosted, and either `IN_ORDER` holds, or the ACK
-    /// has no ECE, the recovery is RACK, and the subflow is in Open or Recovery without a probe.
+    /// Nothing is known. If false, the controller is not hosted, and either `IN_ORDER` holds, or
+    /// the ACK has no ECE, the recovery is RACK, and the subflow is in Open or Recovery without a
+    /// probe.
     const IS_GENERAL: bool;
     /// The ACK is for new data and has no ECE and no blocks, and the subflow [is
     /// plain](SubflowSender::is_plain).
@@ -39,8 +41,8 @@ pub(crate) struct Known<'a, const IN_ORDER: bool, const OWNS_WINDOW: bool> {
 /// An ACK in order on a plain subflow.
 pub(crate) type InOrder<'a, const OWNS_WINDOW: bool> = Known<'a, true, OWNS_WINDOW>;
 
-/// An ACK for which [`SubflowSender::may_have_gaps`] holds, with RACK and a controller that does not own
-/// the window.
+/// An ACK for which [`SubflowSender::may_have_gaps`] holds, with RACK and a controller that does
+/// not own the window.
 pub(crate) type WithGaps<'a> = Known<'a, false, false>;
 
 impl<'a> AckCase<'a> for General<'_, 'a> {
@@ -68,7 +70,9 @@ impl<'a> AckCase<'a> for General<'_, 'a> {
     }
 }
 
-impl<'a, const IN_ORDER: bool, const OWNS_WINDOW: bool> AckCase<'a> for Known<'a, IN_ORDER, OWNS_WINDOW> {
+impl<'a, const IN_ORDER: bool, const OWNS_WINDOW: bool> AckCase<'a>
+    for Known<'a, IN_ORDER, OWNS_WINDOW>
+{
     const IS_GENERAL: bool = false;
     const IN_ORDER: bool = IN_ORDER;
     const OWNS_WINDOW: Option<bool> = Some(OWNS_WINDOW);
@@ -89,7 +93,10 @@ impl<'a, const IN_ORDER: bool, const OWNS_WINDOW: bool> AckCase<'a> for Known<'a
     }
 
     fn retransmit(&mut self, _: &mut SubflowSender, _: &mut SenderEnd, _: u32) {
-        debug_assert!(false, "RACK retransmits what the window admits, after the ACK");
+        debug_assert!(
+            false,
+            "RACK retransmits what the window admits, after the ACK"
+        );
     }
 }
 
@@ -118,7 +125,11 @@ impl SubflowSender {
     /// Recomputes the pattern of usual ACKs and compares an ACK with it.
     #[inline(never)]
     fn becomes_plain(&mut self, packet: &Packet) -> bool {
-        self.usual = if self.is_plain() { Packet::usual(self.id.epoch) } else { Usual::NONE };
+        self.usual = if self.is_plain() {
+            Packet::usual(self.id.epoch)
+        } else {
+            Usual::NONE
+        };
         packet.is_usual_ack(self.usual)
     }
 

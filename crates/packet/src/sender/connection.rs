@@ -26,8 +26,8 @@ pub(crate) struct SenderEnd {
     pub(crate) owns_window: bool,
     /// Whether no ACK may take the common fast path.
     pub(crate) is_unusual: bool,
-    /// Whether ACKs may take the fast path for controllers that own the windows, or for schedulers that
-    /// commit segments ahead of them.
+    /// Whether ACKs may take the fast path for controllers that own the windows, or for schedulers
+    /// that commit segments ahead of them.
     pub(crate) has_paced_path: bool,
     /// Whether the scheduler decides at all: there is a choice of subflow or of time.
     pub(crate) is_scheduled: bool,
@@ -70,7 +70,11 @@ pub(crate) struct Committed {
 
 impl Committed {
     fn new(dsn: u32, len: u16) -> Self {
-        Committed { dsn, len, is_copy: false }
+        Committed {
+            dsn,
+            len,
+            is_copy: false,
+        }
     }
 }
 
@@ -103,7 +107,9 @@ impl SenderEnd {
             queues_ahead,
             owns_window,
             is_unusual: queues_ahead || owns_window || moves_data || spec.controller.is_hosted(),
-            has_paced_path: (owns_window || queues_ahead) && !moves_data && !spec.controller.is_hosted(),
+            has_paced_path: (owns_window || queues_ahead)
+                && !moves_data
+                && !spec.controller.is_hosted(),
             is_scheduled: n > 1 || features.wants_allotment || queues_ahead,
             space: 0,
             takes_the_only_choice: spec.scheduler.takes_the_only_choice(),
@@ -129,12 +135,17 @@ impl SenderEnd {
         is_news
     }
 
-    /// Reports an ACK to a hosted controller. Out of line, so that the usual case keeps its values in
-    /// registers.
+    /// Reports an ACK to a hosted controller. Out of line, so that the usual case keeps its values
+    /// in registers.
     #[cold]
     #[inline(never)]
     pub(super) fn tell_hosted(&mut self, i: usize, ack: Ack) {
-        let Self { hosting, controller, cc, .. } = self;
+        let Self {
+            hosting,
+            controller,
+            cc,
+            ..
+        } = self;
         within(hosting, || controller.on_ack(cc, i, ack));
     }
 
@@ -156,28 +167,38 @@ impl SenderEnd {
         }
     }
 
-    /// Updates the space mask after a change of subflow `i`'s view. Returns whether the scheduler must
-    /// decide where new data goes. It need not if no subflow has space, or if this subflow is the only
-    /// choice, whatever the scheduler's state. While pacing holds another subflow, the last data may
-    /// [wait](Self::waits_for_release) for it.
+    /// Updates the space mask after a change of subflow `i`'s view. Returns whether the scheduler
+    /// must decide where new data goes. It need not if no subflow has space, or if this subflow is
+    /// the only choice, whatever the scheduler's state. While pacing holds another subflow, the
+    /// last data may [wait](Self::waits_for_release) for it.
     #[inline(always)]
-    pub(crate) fn has_choice_after<const OWNS_WINDOW: bool>(&mut self, i: usize, now_ns: u64) -> bool {
+    pub(crate) fn has_choice_after<const OWNS_WINDOW: bool>(
+        &mut self,
+        i: usize,
+        now_ns: u64,
+    ) -> bool {
         let (view, this) = (&self.views[i], 1 << i);
         let others = self.space & !this;
-        self.space = if view.has_space() { others | this } else { others };
+        self.space = if view.has_space() {
+            others | this
+        } else {
+            others
+        };
         if self.space == 0 {
             return false;
         }
         let goes_first = self.takes_the_only_choice && view.is_usable() && !view.backup;
         if OWNS_WINDOW
-            && (0..self.n).any(|k| k != i && now_ns < self.releases_ns[k] && self.may_wait_for(k, i))
+            && (0..self.n)
+                .any(|k| k != i && now_ns < self.releases_ns[k] && self.may_wait_for(k, i))
         {
             return true;
         }
         !goes_first || self.has_rival(others) || self.data.has_reinjections()
     }
 
-    /// Whether the last new data may wait for subflow `k`: it fits into the windows of subflows `k` and `i`.
+    /// Whether the last new data may wait for subflow `k`: it fits into the windows of subflows `k`
+    /// and `i`.
     #[inline(always)]
     fn may_wait_for(&self, k: usize, i: usize) -> bool {
         self.may_send_new_now() <= self.room(k).saturating_add(self.cc.subflows[i].cwnd)
@@ -186,7 +207,9 @@ impl SenderEnd {
     /// Segments that subflow `k`'s window still admits.
     #[inline(always)]
     fn room(&self, k: usize) -> u32 {
-        self.cc.subflows[k].cwnd.saturating_sub(self.views[k].in_flight)
+        self.cc.subflows[k]
+            .cwnd
+            .saturating_sub(self.views[k].in_flight)
     }
 
     /// Whether one of these subflows is usable and not a backup.
@@ -206,33 +229,47 @@ impl SenderEnd {
         &self.views[..self.n]
     }
 
-    /// Whether subflow `i` may have space in its window, according to its view. Views are not updated at
-    /// the instant when pacing ends.
+    /// Whether subflow `i` may have space in its window, according to its view. Views are not
+    /// updated at the instant when pacing ends.
     #[inline(always)]
     pub(super) fn may_have_space(&self, i: usize) -> bool {
         self.owns_window || self.space & 1 << i != 0
     }
 
-    /// Whether reinjection is possible: there are several subflows, and the scheduler does not send copies
-    /// anyway.
+    /// Whether reinjection is possible: there are several subflows, and the scheduler does not send
+    /// copies anyway.
     pub(crate) fn can_reinject(&self) -> bool {
         self.n > 1 && self.features.style != Style::Copies
     }
 
-    /// Whether any subflow has space in its window: usually not, and cheaper than running the scheduler.
+    /// Whether any subflow has space in its window: usually not, and cheaper than running the
+    /// scheduler.
     #[inline]
     pub(crate) fn has_space(&self) -> bool {
-        debug_assert_eq!(self.space != 0, self.views().iter().any(PathView::has_space));
+        debug_assert_eq!(
+            self.space != 0,
+            self.views().iter().any(PathView::has_space)
+        );
         self.space != 0
     }
 
-    /// Also sends a segment that a subflow retransmits on another subflow, if the scheduler wants that, the
-    /// window limits, and p · window > 1, with p = `retransmissions` / `segments`.
+    /// Also sends a segment that a subflow retransmits on another subflow, if the scheduler wants
+    /// that, the window limits, and p · window > 1, with p = `retransmissions` / `segments`.
     #[cold]
     pub(super) fn copy_repair(&mut self, dsn: u32, retransmissions: u64, segments: u64) {
         let window = u64::from(self.data.window());
-        let binds = || self.views().iter().map(|view| u64::from(view.cwnd)).sum::<u64>() > window;
-        if self.copies_repairs && retransmissions * window > segments && self.can_reinject() && binds() {
+        let binds = || {
+            self.views()
+                .iter()
+                .map(|view| u64::from(view.cwnd))
+                .sum::<u64>()
+                > window
+        };
+        if self.copies_repairs
+            && retransmissions * window > segments
+            && self.can_reinject()
+            && binds()
+        {
             self.data.reinject(dsn);
         }
     }
@@ -246,7 +283,10 @@ impl SenderEnd {
     /// Number of new segments that exist and that the data-level windows admit.
     #[inline(always)]
     pub(crate) fn may_send_new_now(&self) -> u32 {
-        self.data.admitted().min(self.writer.written()).saturating_sub(self.data.next())
+        self.data
+            .admitted()
+            .min(self.writer.written())
+            .saturating_sub(self.data.next())
     }
 
     /// The next segment and the subflow to carry it.
@@ -274,9 +314,10 @@ impl SenderEnd {
         self.next_placement(now, len)
     }
 
-    /// Whether new data waits for a subflow that only pacing holds, instead of leaving on subflow `i`: all
-    /// of it fits into that window, and would arrive over it before the first segment arrives over `i`.
-    /// Without this, each message that is longer than a burst would end on a slower path.
+    /// Whether new data waits for a subflow that only pacing holds, instead of leaving on subflow
+    /// `i`: all of it fits into that window, and would arrive over it before the first segment
+    /// arrives over `i`. Without this, each message that is longer than a burst would end on a
+    /// slower path.
     fn waits_for_release(&self, i: usize, len: u16, now_ns: u64) -> bool {
         let chosen = &self.views[i];
         let data = self.may_send_new_now();
@@ -299,27 +340,36 @@ impl SenderEnd {
     /// The next segment, for a scheduler that weighs the backlog.
     fn next_placement(&mut self, now: Nanos, len: u16) -> Option<(usize, Committed)> {
         let backlog = self.backlog(now);
-        let placement = self.scheduler.place(&self.views[..self.n], len.into(), &backlog)?;
+        let placement = self
+            .scheduler
+            .place(&self.views[..self.n], len.into(), &backlog)?;
         if self.features.style == Style::Places {
             return Some(self.take_ahead(placement, &backlog));
         }
-        Some((placement.path, Committed::new(self.data.take_new(placement.path), len)))
+        Some((
+            placement.path,
+            Committed::new(self.data.take_new(placement.path), len),
+        ))
     }
 
     /// Takes the segment that a scheduler has placed, which may be after the next one.
     fn take_ahead(&mut self, wish: Placement, backlog: &Backlog) -> (usize, Committed) {
-        let dsn = self.data.take_ahead(wish.dsn, backlog.next + backlog.unsent, wish.path);
+        let dsn = self
+            .data
+            .take_ahead(wish.dsn, backlog.next + backlog.unsent, wish.path);
         self.scheduler.placed(Placement { dsn, ..wish });
         (wish.path, Committed::new(dsn, self.writer.segment_len(dsn)))
     }
 
-    /// The next segment, for a scheduler that sends copies: new data, or a segment that another subflow has
-    /// carried.
+    /// The next segment, for a scheduler that sends copies: new data, or a segment that another
+    /// subflow has carried.
     #[cold]
     fn next_copy(&mut self, now: Nanos) -> Option<(usize, Committed)> {
         let backlog = self.backlog(now);
         let full = self.writer.segment_len(self.data.next());
-        let Placement { path, dsn } = self.scheduler.place(&self.views[..self.n], full.into(), &backlog)?;
+        let Placement { path, dsn } =
+            self.scheduler
+                .place(&self.views[..self.n], full.into(), &backlog)?;
         if dsn == backlog.next {
             self.data.take_new(path);
         } else {
@@ -336,12 +386,23 @@ impl SenderEnd {
         let views = &self.views[..self.n];
         let (place, dsn) = self.data.reinjection(usable(views))?;
         let (carried, len) = (self.data.carried(dsn), self.writer.segment_len(dsn));
-        // The scheduler may prefer a subflow that has already carried the segment: then the segment waits.
+        // The scheduler may prefer a subflow that has already carried the segment: then the segment
+        // waits.
         let fresh = |i: &usize| carried & (1 << i) == 0;
         self.scheduler.at(now);
-        let i = self.scheduler.pick(views, carried, len.into()).filter(fresh)?;
+        let i = self
+            .scheduler
+            .pick(views, carried, len.into())
+            .filter(fresh)?;
         self.data.reinjected(place, i);
-        Some((i, Committed { dsn, len, is_copy: true }))
+        Some((
+            i,
+            Committed {
+                dsn,
+                len,
+                is_copy: true,
+            },
+        ))
     }
 
     /// Q of so-MPTCP: written segments that no subflow has carried.
@@ -365,18 +426,20 @@ impl SenderEnd {
     /// Tells the scheduler that a round of assignments begins.
     pub(super) fn begin_push(&mut self, mss_bytes: u64) {
         let (next, left) = (self.data.next(), self.data.window_left());
-        self.scheduler.begin(u64::from(next) * mss_bytes, u64::from(left) * mss_bytes);
+        self.scheduler
+            .begin(u64::from(next) * mss_bytes, u64::from(left) * mss_bytes);
     }
 
-    /// Moves the segments that were committed to subflow `i` ahead of its window to the reinjection queue.
+    /// Moves the segments that were committed to subflow `i` ahead of its window to the reinjection
+    /// queue.
     pub(crate) fn reinject_committed(&mut self, i: usize) {
         for segment in std::mem::take(&mut self.committed[i]) {
             self.data.reinject(segment.dsn);
         }
     }
 
-    /// Queues copies of the segments committed to subflow `i` for reinjection. The subflow keeps its own,
-    /// because Linux cannot take them back.
+    /// Queues copies of the segments committed to subflow `i` for reinjection. The subflow keeps
+    /// its own, because Linux cannot take them back.
     pub(super) fn reinject_copies_of_committed(&mut self, i: usize) {
         if self.can_reinject() {
             for segment in &self.committed[i] {
@@ -385,8 +448,8 @@ impl SenderEnd {
         }
     }
 
-    /// Clears the record of what subflow `i` has carried. It is closed, and its successor on the path has
-    /// carried nothing.
+    /// Clears the record of what subflow `i` has carried. It is closed, and its successor on the
+    /// path has carried nothing.
     pub(crate) fn forget_carrier(&mut self, i: usize) {
         self.data.forget_carrier(i);
         self.scheduler.forget(i);
@@ -403,7 +466,10 @@ pub(crate) struct Sender<'a> {
 impl<'a> Sender<'a> {
     /// Subflow `i`, and separately the state shared by all subflows.
     #[inline(always)]
-    pub(super) fn split(&mut self, i: usize) -> (&mut SubflowSender, &mut Context<'a>, &mut SenderEnd) {
+    pub(super) fn split(
+        &mut self,
+        i: usize,
+    ) -> (&mut SubflowSender, &mut Context<'a>, &mut SenderEnd) {
         (&mut self.subflows[i], &mut self.cx, self.end)
     }
 }

@@ -1,4 +1,5 @@
-//! Reports to a controller that owns the window (`owned`), and the release of the segments that it admits.
+//! Reports to a controller that owns the window (`owned`), and the release of the segments that it
+//! admits.
 
 use joulepath_controllers::{AckFlags, Area, Event, within};
 
@@ -12,8 +13,8 @@ use crate::connection::context::{Clock, Context};
 use crate::run::config::Config;
 
 impl SubflowSender {
-    /// Records the departure of a segment, and holds the next one if the controller paces. `first`: no
-    /// other segment is outstanding.
+    /// Records the departure of a segment, and holds the next one if the controller paces. `first`:
+    /// no other segment is outstanding.
     #[inline(always)]
     pub(crate) fn note_departure(
         &mut self,
@@ -25,11 +26,18 @@ impl SubflowSender {
     ) {
         let Some(owned) = &mut self.owned else { return };
         owned.departs(departing.ssn, self.board.room(), first, now_ns);
-        let rate = end.controller.pacing_rate_bytes_per_s(&end.cc, self.id.index());
+        let rate = end
+            .controller
+            .pacing_rate_bytes_per_s(&end.cc, self.id.index());
         self.held_until_ns = match rate {
-            Some(rate) => {
-                owned.pace(Paced { bytes: departing.len.into(), rate, mss: config.transport.mss.0 }, now_ns)
-            }
+            Some(rate) => owned.pace(
+                Paced {
+                    bytes: departing.len.into(),
+                    rate,
+                    mss: config.transport.mss.0,
+                },
+                now_ns,
+            ),
             None => 0,
         };
         end.releases_ns[self.id.index()] = self.held_until_ns;
@@ -46,7 +54,8 @@ impl SubflowSender {
         }
     }
 
-    /// Records the arrival of the segments from `una` to the cumulative ACK, except segments SACKed before.
+    /// Records the arrival of the segments from `una` to the cumulative ACK, except segments SACKed
+    /// before.
     #[inline(never)]
     pub(super) fn note_advance(&mut self, una: u32) {
         let board = &self.board;
@@ -65,7 +74,11 @@ impl SubflowSender {
         let Some(owned) = &mut self.owned else { return };
         owned.note(flags);
         let total_delivered = owned.delivered;
-        let event = Event { total_delivered, prior_in_flight: in_flight, ..Event::default() };
+        let event = Event {
+            total_delivered,
+            prior_in_flight: in_flight,
+            ..Event::default()
+        };
         self.tell_owner(cx.config, end, event, cx.now_ns);
         self.refresh_view(cx, end);
     }
@@ -73,7 +86,11 @@ impl SubflowSender {
     /// Tells the controller that a segment is about to leave while none is in flight.
     #[cold]
     pub(super) fn tell_of_restart(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
-        if self.owned.as_ref().is_some_and(|owned| owned.first_sent_ns > 0) {
+        if self
+            .owned
+            .as_ref()
+            .is_some_and(|owned| owned.first_sent_ns > 0)
+        {
             self.tell_of(cx, end, AckFlags::RESTARTS);
         }
     }
@@ -91,14 +108,34 @@ impl SubflowSender {
         window.srtt_us = self.rtt.srtt_us();
         let least_rtt_us = window.own.base_rtt_us;
         let Some(owned) = &mut self.owned else { return };
-        let &AckReport { delivered: acked, echo, prior_in_flight, .. } = report;
+        let &AckReport {
+            delivered: acked,
+            echo,
+            prior_in_flight,
+            ..
+        } = report;
         let rtt_us = saturated_us(report.rtt_ns);
         let mut event = owned.take_sample(acked, least_rtt_us, now_ns);
-        let marked = if owned.each_mark { echo } else { std::mem::take(&mut owned.marked) };
+        let marked = if owned.each_mark {
+            echo
+        } else {
+            std::mem::take(&mut owned.marked)
+        };
         event.marked = if marked { acked.max(1) } else { 0 };
-        event.flags =
-            event.flags.with(AckFlags::ECE, echo).with(AckFlags::CWND_LIMITED, self.usage.was_full());
-        self.tell_owner(config, end, Event { rtt_us, prior_in_flight, ..event }, now_ns);
+        event.flags = event
+            .flags
+            .with(AckFlags::ECE, echo)
+            .with(AckFlags::CWND_LIMITED, self.usage.was_full());
+        self.tell_owner(
+            config,
+            end,
+            Event {
+                rtt_us,
+                prior_in_flight,
+                ..event
+            },
+            now_ns,
+        );
     }
 
     /// Reports an event to the controller, together with the flags noted since the last one.
@@ -110,17 +147,26 @@ impl SubflowSender {
         let flags = event.flags | std::mem::take(&mut owned.flags);
         let lost = lost.wrapping_sub(std::mem::replace(&mut owned.told_lost, lost));
         let mss = config.transport.mss.0 as u32;
-        let event = Event { flags, lost, in_flight, mss, ..event };
+        let event = Event {
+            flags,
+            lost,
+            in_flight,
+            mss,
+            ..event
+        };
         let before = end.cc.subflows[i].cwnd;
         end.cc.now_us = now_ns / 1_000;
-        within(&mut end.hosting, || end.controller.control(&mut end.cc, i, &event, &mut owned.area));
+        within(&mut end.hosting, || {
+            end.controller
+                .control(&mut end.cc, i, &event, &mut owned.area)
+        });
         if end.cc.subflows[i].cwnd != before {
             self.integrate_cwnd(before, now_ns);
         }
     }
 
-    /// Reports a timeout: the window is one packet and everything counts as lost. The controller may
-    /// restore it.
+    /// Reports a timeout: the window is one packet and everything counts as lost. The controller
+    /// may restore it.
     #[cold]
     pub(super) fn tell_of_timeout(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
         self.held_until_ns = 0;
@@ -129,7 +175,9 @@ impl SubflowSender {
 
     /// The controller's memory; zero if the sender keeps the window.
     pub(crate) fn area(&self) -> Area {
-        self.owned.as_ref().map_or_else(Area::default, |owned| owned.area)
+        self.owned
+            .as_ref()
+            .map_or_else(Area::default, |owned| owned.area)
     }
 
     /// Releases held segments and clears the timer: the subflow is closed.
@@ -146,8 +194,8 @@ impl SubflowSender {
         now_ns < self.held_until_ns
     }
 
-    /// Sets the timer for the next departure if pacing alone holds a segment back. If there is no more data
-    /// instead, records that (`tcp_rate_check_app_limited`).
+    /// Sets the timer for the next departure if pacing alone holds a segment back. If there is no
+    /// more data instead, records that (`tcp_rate_check_app_limited`).
     #[inline(always)]
     pub(crate) fn wait_for_release(&mut self, end: &SenderEnd, clock: &mut Clock<'_>) {
         let (i, in_flight) = (self.id.index(), self.board.in_flight());
@@ -156,7 +204,9 @@ impl SubflowSender {
             return;
         }
         if clock.now_ns < self.held_until_ns {
-            owned.timer.set(self.held_until_ns, clock.source, clock.queue);
+            owned
+                .timer
+                .set(self.held_until_ns, clock.source, clock.queue);
         } else if !self.board.has_repairs() {
             owned.app_limited = owned.delivered.wrapping_add(in_flight).max(1);
         }
@@ -181,7 +231,8 @@ impl Sender<'_> {
         }
     }
 
-    /// Lets subflow `i`'s controller act on a [command](joulepath_controllers::Command) that it has received.
+    /// Lets subflow `i`'s controller act on a [command](joulepath_controllers::Command) that it has
+    /// received.
     pub(crate) fn obey(&mut self, i: usize) {
         let (subflow, cx, end) = self.split(i);
         subflow.tell_of(cx, end, AckFlags::NONE);

@@ -7,11 +7,12 @@ use joulepath_model::units::Nanos;
 
 use crate::connection::offers::Offers;
 
-/// Set in a segment's record while the segment waits for reinjection. The bits below it are the mask of the
-/// subflows that have carried the segment.
+/// Set in a segment's record while the segment waits for reinjection. The bits below it are the
+/// mask of the subflows that have carried the segment.
 const WAITING: u16 = 1 << 8;
 
-/// The data level of a sender. Sequence numbers count segments. Fields that every ACK reads come first.
+/// The data level of a sender. Sequence numbers count segments. Fields that every ACK reads come
+/// first.
 #[repr(C)]
 pub(crate) struct DataSender {
     /// Every segment below is DATA_ACKed.
@@ -32,8 +33,8 @@ pub(crate) struct DataSender {
     reinjections: VecDeque<u32>,
     /// Whether the application found the send buffer full.
     writer_waits: bool,
-    /// A bit per DSN: whether the segment, beyond `next`, has been carried. Empty unless the scheduler may
-    /// send later segments first.
+    /// A bit per DSN: whether the segment, beyond `next`, has been carried. Empty unless the
+    /// scheduler may send later segments first.
     ahead: Box<[u64]>,
 }
 
@@ -41,7 +42,11 @@ impl DataSender {
     pub(crate) fn new(window: u32, subflows: usize, goes_ahead: bool) -> Self {
         let span = (window as usize + 1).next_power_of_two();
         let records = if subflows > 1 { span } else { 0 };
-        let bits = if goes_ahead { span.div_ceil(u64::BITS as usize) } else { 0 };
+        let bits = if goes_ahead {
+            span.div_ceil(u64::BITS as usize)
+        } else {
+            0
+        };
         DataSender {
             una: 0,
             next: 0,
@@ -86,7 +91,11 @@ impl DataSender {
     #[cold]
     #[inline(never)]
     fn take_offers(&mut self) {
-        if let Some(end) = self.offers.as_ref().and_then(|offers| offers.take(self.una)) {
+        if let Some(end) = self
+            .offers
+            .as_ref()
+            .and_then(|offers| offers.take(self.una))
+        {
             self.offered = end;
         }
     }
@@ -102,15 +111,20 @@ impl DataSender {
         self.window.min(self.offered.saturating_sub(self.una))
     }
 
-    /// Segments that the data-level window admits beyond the next one, whether or not they are written.
+    /// Segments that the data-level window admits beyond the next one, whether or not they are
+    /// written.
     pub(super) fn window_left(&self) -> u32 {
-        (self.una + self.window).min(self.offered).saturating_sub(self.next)
+        (self.una + self.window)
+            .min(self.offered)
+            .saturating_sub(self.next)
     }
 
     /// First DSN beyond the windows.
     #[inline(always)]
     pub(super) fn admitted(&self) -> u32 {
-        (self.una + self.window).min(self.offered).min(self.buffered)
+        (self.una + self.window)
+            .min(self.offered)
+            .min(self.buffered)
     }
 
     /// The backlog if the application has written everything below `written`.
@@ -118,11 +132,17 @@ impl DataSender {
     pub(super) fn backlog(&self, now: Nanos, written: u32) -> Backlog {
         let &DataSender { una, next, .. } = self;
         let unsent = written.min(self.admitted()).saturating_sub(next);
-        Backlog { now, una, next, unsent, window: self.window() }
+        Backlog {
+            now,
+            una,
+            next,
+            unsent,
+            window: self.window(),
+        }
     }
 
-    /// Lets the application fill a send buffer of `segments` segments. A waiting writer resumes when a
-    /// third of the buffer is free (`sk_stream_is_writeable` in Linux).
+    /// Lets the application fill a send buffer of `segments` segments. A waiting writer resumes
+    /// when a third of the buffer is free (`sk_stream_is_writeable` in Linux).
     pub(super) fn fill(&mut self, segments: u32, written: u32) {
         let held = u64::from(self.buffered.saturating_sub(self.una));
         if self.writer_waits && 3 * held > 2 * u64::from(segments) {
@@ -157,13 +177,15 @@ impl DataSender {
         dsn
     }
 
-    /// Assigns a new segment below `end` to subflow `local` and returns its DSN: `wish` if no subflow has
-    /// carried it, else the first such segment after it, else the last before it. `end` must be above
-    /// `next`.
+    /// Assigns a new segment below `end` to subflow `local` and returns its DSN: `wish` if no
+    /// subflow has carried it, else the first such segment after it, else the last before it. `end`
+    /// must be above `next`.
     pub(super) fn take_ahead(&mut self, wish: u32, end: u32, local: usize) -> u32 {
         let wish = wish.clamp(self.next, end - 1);
         let unsent = |dsn: &u32| !self.is_ahead(*dsn);
-        let dsn = (wish..end).find(unsent).or_else(|| (self.next..wish).rev().find(unsent));
+        let dsn = (wish..end)
+            .find(unsent)
+            .or_else(|| (self.next..wish).rev().find(unsent));
         let dsn = dsn.expect("no subflow has carried `next`");
         if dsn == self.next {
             self.take_new(local);
@@ -193,7 +215,10 @@ impl DataSender {
 
     fn ahead_bit(&self, dsn: u32) -> (usize, u64) {
         let words = self.ahead.len();
-        ((dsn as usize / u64::BITS as usize) & (words - 1), 1 << (dsn % u64::BITS))
+        (
+            (dsn as usize / u64::BITS as usize) & (words - 1),
+            1 << (dsn % u64::BITS),
+        )
     }
 
     /// Records that subflow `local` also carries a segment.
@@ -203,8 +228,8 @@ impl DataSender {
         }
     }
 
-    /// Clears the records of subflow `local`. It is closed, and its successor on the path has carried
-    /// nothing.
+    /// Clears the records of subflow `local`. It is closed, and its successor on the path has
+    /// carried nothing.
     pub(crate) fn forget_carrier(&mut self, local: usize) {
         for record in &mut self.carriers {
             *record &= !(1 << local);
@@ -216,7 +241,9 @@ impl DataSender {
         if dsn < self.una {
             return;
         }
-        let Some(record) = self.record(dsn) else { return };
+        let Some(record) = self.record(dsn) else {
+            return;
+        };
         if *record & WAITING == 0 {
             *record |= WAITING;
             self.reinjections.push_back(dsn);
@@ -239,8 +266,8 @@ impl DataSender {
         !self.reinjections.is_empty()
     }
 
-    /// The oldest segment in the reinjection queue that some subflow of `usable` has not carried: its index
-    /// in the queue, and its DSN.
+    /// The oldest segment in the reinjection queue that some subflow of `usable` has not carried:
+    /// its index in the queue, and its DSN.
     pub(super) fn reinjection(&mut self, usable: u8) -> Option<(usize, u32)> {
         while self.reinjections.front().is_some_and(|&dsn| dsn < self.una) {
             self.reinjections.pop_front();
@@ -248,7 +275,11 @@ impl DataSender {
         let mask = self.carriers.len() - 1;
         let carried = |dsn: u32| self.carriers[dsn as usize & mask] as u8;
         let waits = |&(_, &dsn): &(usize, &u32)| dsn >= self.una && usable & !carried(dsn) != 0;
-        self.reinjections.iter().enumerate().find(waits).map(|(place, &dsn)| (place, dsn))
+        self.reinjections
+            .iter()
+            .enumerate()
+            .find(waits)
+            .map(|(place, &dsn)| (place, dsn))
     }
 
     /// Assigns the queued segment at index `place` to subflow `local`.

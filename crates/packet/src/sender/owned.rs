@@ -1,17 +1,17 @@
 //! State for a controller that owns a subflow's window: the kernel's rate samples and pacing.
 //!
-//! **Rate samples** follow `tcp_rate.c` (draft-cheng-iccrg-delivery-rate-estimation): each segment records
-//! how much had been delivered when it left. When it is delivered, the difference, over the longer of the
-//! send interval and the ACK interval, is a sample.
+//! **Rate samples** follow `tcp_rate.c` (draft-cheng-iccrg-delivery-rate-estimation): each segment
+//! records how much had been delivered when it left. When it is delivered, the difference, over the
+//! longer of the send interval and the ACK interval, is a sample.
 //!
-//! **Pacing** is TCP's internal pacing (`tcp_pacing_check`, `tcp_update_skb_after_send`): each segment
-//! moves the instant of the next departure by its payload over the rate. Segments leave in bursts of the
-//! size of a kernel buffer: what the rate carries in 2⁻¹⁰ s, at least two segments and at most 64 KiB
-//! (`tcp_tso_autosize`, `sk_pacing_shift`). A late sender gets back up to half of a segment's time.
-//! The first ten segments of a subflow leave without pacing.
+//! **Pacing** is TCP's internal pacing (`tcp_pacing_check`, `tcp_update_skb_after_send`): each
+//! segment moves the instant of the next departure by its payload over the rate. Segments leave in
+//! bursts of the size of a kernel buffer: what the rate carries in 2⁻¹⁰ s, at least two segments
+//! and at most 64 KiB (`tcp_tso_autosize`, `sk_pacing_shift`). A late sender gets back up to half
+//! of a segment's time. The first ten segments of a subflow leave without pacing.
 //!
-//! Deviation: no segment holds the next one for longer than a second, so that a rate near 0 does not stall
-//! the connection.
+//! Deviation: no segment holds the next one for longer than a second, so that a rate near 0 does
+//! not stall the connection.
 
 use joulepath_controllers::{AckFlags, Area, Capability, Controller, Event};
 use joulepath_link::circular::Circular;
@@ -121,7 +121,12 @@ impl Owned {
     }
 
     /// Whether the departure timer expires now.
-    pub(crate) fn timer_fires(&mut self, now_ns: u64, source: Source, queue: &mut EventQueue) -> bool {
+    pub(crate) fn timer_fires(
+        &mut self,
+        now_ns: u64,
+        source: Source,
+        queue: &mut EventQueue,
+    ) -> bool {
         self.timer.fires(now_ns, source, queue)
     }
 
@@ -129,7 +134,11 @@ impl Owned {
     pub(super) fn renewed(mut self: Box<Self>) -> Box<Self> {
         let (mut timer, departures) = (self.timer, std::mem::take(&mut self.departures));
         timer.clear();
-        *self = Owned { timer, departures, ..Owned::new(self.each_mark) };
+        *self = Owned {
+            timer,
+            departures,
+            ..Owned::new(self.each_mark)
+        };
         self
     }
 
@@ -150,7 +159,8 @@ impl Owned {
             (self.first_sent_ns, self.delivered_at_ns) = (now_ns, now_ns);
         }
         if self.departures.places() < room {
-            self.departures.grow(room, ssn.wrapping_sub(self.departures.places()));
+            self.departures
+                .grow(room, ssn.wrapping_sub(self.departures.places()));
         }
         self.departures[ssn] = Departure {
             delivered_at_ns: self.delivered_at_ns,
@@ -160,13 +170,22 @@ impl Owned {
         };
     }
 
-    /// Records the delivery of segment `ssn`, whose latest copy left at `sent` (`tcp_rate_skb_delivered`).
+    /// Records the delivery of segment `ssn`, whose latest copy left at `sent`
+    /// (`tcp_rate_skb_delivered`).
     pub(super) fn arrives(&mut self, ssn: u32, sent: Stamp) {
         let sent_ns = sent.since_start_ns();
         let departure = self.departures[ssn];
-        if self.sample.latest.is_none_or(|latest| (sent_ns, ssn) > latest) {
+        if self
+            .sample
+            .latest
+            .is_none_or(|latest| (sent_ns, ssn) > latest)
+        {
             let send_ns = sent_ns.saturating_sub(departure.first_sent_ns);
-            self.sample = Sample { departure, latest: Some((sent_ns, ssn)), send_ns };
+            self.sample = Sample {
+                departure,
+                latest: Some((sent_ns, ssn)),
+                send_ns,
+            };
             self.first_sent_ns = sent_ns;
         }
     }
@@ -174,14 +193,23 @@ impl Owned {
     /// The sample of an ACK for `acked` segments, as part of an event (`tcp_rate_gen`).
     pub(super) fn take_sample(&mut self, acked: u32, least_rtt_us: u32, now_ns: u64) -> Event {
         self.delivered = self.delivered.wrapping_add(acked);
-        if self.app_limited != 0 && self.delivered.wrapping_sub(self.app_limited).cast_signed() > 0 {
+        if self.app_limited != 0 && self.delivered.wrapping_sub(self.app_limited).cast_signed() > 0
+        {
             self.app_limited = 0;
         }
         if acked > 0 {
             self.delivered_at_ns = now_ns;
         }
-        let Sample { departure, latest, send_ns } = std::mem::take(&mut self.sample);
-        let mut event = Event { acked, total_delivered: self.delivered, ..Event::default() };
+        let Sample {
+            departure,
+            latest,
+            send_ns,
+        } = std::mem::take(&mut self.sample);
+        let mut event = Event {
+            acked,
+            total_delivered: self.delivered,
+            ..Event::default()
+        };
         if latest.is_none() {
             return event;
         }
@@ -192,7 +220,9 @@ impl Owned {
         if interval_us >= least_rtt_us {
             event.delivered = self.delivered.wrapping_sub(departure.delivered);
             event.interval_us = interval_us;
-            event.flags = event.flags.with(AckFlags::APP_LIMITED, departure.app_limited);
+            event.flags = event
+                .flags
+                .with(AckFlags::APP_LIMITED, departure.app_limited);
         }
         if self.round.wrapping_sub(departure.delivered).cast_signed() <= 0 {
             self.round = self.delivered;
@@ -201,7 +231,8 @@ impl Owned {
         event
     }
 
-    /// Records the departure of a segment. Returns until when the next segment is held, ns (0: not held).
+    /// Records the departure of a segment. Returns until when the next segment is held, ns (0: not
+    /// held).
     pub(super) fn pace(&mut self, departure: Paced, now_ns: u64) -> u64 {
         let Paced { bytes, rate, mss } = departure;
         if self.left + 1 < FIRST_PACED {
@@ -232,9 +263,9 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Four segments leave at 0, 10, 20 and 30 ms, and each is acknowledged 100 ms later. Nothing had been
-    /// delivered when the last one left, so its ACK gives 4 segments over the longer of the send interval,
-    /// 30 − 0 ms, and the ACK interval, 130 − 0 ms.
+    /// Four segments leave at 0, 10, 20 and 30 ms, and each is acknowledged 100 ms later. Nothing
+    /// had been delivered when the last one left, so its ACK gives 4 segments over the longer of
+    /// the send interval, 30 − 0 ms, and the ACK interval, 130 − 0 ms.
     #[test]
     fn a_rate_sample_uses_the_longer_of_send_and_ack_interval() {
         let mut owned = Owned::new(false);
@@ -246,7 +277,10 @@ mod tests {
             owned.arrives(ssn, Stamp::at(u64::from(ssn) * 10 * MS));
             last = owned.take_sample(1, 100_000, (u64::from(ssn) * 10 + 100) * MS);
         }
-        assert_eq!((last.delivered, last.interval_us, last.total_delivered), (4, 130_000, 4));
+        assert_eq!(
+            (last.delivered, last.interval_us, last.total_delivered),
+            (4, 130_000, 4)
+        );
         assert!(!last.flags.has(AckFlags::APP_LIMITED));
         // the next flight: two segments at 130 and 131 ms; their ACKs arrive together at 231 ms
         owned.departs(4, 64, false, 130 * MS);
@@ -254,9 +288,12 @@ mod tests {
         owned.arrives(4, Stamp::at(130 * MS));
         owned.arrives(5, Stamp::at(131 * MS));
         let event = owned.take_sample(2, 100_000, 231 * MS);
-        // 2 delivered since 4 were at 130 ms: send interval 131 − 30 = 101 ms, ACK interval 231 − 130 = 101
-        // ms
-        assert_eq!((event.delivered, event.interval_us, event.prior_delivered), (2, 101_000, 4));
+        // 2 delivered since 4 were at 130 ms: send interval 131 − 30 = 101 ms, ACK interval 231 −
+        // 130 = 101 ms
+        assert_eq!(
+            (event.delivered, event.interval_us, event.prior_delivered),
+            (2, 101_000, 4)
+        );
     }
 
     /// Two ACKs within 1 ms cannot give a rate where the minimum RTT is 100 ms.
@@ -274,23 +311,39 @@ mod tests {
         let mut owned = Owned::new(false);
         let ends = |owned: &mut Owned, ssn: u32, at: u64| {
             owned.arrives(ssn, Stamp::at(u64::from(ssn) * MS));
-            owned.take_sample(1, 1, at * MS).flags.has(AckFlags::ROUND_END)
+            owned
+                .take_sample(1, 1, at * MS)
+                .flags
+                .has(AckFlags::ROUND_END)
         };
         (0..3).for_each(|ssn| owned.departs(ssn, 64, ssn == 0, u64::from(ssn) * MS));
         assert!(ends(&mut owned, 0, 100), "the first ACK ends a round");
         owned.departs(3, 64, false, 3 * MS);
-        assert!(!ends(&mut owned, 1, 101) && !ends(&mut owned, 2, 102), "they left before it");
+        assert!(
+            !ends(&mut owned, 1, 101) && !ends(&mut owned, 2, 102),
+            "they left before it"
+        );
         assert!(ends(&mut owned, 3, 103), "it left after one delivery");
     }
 
     /// A subflow that has sent the segments that leave without pacing.
     fn paced() -> Owned {
-        Owned { left: FIRST_PACED - 1, ..Owned::new(false) }
+        Owned {
+            left: FIRST_PACED - 1,
+            ..Owned::new(false)
+        }
     }
 
     /// A segment of 1000 bytes leaves.
     fn leaves(owned: &mut Owned, rate: u64, now_ns: u64) -> u64 {
-        owned.pace(Paced { bytes: 1_000, rate, mss: 1_000 }, now_ns)
+        owned.pace(
+            Paced {
+                bytes: 1_000,
+                rate,
+                mss: 1_000,
+            },
+            now_ns,
+        )
     }
 
     /// At 1 byte/s the tenth segment begins a burst of two, which holds the twelfth.
@@ -305,9 +358,16 @@ mod tests {
     #[test]
     fn segments_leave_in_bursts_at_the_pacing_rate() {
         let mut owned = paced();
-        assert_eq!(leaves(&mut owned, 1_000_000, 10 * MS), 0, "one more may leave");
+        assert_eq!(
+            leaves(&mut owned, 1_000_000, 10 * MS),
+            0,
+            "one more may leave"
+        );
         // 1 ms each; half of the first one's time, because nothing was held before
-        assert_eq!(leaves(&mut owned, 1_000_000, 10 * MS), 10 * MS + MS / 2 + MS);
+        assert_eq!(
+            leaves(&mut owned, 1_000_000, 10 * MS),
+            10 * MS + MS / 2 + MS
+        );
         let release = 11 * MS + MS / 2;
         assert_eq!(leaves(&mut owned, 1_000_000, release), 0);
         assert_eq!(leaves(&mut owned, 1_000_000, release), release + 2 * MS);

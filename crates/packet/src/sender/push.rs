@@ -1,4 +1,5 @@
-//! Sends what the scheduler decides: new data, reinjections, and the segment that blocks the connection.
+//! Sends what the scheduler decides: new data, reinjections, and the segment that blocks the
+//! connection.
 
 use joulepath_control::schedule::{Offload, penalised};
 use joulepath_model::units::Nanos;
@@ -60,8 +61,8 @@ impl Sender<'_> {
         let mss_bytes = self.cx.config.transport.mss.0;
         self.end.fill_send_buffer(mss_bytes);
         self.end.begin_push(mss_bytes);
-        // Linux computes the timeout when it chooses a subflow, before that subflow sets its own timer: the
-        // first data after an idle time waits for the minimum RTO.
+        // Linux computes the timeout when it chooses a subflow, before that subflow sets its own
+        // timer: the first data after an idle time waits for the minimum RTO.
         let starts_ns = (!self.end.data_timer.is_set()).then(|| self.data_timeout_ns());
         for i in 0..self.subflows.len() {
             self.send_committed(i);
@@ -82,7 +83,8 @@ impl Sender<'_> {
         }
     }
 
-    /// Sends what is committed to subflow `i` and admitted by its window. Usually there is no space.
+    /// Sends what is committed to subflow `i` and admitted by its window. Usually there is no
+    /// space.
     #[inline(always)]
     pub(super) fn send_committed(&mut self, i: usize) {
         if self.end.may_have_space(i) {
@@ -95,7 +97,9 @@ impl Sender<'_> {
     fn send_into_space(&mut self, i: usize) {
         let (subflow, cx, end) = self.split(i);
         while subflow.has_room(end, cx.now_ns) {
-            let Some(segment) = end.committed[i].pop_front() else { return };
+            let Some(segment) = end.committed[i].pop_front() else {
+                return;
+            };
             subflow.send_committed(cx, end, segment);
         }
     }
@@ -129,9 +133,15 @@ impl Sender<'_> {
         let carried = end.data.carried(una);
         let now = Nanos(self.cx.now_ns);
         let (scheduler, views) = (&mut end.scheduler, &end.views[..self.subflows.len()]);
-        let Some(rescue) = scheduler.rescue(views, now, carried) else { return };
+        let Some(rescue) = scheduler.rescue(views, now, carried) else {
+            return;
+        };
         // A controller that owns its windows would not learn of it.
-        let penalise = if self.end.owns_window { 0 } else { rescue.penalise };
+        let penalise = if self.end.owns_window {
+            0
+        } else {
+            rescue.penalise
+        };
         for i in (0..self.subflows.len()).filter(|i| penalise & (1 << i) != 0) {
             let (subflow, cx, end) = self.split(i);
             let window = &mut end.cc.subflows[i];
@@ -152,14 +162,15 @@ impl Sender<'_> {
         self.send_new(i, dsn, len);
     }
 
-    /// Queues all data of subflow `i` for reinjection: what is outstanding and what is committed to it.
+    /// Queues all data of subflow `i` for reinjection: what is outstanding and what is committed to
+    /// it.
     pub(crate) fn reinject_everything(&mut self, i: usize) {
         self.reinject_outstanding(i);
         self.end.reinject_committed(i);
     }
 
-    /// Queues all outstanding segments of subflow `i` for reinjection, including SACKed ones: at the
-    /// receiver they wait for the missing segments before they reach the data level.
+    /// Queues all outstanding segments of subflow `i` for reinjection, including SACKed ones: at
+    /// the receiver they wait for the missing segments before they reach the data level.
     pub(crate) fn reinject_outstanding(&mut self, i: usize) {
         if self.end.can_reinject() {
             for segment in self.subflows[i].board.outstanding_segments() {

@@ -1,9 +1,9 @@
-//! Loss recovery as in Linux: RACK detects losses by time, tail loss probes elicit ACKs (both RFC 8985),
-//! and PRR spreads the window reduction over the recovery (RFC 9937).
+//! Loss recovery as in Linux: RACK detects losses by time, tail loss probes elicit ACKs (both RFC
+//! 8985), and PRR spreads the window reduction over the recovery (RFC 9937).
 //!
 //! Deviations:
-//! - A probe is new data only if the scheduler has committed data to the subflow. Otherwise it is a copy of
-//!   the last segment.
+//! - A probe is new data only if the scheduler has committed data to the subflow. Otherwise it is a
+//!   copy of the last segment.
 
 use joulepath_controllers::{LossKind, Subflow as Window};
 
@@ -16,8 +16,8 @@ use crate::event::{EventQueue, Source};
 use crate::path::packet::{Packet, Stamp};
 use crate::run::config::Config;
 
-/// How long a probe for a single outstanding segment waits for a delayed ACK, ns (RFC 8985, section 7.2:
-/// TLP.max_ack_delay; Linux: the minimum RTO).
+/// How long a probe for a single outstanding segment waits for a delayed ACK, ns (RFC 8985, section
+/// 7.2: TLP.max_ack_delay; Linux: the minimum RTO).
 const ACK_DELAY_NS: u64 = 200_000_000;
 
 impl Sender<'_> {
@@ -60,7 +60,10 @@ impl Sender<'_> {
                 Some(Stamp::at(cx.now_ns))
             }
         };
-        subflow.probe = Some(Probe { end: tail, copied_at });
+        subflow.probe = Some(Probe {
+            end: tail,
+            copied_at,
+        });
         subflow.arm(&mut cx.clock(i));
     }
 }
@@ -82,11 +85,12 @@ impl SubflowSender {
         }
     }
 
-    /// [`Self::arm`] without the event: returns the instant at which the caller must push one, if any.
+    /// [`Self::arm`] without the event: returns the instant at which the caller must push one, if
+    /// any.
     #[inline(never)]
     fn rearm(&mut self, config: &Config, now_ns: u64) -> Option<u64> {
-        let calm =
-            self.phase == Phase::Established && matches!(self.congestion, Congestion::Open | Congestion::Cwr);
+        let calm = self.phase == Phase::Established
+            && matches!(self.congestion, Congestion::Open | Congestion::Cwr);
         let may_probe = calm && self.probe.is_none() && !self.board.has_gaps();
         self.next_deadline(config, now_ns, may_probe)
     }
@@ -109,26 +113,39 @@ impl SubflowSender {
     fn patience(&self, config: &Config, may_probe: bool) -> (Waiting, u64) {
         let (rto_ns, srtt_us) = (self.rtt.rto_ns(), self.rtt.srtt_us());
         if may_probe && config.is_rack() && srtt_us > 0 {
-            let lone_ns = if self.board.outstanding() == 1 { ACK_DELAY_NS } else { 0 };
-            (Waiting::Probe, (2_000 * u64::from(srtt_us) + lone_ns).min(rto_ns))
+            let lone_ns = if self.board.outstanding() == 1 {
+                ACK_DELAY_NS
+            } else {
+                0
+            };
+            (
+                Waiting::Probe,
+                (2_000 * u64::from(srtt_us) + lone_ns).min(rto_ns),
+            )
         } else {
             (Waiting::Retransmission, rto_ns)
         }
     }
 
-    /// Marks segments as lost that were overtaken long enough ago; returns whether there were any. If
-    /// others may be lost later, sets the timer.
+    /// Marks segments as lost that were overtaken long enough ago; returns whether there were any.
+    /// If others may be lost later, sets the timer.
     #[inline(always)]
     pub(super) fn judge_by_time(&mut self, clock: &mut Clock<'_>, end: &SenderEnd) -> bool {
         if !self.board.has_overtaken() {
             return false;
         }
         let least_rtt_us = end.cc.subflows[self.id.index()].own.base_rtt_us;
-        self.judge_overtaken(least_rtt_us, clock.config, clock.now_ns, clock.source, clock.queue)
+        self.judge_overtaken(
+            least_rtt_us,
+            clock.config,
+            clock.now_ns,
+            clock.source,
+            clock.queue,
+        )
     }
 
-    /// [`Self::judge_by_time`] after the quick check. It takes the clock's fields, so that they stay in
-    /// registers.
+    /// [`Self::judge_by_time`] after the quick check. It takes the clock's fields, so that they
+    /// stay in registers.
     #[inline(never)]
     fn judge_overtaken(
         &mut self,
@@ -138,10 +155,12 @@ impl SubflowSender {
         source: Source,
         queue: &mut EventQueue,
     ) -> bool {
-        // Until the path is known to reorder, three SACKed segments suffice, without a reordering window
-        // (RFC 8985, section 6.2, step 4).
+        // Until the path is known to reorder, three SACKed segments suffice, without a reordering
+        // window (RFC 8985, section 6.2, step 4).
         let many_sacked = self.board.sacked() >= config.transport.dup_threshold;
-        let reordering_ns = if !self.board.reordering_seen() && (self.is_recovering() || many_sacked) {
+        let reordering_ns = if !self.board.reordering_seen()
+            && (self.is_recovering() || many_sacked)
+        {
             0
         } else {
             let quarters_ns = u64::from(self.window.quarters) * u64::from(least_rtt_us) * 1_000 / 4;
@@ -155,11 +174,13 @@ impl SubflowSender {
         lost > 0
     }
 
-    /// Evaluates an ACK of the probe (RFC 8985, section 7.4): if the copy was needed, its segment counts as
-    /// a loss.
+    /// Evaluates an ACK of the probe (RFC 8985, section 7.4): if the copy was needed, its segment
+    /// counts as a loss.
     #[cold]
     pub(super) fn weigh_probe(&mut self, cx: &Context<'_>, end: &mut SenderEnd, packet: &Packet) {
-        let Some(probe) = self.probe.filter(|probe| packet.ssn() >= probe.end) else { return };
+        let Some(probe) = self.probe.filter(|probe| packet.ssn() >= probe.end) else {
+            return;
+        };
         self.probe = None;
         let needed = probe.copied_at.is_some_and(|at| at == packet.sent());
         if needed && self.congestion == Congestion::Open {
@@ -181,15 +202,19 @@ impl SubflowSender {
         let prior_cwnd = end.cc.subflows[i].cwnd;
         let ssthresh = self.reduce(now_ns, end, kind);
         if config.is_rack() {
-            self.reduction = Reduction { prior_cwnd, delivered: 0, out: 0 };
+            self.reduction = Reduction {
+                prior_cwnd,
+                delivered: 0,
+                out: 0,
+            };
         } else {
             end.cc.subflows[i].cwnd = ssthresh;
         }
     }
 
-    /// PRR with the slow start bound (RFC 9937, section 5; `tcp_cwnd_reduction`): sets the window to what
-    /// may be in flight after an ACK that delivers `delivered` segments. A `safe` ACK advances and reports
-    /// no loss.
+    /// PRR with the slow start bound (RFC 9937, section 5; `tcp_cwnd_reduction`): sets the window
+    /// to what may be in flight after an ACK that delivers `delivered` segments. A `safe` ACK
+    /// advances and reports no loss.
     #[inline(always)]
     pub(super) fn reduce_proportionally(
         &mut self,
@@ -206,10 +231,14 @@ impl SubflowSender {
         reduction.delivered += delivered;
         let quota = if in_flight > ssthresh {
             let allowed = u64::from(ssthresh) * u64::from(reduction.delivered);
-            allowed.div_ceil(u64::from(reduction.prior_cwnd.max(1))).saturating_sub(reduction.out.into())
-                as u32
+            allowed
+                .div_ceil(u64::from(reduction.prior_cwnd.max(1)))
+                .saturating_sub(reduction.out.into()) as u32
         } else {
-            let conserving = reduction.delivered.saturating_sub(reduction.out).max(delivered);
+            let conserving = reduction
+                .delivered
+                .saturating_sub(reduction.out)
+                .max(delivered);
             (conserving + u32::from(safe)).min(ssthresh - in_flight)
         };
         // The first retransmission may always leave.

@@ -19,9 +19,9 @@ use super::undo::PriorWindow;
 use crate::connection::context::Context;
 use crate::run::config::Config;
 
-/// After this many timeouts in a row a subflow is stale: a scheduler that queues ahead moves its data to
-/// other subflows and assigns it no more. (Linux' `stale_loss_cnt` counts on a timer of its own: four times
-/// 200 ms.)
+/// After this many timeouts in a row a subflow is stale: a scheduler that queues ahead moves its
+/// data to other subflows and assigns it no more. (Linux' `stale_loss_cnt` counts on a timer of its
+/// own: four times 200 ms.)
 const STALE_AFTER: u32 = 2;
 
 /// The state of a subflow after its timer expired.
@@ -53,8 +53,8 @@ impl Sender<'_> {
             return Fate::GivenUp;
         }
         subflow.enter_loss(cx, end);
-        // Linux reinjects when it declares the subflow stale. Before that, `retransmit_data` handles the
-        // data.
+        // Linux reinjects when it declares the subflow stale. Before that, `retransmit_data`
+        // handles the data.
         if !self.end.queues_ahead {
             self.reinject_outstanding(i);
         } else if self.subflows[i].is_stale() {
@@ -72,8 +72,15 @@ impl Sender<'_> {
 /// quarters of the window).
 fn prior_window(window: &Window) -> PriorWindow {
     let reducing = window.flags & (Window::RECOVERY | Window::LOSS) != 0;
-    let ssthresh = if reducing { window.ssthresh } else { window.ssthresh.max(window.cwnd / 4 * 3) };
-    PriorWindow { cwnd: window.cwnd, ssthresh }
+    let ssthresh = if reducing {
+        window.ssthresh
+    } else {
+        window.ssthresh.max(window.cwnd / 4 * 3)
+    };
+    PriorWindow {
+        cwnd: window.cwnd,
+        ssthresh,
+    }
 }
 
 impl SubflowSender {
@@ -91,10 +98,14 @@ impl SubflowSender {
         report: &AckReport,
     ) {
         let (config, now_ns) = (case.config(), case.now_ns());
-        // The receiver echoes the mark until it gets the first segment after `recover`, which has CWR set.
-        // The ACK of that segment is the first whose echo reports another mark.
+        // The receiver echoes the mark until it gets the first segment after `recover`, which has
+        // CWR set. The ACK of that segment is the first whose echo reports another mark.
         let una = self.board.una();
-        let over = if self.congestion == Congestion::Cwr { una > self.recover } else { una >= self.recover };
+        let over = if self.congestion == Congestion::Cwr {
+            una > self.recover
+        } else {
+            una >= self.recover
+        };
         if self.congestion != Congestion::Open && over {
             self.leave_recovery(config, now_ns, end);
         }
@@ -104,15 +115,17 @@ impl SubflowSender {
             Congestion::Open | Congestion::Cwr if newly_lost => self.enter_recovery(case, end),
             Congestion::Open if report.echo => self.reduce_for_mark(config, now_ns, end),
             // After a partial ACK the next hole is also lost (RFC 6582, section 3.2).
-            Congestion::Recovery if report.acked > 0 && config.transport.recovery == Recovery::NewReno => {
+            Congestion::Recovery
+                if report.acked > 0 && config.transport.recovery == Recovery::NewReno =>
+            {
                 self.board.mark_head_lost();
             }
             _ => {}
         }
     }
 
-    /// Begins a congestion episode; returns the controller's new ssthresh, packets. A controller that owns
-    /// the window learns of it with the next event, and keeps its window until then.
+    /// Begins a congestion episode; returns the controller's new ssthresh, packets. A controller
+    /// that owns the window learns of it with the next event, and keeps its window until then.
     pub(super) fn reduce(&mut self, now_ns: u64, end: &mut SenderEnd, kind: LossKind) -> u32 {
         let i = self.id.index();
         self.integrate_cwnd(end.cc.subflows[i].cwnd, now_ns);
@@ -125,7 +138,9 @@ impl SubflowSender {
             return end.cc.subflows[i].cwnd;
         }
         end.cc.now_us = now_ns / 1_000;
-        let ssthresh = within(&mut end.hosting, || end.controller.on_loss(&mut end.cc, i, kind));
+        let ssthresh = within(&mut end.hosting, || {
+            end.controller.on_loss(&mut end.cc, i, kind)
+        });
         end.cc.subflows[i].ssthresh = ssthresh;
         ssthresh
     }
@@ -155,7 +170,11 @@ impl SubflowSender {
         let is_rack = config.is_rack();
         let window = &end.cc.subflows[self.id.index()];
         let reduced = self.congestion == Congestion::Cwr;
-        let prior = if reduced { PriorWindow::default() } else { prior_window(window) };
+        let prior = if reduced {
+            PriorWindow::default()
+        } else {
+            prior_window(window)
+        };
         if is_rack {
             self.remember(prior);
         }
@@ -169,7 +188,8 @@ impl SubflowSender {
         self.cwr_pending = true;
     }
 
-    /// Whether the timer must restart at the beginning of a recovery, because it waits for something else.
+    /// Whether the timer must restart at the beginning of a recovery, because it waits for
+    /// something else.
     #[inline(always)]
     fn leaves_probing(&self, config: &Config) -> bool {
         config.is_rack() && self.waiting != Waiting::Retransmission
@@ -201,13 +221,16 @@ impl SubflowSender {
         }
     }
 
-    /// Doubles the timer and, once per flight, reduces the window. Returns the number of timeouts in a row.
+    /// Doubles the timer and, once per flight, reduces the window. Returns the number of timeouts
+    /// in a row.
     fn back_off(&mut self, cx: &Context<'_>, end: &mut SenderEnd) -> u32 {
         self.stats.timeouts += 1;
         // Linux does not reduce again for segments of a recovery that has already reduced.
-        let reduced =
-            cx.config.is_rack() && self.congestion == Congestion::Recovery && self.board.una() < self.recover;
-        let first = !reduced && (self.congestion != Congestion::Loss || self.rtt.timeouts_in_a_row() == 0);
+        let reduced = cx.config.is_rack()
+            && self.congestion == Congestion::Recovery
+            && self.board.una() < self.recover;
+        let first =
+            !reduced && (self.congestion != Congestion::Loss || self.rtt.timeouts_in_a_row() == 0);
         self.rtt.back_off();
         if first && cx.config.is_rack() {
             self.remember(prior_window(&end.cc.subflows[self.id.index()]));

@@ -25,27 +25,33 @@ impl Sender<'_> {
         self.push();
     }
 
-    /// Sets the timer of the data level, to retransmit what the device has not acknowledged for two RTOs.
-    /// Losses before the relay are repaired by the subflow.
+    /// Sets the timer of the data level, to retransmit what the device has not acknowledged for two
+    /// RTOs. Losses before the relay are repaired by the subflow.
     pub(crate) fn arm_data_past_relays(&mut self) {
         let data = &self.end.data;
         if self.end.queues_ahead || data.una() == data.next() {
             return;
         }
-        let open = self.subflows.iter().filter(|subflow| subflow.phase == Phase::Established);
+        let open = self
+            .subflows
+            .iter()
+            .filter(|subflow| subflow.phase == Phase::Established);
         if let Some(rto_ns) = open.map(|subflow| subflow.rtt.rto_ns()).max() {
             self.set_data_timer(2 * rto_ns);
         }
     }
 
-    /// Retransmits the oldest segment, which the device has not acknowledged for long, on an idle subflow.
+    /// Retransmits the oldest segment, which the device has not acknowledged for long, on an idle
+    /// subflow.
     #[cold]
     pub(super) fn repeat_past_relays(&mut self) {
         let una = self.end.data.una();
         if una == self.end.data.next() {
             return;
         }
-        let idle = |subflow: &&SubflowSender| subflow.phase == Phase::Established && subflow.board.is_empty();
+        let idle = |subflow: &&SubflowSender| {
+            subflow.phase == Phase::Established && subflow.board.is_empty()
+        };
         let open = |subflow: &&SubflowSender| subflow.board.next() < subflow.window_end;
         let mut candidates = self.subflows.iter().filter(idle);
         let found = candidates.clone().find(open).or_else(|| candidates.next());

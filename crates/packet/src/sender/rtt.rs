@@ -1,7 +1,7 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 
-/// Estimator of one subflow. Samples come from echoed timestamps, so retransmissions also give samples (RFC
-/// 7323).
+/// Estimator of one subflow. Samples come from echoed timestamps, so retransmissions also give
+/// samples (RFC 7323).
 pub(crate) struct RttEstimator {
     /// Smoothed RTT times 8, ns; 0 before the first sample.
     srtt_x8_ns: u64,
@@ -24,7 +24,13 @@ pub(crate) struct RtoBounds {
 
 impl RttEstimator {
     pub(crate) fn new(bounds: RtoBounds) -> Self {
-        RttEstimator { srtt_x8_ns: 0, rttvar_x4_ns: 0, srtt_us: 0, backoff: 0, bounds }
+        RttEstimator {
+            srtt_x8_ns: 0,
+            rttvar_x4_ns: 0,
+            srtt_us: 0,
+            backoff: 0,
+            bounds,
+        }
     }
 
     /// Adds a sample. RFC 6298, section 2: alpha = 1/8, beta = 1/4.
@@ -66,20 +72,28 @@ impl RttEstimator {
         u32::try_from(self.rttvar_x4_ns / 4_000).unwrap_or(u32::MAX)
     }
 
-    /// Retransmission timeout, ns: srtt + max(4 rttvar, minimum), at most the maximum, doubled by the
-    /// backoff.
+    /// Retransmission timeout, ns: srtt + max(4 rttvar, minimum), at most the maximum, doubled by
+    /// the backoff.
     ///
-    /// As in Linux, the minimum bounds the variation, not the sum. If it bounded the sum, then on a steady
-    /// path with an RTT near the minimum the timer would expire before the ACK arrives.
+    /// As in Linux, the minimum bounds the variation, not the sum. If it bounded the sum, then on a
+    /// steady path with an RTT near the minimum the timer would expire before the ACK arrives.
     #[inline]
     pub(crate) fn rto_ns(&self) -> u64 {
-        let RtoBounds { initial_ns, min_ns, max_ns } = self.bounds;
+        let RtoBounds {
+            initial_ns,
+            min_ns,
+            max_ns,
+        } = self.bounds;
         let base = if self.srtt_x8_ns == 0 {
             initial_ns
         } else {
             (self.srtt_x8_ns / 8 + self.rttvar_x4_ns.max(min_ns)).min(max_ns)
         };
-        if self.backoff == 0 { base } else { base.saturating_mul(1 << self.backoff.min(16)).min(max_ns) }
+        if self.backoff == 0 {
+            base
+        } else {
+            base.saturating_mul(1 << self.backoff.min(16)).min(max_ns)
+        }
     }
 }
 
@@ -99,7 +113,11 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn estimator() -> RttEstimator {
-        RttEstimator::new(RtoBounds { initial_ns: 1000 * MS, min_ns: 200 * MS, max_ns: 120_000 * MS })
+        RttEstimator::new(RtoBounds {
+            initial_ns: 1000 * MS,
+            min_ns: 200 * MS,
+            max_ns: 120_000 * MS,
+        })
     }
 
     #[test]
@@ -128,7 +146,10 @@ mod tests {
     fn an_rtt_of_hours_saturates() {
         let mut rtt = estimator();
         rtt.sample(2 * 3_600_000 * MS);
-        assert_eq!((rtt.srtt_us(), rtt.variation_us()), (u32::MAX, 3_600_000_000));
+        assert_eq!(
+            (rtt.srtt_us(), rtt.variation_us()),
+            (u32::MAX, 3_600_000_000)
+        );
         rtt.sample(10 * 3_600_000 * MS);
         assert_eq!(rtt.variation_us(), u32::MAX);
     }

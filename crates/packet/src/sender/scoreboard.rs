@@ -1,5 +1,5 @@
-//! A sender's record of its outstanding segments: SACKed, lost, retransmitted (RFC 6675), or the number of
-//! duplicate ACKs (RFC 6582).
+//! A sender's record of its outstanding segments: SACKed, lost, retransmitted (RFC 6675), or the
+//! number of duplicate ACKs (RFC 6582).
 //!
 //! ```text
 //!            SACK                        ACK
@@ -30,7 +30,12 @@ const _: () = assert!(size_of::<Segment>() == 16);
 
 impl Segment {
     pub(crate) fn new(dsn: u32, len: u16, sent: Stamp) -> Self {
-        Segment { dsn, len, flags: 0, sent }
+        Segment {
+            dsn,
+            len,
+            flags: 0,
+            sent,
+        }
     }
 
     /// When its latest copy left.
@@ -44,8 +49,8 @@ impl Segment {
     }
 }
 
-/// Departure time and segment number of a copy. The number distinguishes copies that left at one instant,
-/// as a burst does (RFC 8985, section 6.2: RACK_sent_after).
+/// Departure time and segment number of a copy. The number distinguishes copies that left at one
+/// instant, as a burst does (RFC 8985, section 6.2: RACK_sent_after).
 type Departure = (Stamp, u32);
 
 /// Whether `a` left before `b`. Compares the instants first, which nearly always decide.
@@ -54,8 +59,8 @@ fn left_before(a: Departure, b: Departure) -> bool {
     a.0 < b.0 || (a.0 == b.0 && a.1 < b.1)
 }
 
-/// The copy sent last among all that are known to have arrived (RFC 8985, section 6.2: RACK.xmit_ts with
-/// RACK.end_seq, RACK.rtt).
+/// The copy sent last among all that are known to have arrived (RFC 8985, section 6.2: RACK.xmit_ts
+/// with RACK.end_seq, RACK.rtt).
 #[derive(Clone, Copy, Default)]
 pub(crate) struct LatestArrival {
     departure: Departure,
@@ -87,16 +92,18 @@ pub(crate) struct Scoreboard {
     latest: LatestArrival,
     /// Every segment below this or below `una` is SACKed or judged lost.
     judged: u32,
-    /// No lost segment below this or below `una` waits for its retransmission. Beyond `next`: none waits at
-    /// all.
+    /// No lost segment below this or below `una` waits for its retransmission. Beyond `next`: none
+    /// waits at all.
     repair_from: u32,
     /// First SSN after all segments ever judged lost.
     lost_until: u32,
-    /// First SSN after all segments that arrived before the present ACK (RFC 8985, section 6.2: RACK.fack).
+    /// First SSN after all segments that arrived before the present ACK (RFC 8985, section 6.2:
+    /// RACK.fack).
     arrived_until: u32,
     /// First SSN after all segments ever SACKed.
     sacked_until: u32,
-    /// Whether a segment that was sent only once has arrived after a later one (RACK.reordering_seen).
+    /// Whether a segment that was sent only once has arrived after a later one
+    /// (RACK.reordering_seen).
     reordering_seen: bool,
     /// 0 if losses are not judged by the number of SACKed segments.
     dup_threshold: usize,
@@ -104,8 +111,8 @@ pub(crate) struct Scoreboard {
     highest_sacked: [u32; MAX_DUP_THRESHOLD],
     /// Retransmissions in flight, in the order of departure.
     resent: VecDeque<Departure>,
-    /// Departure of the first copy since no outstanding segment had one, and the first SSN after all
-    /// segments copied since then.
+    /// Departure of the first copy since no outstanding segment had one, and the first SSN after
+    /// all segments copied since then.
     copies_since: Stamp,
     copied_until: u32,
     /// Number of copies judged lost since the start; wraps.
@@ -140,7 +147,10 @@ impl Scoreboard {
 
     /// A scoreboard on which [`Self::judge`] is never called.
     pub(crate) fn judged_otherwise() -> Self {
-        Scoreboard { dup_threshold: 0, ..Scoreboard::new(1) }
+        Scoreboard {
+            dup_threshold: 0,
+            ..Scoreboard::new(1)
+        }
     }
 
     /// Number of copies judged lost since the start, rightly or wrongly; wraps.
@@ -198,7 +208,8 @@ impl Scoreboard {
     /// The pipe of RFC 6675, packets.
     #[inline]
     pub(crate) fn in_flight(&self) -> u32 {
-        (self.next - self.una + self.retransmitted).saturating_sub(self.sacked + self.lost + self.dup_acks)
+        (self.next - self.una + self.retransmitted)
+            .saturating_sub(self.sacked + self.lost + self.dup_acks)
     }
 
     /// Number of segments since the start that the receiver is known to have.
@@ -217,8 +228,8 @@ impl Scoreboard {
         (self.una..self.next).map(|ssn| self.segments[ssn])
     }
 
-    /// Departure of the first copy whose segment, or a segment copied after it, is outstanding. An ACK that
-    /// echoes an earlier instant is for no copy.
+    /// Departure of the first copy whose segment, or a segment copied after it, is outstanding. An
+    /// ACK that echoes an earlier instant is for no copy.
     pub(crate) fn first_copy(&self) -> Option<Stamp> {
         (self.una < self.copied_until).then_some(self.copies_since)
     }
@@ -250,12 +261,16 @@ impl Scoreboard {
         acked
     }
 
-    /// Takes a cumulative ACK: everything below `ack` has arrived. Returns the number of newly acknowledged
-    /// segments.
+    /// Takes a cumulative ACK: everything below `ack` has arrived. Returns the number of newly
+    /// acknowledged segments.
     #[inline(always)]
     pub(crate) fn advance(&mut self, ack: u32) -> u32 {
         let ack = ack.min(self.next);
-        if ack > self.una { self.advance_to(ack) } else { 0 }
+        if ack > self.una {
+            self.advance_to(ack)
+        } else {
+            0
+        }
     }
 
     /// [`Self::advance`] for an ACK that advances.
@@ -334,8 +349,8 @@ impl Scoreboard {
         top[at] = end;
     }
 
-    /// IsLost of RFC 6675 for all segments at once: a segment is lost if `dup_threshold` segments above it
-    /// are SACKed. Returns the number of segments newly judged lost.
+    /// IsLost of RFC 6675 for all segments at once: a segment is lost if `dup_threshold` segments
+    /// above it are SACKed. Returns the number of segments newly judged lost.
     pub(crate) fn judge(&mut self) -> u32 {
         let edge = self.highest_sacked[self.dup_threshold - 1];
         let before = self.lost;
@@ -346,7 +361,8 @@ impl Scoreboard {
         self.lost - before
     }
 
-    /// Call after processing an ACK. Later arrivals below the highest arrived segment were overtaken.
+    /// Call after processing an ACK. Later arrivals below the highest arrived segment were
+    /// overtaken.
     pub(crate) fn end_ack(&mut self) {
         self.arrived_until = self.sacked_until.max(self.una);
     }
@@ -378,7 +394,10 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn arrived(&mut self, sent: Stamp, ssn: u32, now_ns: u64) {
         if !left_before((sent, ssn), self.latest.departure) {
-            self.latest = LatestArrival { departure: (sent, ssn), rtt_ns: sent.elapsed_ns(now_ns) };
+            self.latest = LatestArrival {
+                departure: (sent, ssn),
+                rtt_ns: sent.elapsed_ns(now_ns),
+            };
         }
     }
 
@@ -397,14 +416,18 @@ impl Scoreboard {
             at += 1;
         }
         self.judged = at;
-        // `resent` is in the order of departure: if its first entry left after the latest arrival, so did
-        // all.
-        overtaken || self.resent.front().is_some_and(|&(sent, _)| sent <= latest.0)
+        // `resent` is in the order of departure: if its first entry left after the latest arrival,
+        // so did all.
+        overtaken
+            || self
+                .resent
+                .front()
+                .is_some_and(|&(sent, _)| sent <= latest.0)
     }
 
-    /// RACK (RFC 8985, section 6.2, step 5): a segment is lost if it left before the latest copy that
-    /// arrived and its age exceeds that copy's RTT plus `reordering_ns`. Returns the number of copies newly
-    /// judged lost, and how long to wait for the next ones, ns.
+    /// RACK (RFC 8985, section 6.2, step 5): a segment is lost if it left before the latest copy
+    /// that arrived and its age exceeds that copy's RTT plus `reordering_ns`. Returns the number of
+    /// copies newly judged lost, and how long to wait for the next ones, ns.
     pub(crate) fn judge_by_time(&mut self, reordering_ns: u64, now_ns: u64) -> (u32, Option<u64>) {
         let latest = self.latest.departure;
         let patience_ns = self.latest.rtt_ns + reordering_ns;
@@ -437,7 +460,8 @@ impl Scoreboard {
         self.total_lost = self.total_lost.wrapping_add(lost);
         while let Some(&(sent, ssn)) = self.resent.front() {
             let segment = self.segments[ssn];
-            let in_flight = ssn >= self.una && segment.flags & RETRANSMITTED != 0 && segment.sent == sent;
+            let in_flight =
+                ssn >= self.una && segment.flags & RETRANSMITTED != 0 && segment.sent == sent;
             if in_flight {
                 if !left_before((sent, ssn), latest) {
                     break;
@@ -476,8 +500,8 @@ impl Scoreboard {
         }
     }
 
-    /// Marks all segments that are not SACKed as lost: after a timeout none counts as in flight (RFC 6675,
-    /// section 5.1).
+    /// Marks all segments that are not SACKed as lost: after a timeout none counts as in flight
+    /// (RFC 6675, section 5.1).
     pub(crate) fn mark_all_lost(&mut self) {
         self.retransmitted = 0;
         self.resent.clear();
@@ -504,19 +528,26 @@ impl Scoreboard {
     /// NextSeg rule 1 of RFC 6675: the first lost segment that is not retransmitted.
     #[inline(always)]
     pub(crate) fn next_repair(&mut self) -> Option<u32> {
-        if self.lost == 0 || self.repair_from >= self.next { None } else { self.find_repair() }
+        if self.lost == 0 || self.repair_from >= self.next {
+            None
+        } else {
+            self.find_repair()
+        }
     }
 
     #[inline(never)]
     fn find_repair(&mut self) -> Option<u32> {
-        let unrepaired = |&ssn: &u32| self.segments[ssn].flags & (SACKED | LOST | RETRANSMITTED) == LOST;
-        let found = (self.repair_from.max(self.una)..self.next.min(self.lost_until)).find(unrepaired);
+        let unrepaired =
+            |&ssn: &u32| self.segments[ssn].flags & (SACKED | LOST | RETRANSMITTED) == LOST;
+        let found =
+            (self.repair_from.max(self.una)..self.next.min(self.lost_until)).find(unrepaired);
         // Marking a segment as lost moves it back.
         self.repair_from = found.unwrap_or(u32::MAX);
         found
     }
 
-    /// NextSeg rule 3 of RFC 6675: without new data, the first hole below the highest SACKed segment.
+    /// NextSeg rule 3 of RFC 6675: without new data, the first hole below the highest SACKed
+    /// segment.
     pub(crate) fn next_hole(&self) -> Option<u32> {
         let top = self.sacked_until.min(self.next);
         (self.una..top).find(|&ssn| self.segments[ssn].flags & (SACKED | RETRANSMITTED) == 0)

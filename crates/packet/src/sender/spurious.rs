@@ -1,12 +1,12 @@
-//! Segments that were late, not lost. The receiver reports duplicates (DSACK, RFC 2883), and an ACK echoes
-//! the send time of the copy that caused it (Eifel detection, RFC 3522). A spurious reduction is undone
-//! (RFC 4015; Linux: `tcp_try_undo_recovery`, `_partial`, `_dsack` and `_loss`), and RACK waits longer (RFC
-//! 8985, section 6.2, step 4).
+//! Segments that were late, not lost. The receiver reports duplicates (DSACK, RFC 2883), and an ACK
+//! echoes the send time of the copy that caused it (Eifel detection, RFC 3522). A spurious
+//! reduction is undone (RFC 4015; Linux: `tcp_try_undo_recovery`, `_partial`, `_dsack` and
+//! `_loss`), and RACK waits longer (RFC 8985, section 6.2, step 4).
 //!
 //! Like RACK, this is only for `recovery = "rack"`: RFC 6582 and RFC 6675 do not include it.
 //!
-//! Deviation: while retransmissions of a recovery are in flight, Linux neither undoes nor marks further
-//! segments as lost; this code may mark them.
+//! Deviation: while retransmissions of a recovery are in flight, Linux neither undoes nor marks
+//! further segments as lost; this code may mark them.
 
 use joulepath_controllers::{AckFlags, Subflow as Window};
 
@@ -23,9 +23,12 @@ impl SubflowSender {
         if let Some(undo) = &mut self.undo {
             undo.came_twice(ssn);
         }
-        if self.probe.is_some_and(|probe| probe.copied_at.is_some() && ssn + 1 == probe.end) {
-            // Both copies arrived, so nothing was lost (RFC 8985, section 7.4.2), and reordering did not
-            // cause the probe.
+        if self
+            .probe
+            .is_some_and(|probe| probe.copied_at.is_some() && ssn + 1 == probe.end)
+        {
+            // Both copies arrived, so nothing was lost (RFC 8985, section 7.4.2), and reordering
+            // did not cause the probe.
             self.probe = None;
         } else if self.board.reordering_seen() {
             self.window.widen(self.board.una(), self.board.next());
@@ -34,12 +37,19 @@ impl SubflowSender {
 
     /// Stores the window at the beginning of a reduction.
     pub(super) fn remember(&mut self, prior: PriorWindow) {
-        let copies = EarlierCopies { in_flight: self.board.retransmitted(), first: self.board.first_copy() };
-        self.undo = Some(Undo::new(self.board.una()..self.board.next(), copies, prior));
+        let copies = EarlierCopies {
+            in_flight: self.board.retransmitted(),
+            first: self.board.first_copy(),
+        };
+        self.undo = Some(Undo::new(
+            self.board.una()..self.board.next(),
+            copies,
+            prior,
+        ));
     }
 
-    /// Undoes the latest reduction if an ACK that echoes `echo` and acknowledges `acked` new segments shows
-    /// it to be spurious. Returns whether it did.
+    /// Undoes the latest reduction if an ACK that echoes `echo` and acknowledges `acked` new
+    /// segments shows it to be spurious. Returns whether it did.
     #[inline(always)]
     pub(super) fn undo_if_spurious(
         &mut self,
@@ -57,8 +67,8 @@ impl SubflowSender {
         spurious
     }
 
-    /// Whether an ACK that echoes `echo` and acknowledges `acked` new segments shows the latest reduction
-    /// to be spurious.
+    /// Whether an ACK that echoes `echo` and acknowledges `acked` new segments shows the latest
+    /// reduction to be spurious.
     #[inline(always)]
     fn is_spurious(&self, echo: Stamp, acked: u32) -> bool {
         let Some(undo) = &self.undo else { return false };

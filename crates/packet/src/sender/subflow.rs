@@ -39,7 +39,8 @@ pub(crate) enum Waiting {
     Retransmission,
     /// A probe of the tail of a flight (RFC 8985, section 7).
     Probe,
-    /// The end of the reordering window, when overtaken segments become lost (RFC 8985, section 6.2).
+    /// The end of the reordering window, when overtaken segments become lost (RFC 8985, section
+    /// 6.2).
     Reordering,
 }
 
@@ -96,10 +97,11 @@ pub(crate) struct SubflowSender {
     pub(crate) cwr_pending: bool,
     /// The first hop of data.
     pub(crate) first_hop: Hop,
-    /// Whether the device's radio matters: this end is the device, or its first link starts at a radio.
+    /// Whether the device's radio matters: this end is the device, or its first link starts at a
+    /// radio.
     pub(crate) has_radio: bool,
-    /// The pattern of usual ACKs while this end [is plain](Self::is_plain); [`Usual::NONE`] if that is
-    /// unknown.
+    /// The pattern of usual ACKs while this end [is plain](Self::is_plain); [`Usual::NONE`] if that
+    /// is unknown.
     pub(crate) usual: Usual,
     /// Timer for data, or for the handshake; see [`Waiting`].
     pub(crate) timer: LazyTimer,
@@ -149,7 +151,12 @@ fn board(transport: &Transport) -> Scoreboard {
 
 impl SubflowSender {
     /// A closed subflow. `window_end`: end of a TCP relay's window, SSN.
-    pub(crate) fn new(id: SubflowId, first_hop: Hop, window_end: u32, transport: &Transport) -> Self {
+    pub(crate) fn new(
+        id: SubflowId,
+        first_hop: Hop,
+        window_end: u32,
+        transport: &Transport,
+    ) -> Self {
         SubflowSender {
             id,
             phase: Phase::Closed,
@@ -181,8 +188,8 @@ impl SubflowSender {
         }
     }
 
-    /// Begins a new subflow on the path. It resets all transport state except the timer, the counters, and
-    /// the instants since which they count.
+    /// Begins a new subflow on the path. It resets all transport state except the timer, the
+    /// counters, and the instants since which they count.
     pub(crate) fn renew(&mut self, id: SubflowId, window_end: u32, transport: &Transport) {
         *self = SubflowSender {
             timer: self.timer,

@@ -23,12 +23,15 @@ pub(crate) struct Departing {
 }
 
 impl SubflowSender {
-    /// Number of segments that a [plain](Self::is_plain) subflow with `outstanding` outstanding segments
-    /// may send.
+    /// Number of segments that a [plain](Self::is_plain) subflow with `outstanding` outstanding
+    /// segments may send.
     #[inline(always)]
     pub(crate) fn plain_space(&self, end: &SenderEnd, i: usize, outstanding: u32) -> u32 {
         let room = self.window_end.saturating_sub(self.board.next());
-        end.cc.subflows[i].cwnd.saturating_sub(outstanding).min(room)
+        end.cc.subflows[i]
+            .cwnd
+            .saturating_sub(outstanding)
+            .min(room)
     }
 
     /// The same where the controller owns the window: 0 while pacing holds the next segment.
@@ -46,7 +49,8 @@ impl SubflowSender {
         self.phase == Phase::Established && self.has_room(end, now_ns)
     }
 
-    /// Whether the window and the pacing admit one more segment. A closing subflow may have room, too.
+    /// Whether the window and the pacing admit one more segment. A closing subflow may have room,
+    /// too.
     #[inline]
     pub(super) fn has_room(&self, end: &SenderEnd, now_ns: u64) -> bool {
         self.board.in_flight() < end.cc.subflows[self.id.index()].cwnd
@@ -56,7 +60,9 @@ impl SubflowSender {
 
     #[inline(always)]
     pub(super) fn repair(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd) {
-        while self.board.in_flight() < end.cc.subflows[self.id.index()].cwnd && !self.is_held(cx.now_ns) {
+        while self.board.in_flight() < end.cc.subflows[self.id.index()].cwnd
+            && !self.is_held(cx.now_ns)
+        {
             match self.board.next_repair() {
                 Some(ssn) => self.retransmit(cx, end, ssn),
                 None => return self.rescue_tail(cx, end),
@@ -90,7 +96,11 @@ impl SubflowSender {
         if self.owned.is_some() {
             self.note_departure(cx.config, end, departing, false, cx.now_ns);
         }
-        end.copy_repair(departing.dsn, self.stats.retransmissions, self.stats.segments);
+        end.copy_repair(
+            departing.dsn,
+            self.stats.retransmissions,
+            self.stats.segments,
+        );
         self.refresh_view(cx, end);
     }
 
@@ -103,11 +113,16 @@ impl SubflowSender {
             undo.retransmitted(ssn, Stamp::at(now_ns));
         }
         if ssn == self.board.una() {
-            // The timer restarts for the oldest segment, because its ACK takes another RTT (RFC 6582,
-            // section 3.2, step 3; Linux).
+            // The timer restarts for the oldest segment, because its ACK takes another RTT (RFC
+            // 6582, section 3.2, step 3; Linux).
             self.timer.clear();
         }
-        Departing { ssn, dsn, len, is_copy: true }
+        Departing {
+            ssn,
+            dsn,
+            len,
+            is_copy: true,
+        }
     }
 
     #[inline(always)]
@@ -136,7 +151,12 @@ impl SubflowSender {
     fn add(&mut self, end: &mut SenderEnd, dsn: u32, len: u16, now_ns: u64) -> Departing {
         let ssn = self.board.push(Segment::new(dsn, len, Stamp::at(now_ns)));
         end.note_new_in_flight(self.id.index());
-        Departing { ssn, dsn, len, is_copy: false }
+        Departing {
+            ssn,
+            dsn,
+            len,
+            is_copy: false,
+        }
     }
 
     /// Sets the timer if the departure of a segment requires it.
@@ -151,7 +171,12 @@ impl SubflowSender {
     pub(super) fn copy(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, ssn: u32) {
         let Segment { dsn, len, .. } = self.board.copy(ssn, Stamp::at(cx.now_ns));
         self.count_retransmission(dsn);
-        let departing = Departing { ssn, dsn, len, is_copy: true };
+        let departing = Departing {
+            ssn,
+            dsn,
+            len,
+            is_copy: true,
+        };
         self.transmit(cx, departing);
         if self.owned.is_some() {
             self.note_departure(cx.config, end, departing, false, cx.now_ns);
@@ -160,7 +185,13 @@ impl SubflowSender {
     }
 
     #[inline(always)]
-    pub(super) fn send_new(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, dsn: u32, len: u16) {
+    pub(super) fn send_new(
+        &mut self,
+        cx: &mut Context<'_>,
+        end: &mut SenderEnd,
+        dsn: u32,
+        len: u16,
+    ) {
         if self.board.is_empty()
             && (self.owned.is_some() || cx.now_ns - self.last_send_ns > self.rtt.rto_ns())
         {
@@ -175,15 +206,20 @@ impl SubflowSender {
     }
 
     /// Sends a segment that was committed to this subflow.
-    pub(super) fn send_committed(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, segment: Committed) {
+    pub(super) fn send_committed(
+        &mut self,
+        cx: &mut Context<'_>,
+        end: &mut SenderEnd,
+        segment: Committed,
+    ) {
         if segment.is_copy {
             self.count_reinjection(segment.dsn);
         }
         self.send_new(cx, end, segment.dsn, segment.len);
     }
 
-    /// RFC 2861 as in Linux: halves the window for each RTO without traffic, down to the initial window. A
-    /// controller that owns the window gets an event instead (`CA_EVENT_TX_START`).
+    /// RFC 2861 as in Linux: halves the window for each RTO without traffic, down to the initial
+    /// window. A controller that owns the window gets an event instead (`CA_EVENT_TX_START`).
     #[cold]
     fn restart_after_idle(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
         if self.owned.is_some() {
@@ -201,20 +237,32 @@ impl SubflowSender {
             idle_ns -= rto_ns;
         }
         end.cc.now_us = cx.now_ns / 1_000;
-        within(&mut end.hosting, || end.controller.on_restart(&mut end.cc, i));
+        within(&mut end.hosting, || {
+            end.controller.on_restart(&mut end.cc, i)
+        });
         self.refresh_view(cx, end);
     }
 
     /// The packet of a departing segment. `s`: this subflow's index in the engine.
     #[inline(always)]
-    pub(crate) fn depart(&mut self, config: &Config, s: usize, departing: Departing, now_ns: u64) -> Packet {
+    pub(crate) fn depart(
+        &mut self,
+        config: &Config,
+        s: usize,
+        departing: Departing,
+        now_ns: u64,
+    ) -> Packet {
         self.stats.segments += 1;
         self.last_send_ns = now_ns;
         self.reduction.out += 1;
         let mut flags = if departing.is_copy { RETRANSMISSION } else { 0 };
         // Retransmissions are not ECN-capable (RFC 3168, section 6.1.5).
         if config.transport.ecn && !departing.is_copy {
-            flags = if std::mem::take(&mut self.cwr_pending) { ECT | CWR } else { ECT };
+            flags = if std::mem::take(&mut self.cwr_pending) {
+                ECT | CWR
+            } else {
+                ECT
+            };
         }
         Packet::new(Kind::Data, s as u32, self.id.epoch, Stamp::at(now_ns))
             .numbered(departing.ssn, departing.dsn)

@@ -9,17 +9,18 @@ const PERSIST: u32 = 16;
 /// Most quarters of the minimum RTT, as in Linux. The smoothed RTT is another bound.
 const MOST_QUARTERS: u32 = 255;
 
-/// The latest reduction: which copies can prove it spurious, and the window before it (`undo_marker`,
-/// `undo_retrans`, `retrans_stamp`, `prior_cwnd`, `prior_ssthresh` of Linux).
+/// The latest reduction: which copies can prove it spurious, and the window before it
+/// (`undo_marker`, `undo_retrans`, `retrans_stamp`, `prior_cwnd`, `prior_ssthresh` of Linux).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Undo {
-    /// Oldest unacknowledged SSN at its beginning, and first SSN after all segments retransmitted since:
-    /// only segments in between count. The copy of a probe does not.
+    /// Oldest unacknowledged SSN at its beginning, and first SSN after all segments retransmitted
+    /// since: only segments in between count. The copy of a probe does not.
     marker: u32,
     end: u32,
     /// Copies sent since then and not reported by a DSACK; `None` before the first copy.
     in_doubt: Option<u32>,
-    /// Departure of the first copy that may still be acknowledged, including copies of earlier reductions.
+    /// Departure of the first copy that may still be acknowledged, including copies of earlier
+    /// reductions.
     first: Option<Stamp>,
     pub(super) prior: PriorWindow,
 }
@@ -31,8 +32,8 @@ pub(super) struct PriorWindow {
     pub(super) ssthresh: u32,
 }
 
-/// Copies that may still be acknowledged when a reduction begins, including copies of probes and of earlier
-/// reductions.
+/// Copies that may still be acknowledged when a reduction begins, including copies of probes and of
+/// earlier reductions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EarlierCopies {
     pub(super) in_flight: u32,
@@ -43,12 +44,21 @@ pub(super) struct EarlierCopies {
 impl Undo {
     /// Records a reduction that begins while the segments of these SSNs are outstanding.
     pub(super) fn new(outstanding: Range<u32>, copies: EarlierCopies, prior: PriorWindow) -> Self {
-        let Range { start: marker, end: next } = outstanding;
+        let Range {
+            start: marker,
+            end: next,
+        } = outstanding;
         let (end, in_doubt) = match copies.in_flight {
             0 => (marker, None),
             in_flight => (next, Some(in_flight)),
         };
-        Undo { marker, end, in_doubt, first: copies.first, prior }
+        Undo {
+            marker,
+            end,
+            in_doubt,
+            first: copies.first,
+            prior,
+        }
     }
 
     /// Records the retransmission of segment `ssn`.
@@ -89,7 +99,11 @@ pub(crate) struct ReorderingWindow {
 
 impl Default for ReorderingWindow {
     fn default() -> Self {
-        ReorderingWindow { quarters: 1, persist: 0, round: None }
+        ReorderingWindow {
+            quarters: 1,
+            persist: 0,
+            round: None,
+        }
     }
 }
 
@@ -119,13 +133,23 @@ mod tests {
 
     #[test]
     fn a_reduction_is_spurious_if_every_copy_is_a_duplicate() {
-        let mut undo = Undo::new(10..20, EarlierCopies::default(), PriorWindow { cwnd: 40, ssthresh: 100 });
+        let mut undo = Undo::new(
+            10..20,
+            EarlierCopies::default(),
+            PriorWindow {
+                cwnd: 40,
+                ssthresh: 100,
+            },
+        );
         assert!(!undo.was_all_in_vain(), "nothing was retransmitted");
         undo.retransmitted(10, AT(5));
         undo.retransmitted(12, AT(6));
         undo.came_twice(9);
         undo.came_twice(13);
-        assert!(!undo.was_all_in_vain(), "9 was retransmitted earlier, 13 by a probe");
+        assert!(
+            !undo.was_all_in_vain(),
+            "9 was retransmitted earlier, 13 by a probe"
+        );
         undo.came_twice(10);
         assert!(!undo.was_all_in_vain());
         undo.came_twice(12);
@@ -134,25 +158,42 @@ mod tests {
 
     #[test]
     fn a_segment_sent_before_the_first_copy_came_late() {
-        let mut undo = Undo::new(10..20, EarlierCopies::default(), PriorWindow { cwnd: 40, ssthresh: 100 });
+        let mut undo = Undo::new(
+            10..20,
+            EarlierCopies::default(),
+            PriorWindow {
+                cwnd: 40,
+                ssthresh: 100,
+            },
+        );
         assert!(undo.came_late(AT(7)), "there is no copy");
         undo.retransmitted(10, AT(5));
         undo.retransmitted(11, AT(9));
         assert!(undo.came_late(AT(4)) && !undo.came_late(AT(5)) && !undo.came_late(AT(8)));
     }
 
-    /// Segments lost during a recovery start another recovery while their copies are in flight. When such a
-    /// copy fills the hole, nothing came late.
+    /// Segments lost during a recovery start another recovery while their copies are in flight.
+    /// When such a copy fills the hole, nothing came late.
     #[test]
     fn a_copy_from_an_earlier_recovery_is_not_an_original() {
-        let copies = EarlierCopies { in_flight: 1, first: Some(AT(5)) };
-        let mut undo = Undo::new(15..30, copies, PriorWindow { cwnd: 20, ssthresh: 20 });
+        let copies = EarlierCopies {
+            in_flight: 1,
+            first: Some(AT(5)),
+        };
+        let mut undo = Undo::new(
+            15..30,
+            copies,
+            PriorWindow {
+                cwnd: 20,
+                ssthresh: 20,
+            },
+        );
         undo.retransmitted(22, AT(9));
         assert!(!undo.came_late(AT(7)) && undo.came_late(AT(4)));
     }
 
-    /// RFC 8985, section 6.2, step 4: each round with a DSACK adds a quarter; after 16 recoveries without
-    /// one, the window is one quarter again.
+    /// RFC 8985, section 6.2, step 4: each round with a DSACK adds a quarter; after 16 recoveries
+    /// without one, the window is one quarter again.
     #[test]
     fn the_reordering_window_grows_once_in_a_round() {
         let mut window = ReorderingWindow::default();

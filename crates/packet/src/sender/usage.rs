@@ -1,4 +1,5 @@
-//! Whether a subflow uses its window (`tcp_cwnd_validate` and `tcp_is_cwnd_limited` of Linux; RFC 7661).
+//! Whether a subflow uses its window (`tcp_cwnd_validate` and `tcp_is_cwnd_limited` of Linux; RFC
+//! 7661).
 
 use std::ops::Range;
 
@@ -16,15 +17,22 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    /// Records that the segments of these SSNs are outstanding, `in_flight` of them counting against a
-    /// window of `cwnd` packets. Linux does this after sending. Doing it before the next ACK changes the
-    /// state is equivalent, because no segment leaves the network in between.
+    /// Records that the segments of these SSNs are outstanding, `in_flight` of them counting
+    /// against a window of `cwnd` packets. Linux does this after sending. Doing it before the next
+    /// ACK changes the state is equivalent, because no segment leaves the network in between.
     #[inline(always)]
     pub(super) fn note(&mut self, outstanding: Range<u32>, in_flight: u32, cwnd: u32) {
-        let Range { start: una, end: next } = outstanding;
+        let Range {
+            start: una,
+            end: next,
+        } = outstanding;
         let (is_full, out) = (in_flight >= cwnd, next - una);
         if is_full || una >= self.until || (!self.was_full && out > self.most_out) {
-            *self = Usage { was_full: is_full, most_out: out, until: next };
+            *self = Usage {
+                was_full: is_full,
+                most_out: out,
+                until: next,
+            };
         }
     }
 
@@ -34,8 +42,8 @@ impl Usage {
         self.was_full
     }
 
-    /// Whether the window may grow: it was full in this round, or, in slow start, is less than twice the
-    /// most outstanding segments.
+    /// Whether the window may grow: it was full in this round, or, in slow start, is less than
+    /// twice the most outstanding segments.
     #[inline(always)]
     pub(super) fn admits_growth(&self, window: &Window) -> bool {
         self.was_full || (window.cwnd < window.ssthresh && window.cwnd < 2 * self.most_out)

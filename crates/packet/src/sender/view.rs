@@ -24,7 +24,13 @@ impl SubflowSender {
     #[inline(never)]
     fn show_all(&self, config: &Config, end: &mut SenderEnd, now_ns: u64) {
         let i = self.id.index();
-        self.show(end, i, self.board.in_flight(), self.congestion, self.is_held(now_ns));
+        self.show(
+            end,
+            i,
+            self.board.in_flight(),
+            self.congestion,
+            self.is_held(now_ns),
+        );
         end.note_space(i);
         if end.queues_ahead {
             self.show_queued(config, end);
@@ -47,8 +53,8 @@ impl SubflowSender {
         end.views[i].stale = self.is_stale();
     }
 
-    /// Refreshes the view of the subflow, number `i` of its connection, except the fields for queueing
-    /// ahead. The caller passes values that it already has, and updates the space mask.
+    /// Refreshes the view of the subflow, number `i` of its connection, except the fields for
+    /// queueing ahead. The caller passes values that it already has, and updates the space mask.
     #[inline(always)]
     pub(crate) fn show(
         &self,
@@ -60,7 +66,11 @@ impl SubflowSender {
     ) {
         let window = &end.cc.subflows[i];
         let view = &mut end.views[i];
-        let room = if is_held { 0 } else { self.window_end.saturating_sub(self.board.next()) };
+        let room = if is_held {
+            0
+        } else {
+            self.window_end.saturating_sub(self.board.next())
+        };
         view.cwnd = window.cwnd.min(in_flight.saturating_add(room));
         view.ssthresh = window.ssthresh;
         view.srtt_us = window.srtt_us;

@@ -46,18 +46,25 @@ const MESSAGES: &str = r#"
 fn cancelled(text: &str, before: bool) -> RunError {
     let scenario = scenario(text);
     let cancel = Cancel::new();
-    let options = RunOptions { cancel: cancel.clone(), ..RunOptions::default() };
+    let options = RunOptions {
+        cancel: cancel.clone(),
+        ..RunOptions::default()
+    };
     if before {
         cancel.set();
     }
     let (done, result) = mpsc::channel();
     let running = std::thread::spawn(move || {
         let setup = Setup::of(&"mptcp".parse().expect("a policy"), &scenario).expect("it fits");
-        done.send(run(&scenario, &setup, 1, options)).expect("the test waits");
+        done.send(run(&scenario, &setup, 1, options))
+            .expect("the test waits");
     });
     if !before {
         // The run has begun or is about to; both must end.
-        assert!(result.recv_timeout(Duration::from_millis(300)).is_err(), "the run is longer than this");
+        assert!(
+            result.recv_timeout(Duration::from_millis(300)).is_err(),
+            "the run is longer than this"
+        );
         cancel.set();
     }
     let result = result.recv_timeout(PATIENCE).expect("a cancelled run ends");

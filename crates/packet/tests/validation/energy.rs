@@ -23,10 +23,10 @@ fn file(energy: &str) -> String {
 
 #[test]
 fn transfer_energy_is_the_slope_times_the_bytes_on_the_wire() {
-    let linear =
-        "{ per_mbps = \"100 mW\", up_per_mbps = \"300 mW\", active = \"2 W\", sunk_while = \"open\" }";
+    let linear = "{ per_mbps = \"100 mW\", up_per_mbps = \"300 mW\", active = \"2 W\", sunk_while = \"open\" }";
     let result = simulate(&file(linear), "uncoupled", 1);
-    // Down: 69 segments with 40 bytes of headers each, and the SYN/ACK. Up: SYN, third packet, 69 ACKs.
+    // Down: 69 segments with 40 bytes of headers each, and the SYN/ACK. Up: SYN, third packet, 69
+    // ACKs.
     let down_bits = (100_000.0 + 69.0 * 40.0 + 40.0) * 8.0;
     let up_bits = 71.0 * 40.0 * 8.0;
     assert_near(
@@ -36,30 +36,64 @@ fn transfer_energy_is_the_slope_times_the_bytes_on_the_wire() {
         1e-9,
     );
     let seconds = result.completion_s.expect("complete");
-    assert_near("sunk energy, J", result.energy_split.sunk_j, 2.0 * seconds, 1e-9);
-    assert_near("efficiency, bit/J", result.bits_per_joule, 800_000.0 / result.energy_j, 1e-9);
+    assert_near(
+        "sunk energy, J",
+        result.energy_split.sunk_j,
+        2.0 * seconds,
+        1e-9,
+    );
+    assert_near(
+        "efficiency, bit/J",
+        result.bits_per_joule,
+        800_000.0 / result.energy_j,
+        1e-9,
+    );
     assert_near("power, W", result.power_w, result.energy_j / seconds, 1e-9);
 }
 
 #[test]
 fn a_radio_promotion_delays_the_first_packet_by_its_duration() {
-    let plain = simulate(&file("\"free\""), "uncoupled", 1).completion_s.expect("complete");
+    let plain = simulate(&file("\"free\""), "uncoupled", 1)
+        .completion_s
+        .expect("complete");
     // lte-huang2012: 260.1 ms; then the radio stays awake.
-    let lte = simulate(&file("\"lte-huang2012\""), "uncoupled", 1).completion_s.expect("complete");
-    assert_near("delay by the promotion, ms", (lte - plain) * 1e3, 260.1, 1e-6);
+    let lte = simulate(&file("\"lte-huang2012\""), "uncoupled", 1)
+        .completion_s
+        .expect("complete");
+    assert_near(
+        "delay by the promotion, ms",
+        (lte - plain) * 1e3,
+        260.1,
+        1e-6,
+    );
 }
 
 #[test]
 fn a_sleeping_radio_delays_an_answer_and_an_awake_one_does_not() {
     let delay_ms = |think: &str| {
-        let requests = format!("kind = \"requests\"\n        size = \"1460 B\"\n        think = \"{think}\"");
-        let toml = file("\"lte-huang2012\"").replace("kind = \"file\"\n        size = \"100 kB\"", &requests);
-        let toml = toml.replace("duration = \"60 s\"", "duration = \"600 s\"\nwarm_up = \"1 s\"");
-        simulate(&exact(&toml), "uncoupled", 1).delay.expect("there are responses").p50_s * 1e3
+        let requests =
+            format!("kind = \"requests\"\n        size = \"1460 B\"\n        think = \"{think}\"");
+        let toml = file("\"lte-huang2012\"")
+            .replace("kind = \"file\"\n        size = \"100 kB\"", &requests);
+        let toml = toml.replace(
+            "duration = \"60 s\"",
+            "duration = \"600 s\"\nwarm_up = \"1 s\"",
+        );
+        simulate(&exact(&toml), "uncoupled", 1)
+            .delay
+            .expect("there are responses")
+            .p50_s
+            * 1e3
     };
-    // The tail is 11.576 s: after it the request waits for a promotion. Otherwise 41.1 ms (workloads.rs).
+    // The tail is 11.576 s: after it the request waits for a promotion. Otherwise 41.1 ms
+    // (workloads.rs).
     assert_near("response time after 5 s, ms", delay_ms("5 s"), 41.1, 1e-5);
-    assert_near("response time after 20 s, ms", delay_ms("20 s"), 41.1 + 260.1, 1e-5);
+    assert_near(
+        "response time after 20 s, ms",
+        delay_ms("20 s"),
+        41.1 + 260.1,
+        1e-5,
+    );
 }
 
 #[test]

@@ -4,8 +4,8 @@ use joulepath_model::result::RunResult;
 
 use crate::{assert_between, simulate};
 
-/// The first 1.5 s on a path of 83 packets in flight (20 Mbit/s, 50 ms): slow start, but no sawtooth after
-/// it. `queue` in packets.
+/// The first 1.5 s on a path of 83 packets in flight (20 Mbit/s, 50 ms): slow start, but no
+/// sawtooth after it. `queue` in packets.
 fn start(policy: &str, queue: u32) -> RunResult {
     let toml = format!(
         r#"
@@ -28,11 +28,22 @@ fn start(policy: &str, queue: u32) -> RunResult {
 fn slow_start_that_hystart_ends_loses_no_packet() {
     for queue in [200, 400] {
         let without = start("cubic[hystart=off]", queue).paths[0].retransmissions;
-        assert!(without >= 25, "without, queue of {queue}: {without} packets lost");
+        assert!(
+            without >= 25,
+            "without, queue of {queue}: {without} packets lost"
+        );
         for policy in ["cubic", "linux"] {
             let with = start(policy, queue);
-            assert_eq!(with.paths[0].retransmissions, 0, "{policy} with a queue of {queue}");
-            assert_between(&format!("{policy}, goodput of 20 Mbit/s"), with.goodput_bps / 1e6, 15.0, 19.5);
+            assert_eq!(
+                with.paths[0].retransmissions, 0,
+                "{policy} with a queue of {queue}"
+            );
+            assert_between(
+                &format!("{policy}, goodput of 20 Mbit/s"),
+                with.goodput_bps / 1e6,
+                15.0,
+                19.5,
+            );
         }
     }
 }

@@ -1,9 +1,11 @@
-//! A controller's definition under random loss, without a network: the witness for the engine's windows.
+//! A controller's definition under random loss, without a network: the witness for the engine's
+//! windows.
 //!
-//! Paths have no queue and a fixed RTT. ACKs of a path are τ/w apart. With probability p an ACK reports a
-//! loss: the window is cut, and for one RTT it neither grows nor is cut again (fast recovery). Otherwise it
-//! grows by the definition in floating point, `joulepath_controllers::formula`. There are no segments, no
-//! scoreboard, no timeouts: whatever the engine adds shows as a difference.
+//! Paths have no queue and a fixed RTT. ACKs of a path are τ/w apart. With probability p an ACK
+//! reports a loss: the window is cut, and for one RTT it neither grows nor is cut again (fast
+//! recovery). Otherwise it grows by the definition in floating point,
+//! `joulepath_controllers::formula`. There are no segments, no scoreboard, no timeouts: whatever
+//! the engine adds shows as a difference.
 
 use joulepath_controllers::formula::evaluate;
 use joulepath_controllers::{Connection, Controller, Subflow};
@@ -30,7 +32,9 @@ pub(crate) fn ideal_rates(
     let controller = Controller::by_name(controller).expect("a controller");
     let mut connection = Connection::new(paths.len());
     for (name, value) in params {
-        controller.set_param(&mut connection, name, value).expect("a parameter");
+        controller
+            .set_param(&mut connection, name, value)
+            .expect("a parameter");
     }
     for (subflow, path) in connection.subflows.iter_mut().zip(paths) {
         let rtt_us = (path.rtt_s * 1e6) as u32;
@@ -56,7 +60,10 @@ pub(crate) fn ideal_rates(
         if now_s < recovers_until_s[r] {
             own.acked_since_loss += 1;
         } else if lost {
-            windows[r] = evaluate(controller, &connection).expect("a law").window_after_loss[r].floor();
+            windows[r] = evaluate(controller, &connection)
+                .expect("a law")
+                .window_after_loss[r]
+                .floor();
             let own = &mut connection.subflows[r].own;
             own.acked_between_losses = std::mem::take(&mut own.acked_since_loss);
             recovers_until_s[r] = now_s + paths[r].rtt_s;
@@ -68,5 +75,8 @@ pub(crate) fn ideal_rates(
         delivered[r] += 1;
         due_s[r] = now_s + paths[r].rtt_s / windows[r].floor();
     }
-    delivered.iter().map(|&packets| packets as f64 / now_s).collect()
+    delivered
+        .iter()
+        .map(|&packets| packets as f64 / now_s)
+        .collect()
 }

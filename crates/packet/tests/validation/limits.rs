@@ -1,7 +1,7 @@
 //! No policy beats the limit of the links, in shortened shipped scenarios and in random ones.
 //!
-//! The reference is the limit for the rates that the run had (`joulepath_link::realised`) or, for workloads
-//! with a rate, the limit at the delivered rate.
+//! The reference is the limit for the rates that the run had (`joulepath_link::realised`) or, for
+//! workloads with a rate, the limit at the delivered rate.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,11 +32,17 @@ struct Bound {
 impl Bound {
     fn of(scenario: &Scenario, seed: u64) -> Self {
         let met = realised(scenario, seed).unwrap_or_else(|| scenario.clone());
-        let link = limits(&met).into_iter().find(|limit| limit.kind == Capacity::Link.name());
-        Bound { bits_per_joule: link.map(|limit| limit.bits_per_joule), met }
+        let link = limits(&met)
+            .into_iter()
+            .find(|limit| limit.kind == Capacity::Link.name());
+        Bound {
+            bits_per_joule: link.map(|limit| limit.bits_per_joule),
+            met,
+        }
     }
 
-    /// Efficiency of a run over the limit's; `None` without a limit, or if the workload is incomplete.
+    /// Efficiency of a run over the limit's; `None` without a limit, or if the workload is
+    /// incomplete.
     fn share(&self, result: &RunResult) -> Option<f64> {
         let group = &self.met.connections[0];
         let best = match group.workload {
@@ -46,16 +52,22 @@ impl Bound {
             }
             _ => self.bits_per_joule?,
         };
-        let is_whole = !matches!(group.workload, Workload::File { .. }) || result.completion_s.is_some();
+        let is_whole =
+            !matches!(group.workload, Workload::File { .. }) || result.completion_s.is_some();
         is_whole.then_some(result.bits_per_joule / best)
     }
 }
 
-/// By how much a run may exceed the limit: its loss may be below the mean by five standard deviations of
-/// the number of lost packets (bursts of n packets weigh like n times fewer packets); a link may have a
-/// packet in transmission at the start and at the end.
+/// By how much a run may exceed the limit: its loss may be below the mean by five standard
+/// deviations of the number of lost packets (bursts of n packets weigh like n times fewer packets);
+/// a link may have a packet in transmission at the start and at the end.
 fn tolerance(scenario: &Scenario, result: &RunResult) -> f64 {
-    let packets = result.paths.iter().map(|path| path.segments).sum::<u64>().max(1) as f64;
+    let packets = result
+        .paths
+        .iter()
+        .map(|path| path.segments)
+        .sum::<u64>()
+        .max(1) as f64;
     let burst = |spec: &LossSpec| match *spec {
         LossSpec::GilbertElliott { leave_bad, .. } => 2.0 / leave_bad.get(),
         _ => 1.0,
@@ -64,7 +76,12 @@ fn tolerance(scenario: &Scenario, result: &RunResult) -> f64 {
         let p = link.loss.mean();
         p / (1.0 - p) * burst(&link.loss) / packets
     };
-    let luck = scenario.links.iter().map(variance).fold(0.0, f64::max).sqrt();
+    let luck = scenario
+        .links
+        .iter()
+        .map(variance)
+        .fold(0.0, f64::max)
+        .sqrt();
     1e-6 + LUCK * luck + scenario.paths.len() as f64 / packets
 }
 
@@ -83,11 +100,20 @@ fn try_all(cases: &[(String, Scenario, u64)]) -> Vec<Tried> {
         while let Some((name, scenario, seed)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
             let bound = Bound::of(scenario, *seed);
             for policy in policies(scenario) {
-                let result = run(scenario, &setup(scenario, &policy), *seed, RunOptions::default());
+                let result = run(
+                    scenario,
+                    &setup(scenario, &policy),
+                    *seed,
+                    RunOptions::default(),
+                );
                 let Ok(result) = result else { continue };
                 let what = format!("{name}, {policy}, seed {seed}");
                 let tolerance = tolerance(scenario, &result);
-                tried.extend(bound.share(&result).map(|share| Tried { what, share, tolerance }));
+                tried.extend(bound.share(&result).map(|share| Tried {
+                    what,
+                    share,
+                    tolerance,
+                }));
             }
         }
         tried
@@ -95,32 +121,62 @@ fn try_all(cases: &[(String, Scenario, u64)]) -> Vec<Tried> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().expect("no run panics")).collect()
+        workers
+            .into_iter()
+            .flat_map(|worker| worker.join().expect("no run panics"))
+            .collect()
     })
 }
 
-/// Fails if a run beats its limit, or if fewer than ten runs come close to it (to `near` of it): then a wrong
-/// limit would not be detected.
+/// Fails if a run beats its limit, or if fewer than ten runs come close to it (to `near` of it):
+/// then a wrong limit would not be detected.
 #[track_caller]
 fn assert_unbeaten(tried: &[Tried], least_tried: usize, near: f64) {
     let beaten: Vec<String> = tried
         .iter()
         .filter(|run| run.share > 1.0 + run.tolerance)
-        .map(|run| format!("{}: {:.4} of the limit, {:.4} allowed", run.what, run.share, 1.0 + run.tolerance))
+        .map(|run| {
+            format!(
+                "{}: {:.4} of the limit, {:.4} allowed",
+                run.what,
+                run.share,
+                1.0 + run.tolerance
+            )
+        })
         .collect();
-    let close = tried.iter().filter(|run| run.share > near + run.tolerance).count();
-    println!("{} runs, {close} of them above {near} of the limit", tried.len());
-    assert!(beaten.is_empty(), "{} runs beat the limit:\n{}", beaten.len(), beaten.join("\n"));
-    assert!(tried.len() >= least_tried && close >= 10, "{} runs, {close} close", tried.len());
+    let close = tried
+        .iter()
+        .filter(|run| run.share > near + run.tolerance)
+        .count();
+    println!(
+        "{} runs, {close} of them above {near} of the limit",
+        tried.len()
+    );
+    assert!(
+        beaten.is_empty(),
+        "{} runs beat the limit:\n{}",
+        beaten.len(),
+        beaten.join("\n")
+    );
+    assert!(
+        tried.len() >= least_tried && close >= 10,
+        "{} runs, {close} close",
+        tried.len()
+    );
 }
 
 /// The shipped scenarios, except the ones for speed.
 fn shipped() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let folders = [root.clone(), root.join("papers"), root.join("fidelity")];
-    let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).expect("the folder is there"));
+    let files = folders
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(folder).expect("the folder is there"));
     let mut files: Vec<PathBuf> = files.map(|entry| entry.expect("an entry").path()).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
+    files.retain(|file| {
+        file.extension()
+            .is_some_and(|extension| extension == "toml")
+    });
     files.sort();
     files
 }
@@ -135,8 +191,8 @@ fn open(file: &Path) -> Scenario {
     load(&text, &read).unwrap_or_else(|errors| panic!("{}: {errors}", file.display()))
 }
 
-/// Shortened, so that a run takes milliseconds: 2 s, or files of 500 kB within 20 s; and without a warm-up,
-/// during which data may arrive.
+/// Shortened, so that a run takes milliseconds: 2 s, or files of 500 kB within 20 s; and without a
+/// warm-up, during which data may arrive.
 fn cut_short(mut scenario: Scenario) -> Scenario {
     scenario.warm_up = Nanos::ZERO;
     let mut most = Nanos::from_secs(2);
@@ -152,8 +208,15 @@ fn cut_short(mut scenario: Scenario) -> Scenario {
 }
 
 fn policies(scenario: &Scenario) -> Vec<String> {
-    let single = scenario.paths.iter().take(2).map(|path| format!("single:{}", path.name));
-    let named = POLICIES.iter().filter(|info| info.name != "single").map(|info| info.name.to_owned());
+    let single = scenario
+        .paths
+        .iter()
+        .take(2)
+        .map(|path| format!("single:{}", path.name));
+    let named = POLICIES
+        .iter()
+        .filter(|info| info.name != "single")
+        .map(|info| info.name.to_owned());
     single.chain(named).collect()
 }
 
@@ -161,7 +224,11 @@ fn policies(scenario: &Scenario) -> Vec<String> {
 fn no_policy_beats_the_limit_of_a_shipped_scenario() {
     let mut cases = vec![];
     for file in shipped() {
-        let name = file.file_stem().expect("a file has a name").to_string_lossy().into_owned();
+        let name = file
+            .file_stem()
+            .expect("a file has a name")
+            .to_string_lossy()
+            .into_owned();
         let scenario = cut_short(open(&file));
         // A data centre has no limit: its hosts share links that no path names.
         if scenario.topology.is_some() {
@@ -182,13 +249,18 @@ fn random(index: u64) -> Scenario {
         let (at, later) = (between(0.5, 5.0), between(0.2, 2.0) * mbps);
         let rate = match between(0.0, 4.0) as u32 {
             0 => format!("\"{mbps:.3} Mbit/s\""),
-            1 => format!("{{ mean = \"{mbps:.3} Mbit/s\", deviation = \"40 %\", correlation = \"1 s\" }}"),
+            1 => format!(
+                "{{ mean = \"{mbps:.3} Mbit/s\", deviation = \"40 %\", correlation = \"1 s\" }}"
+            ),
             _ => format!(
                 "{{ steps = [[\"0 s\", \"{mbps:.3} Mbit/s\"], [\"{at:.3} s\", \"{later:.3} Mbit/s\"]] }}"
             ),
         };
         let outages = match between(0.0, 3.0) as u32 {
-            0 => format!("outages = [[\"{at:.3} s\", \"{:.3} s\"]]\n", at + between(0.1, 2.0)),
+            0 => format!(
+                "outages = [[\"{at:.3} s\", \"{:.3} s\"]]\n",
+                at + between(0.1, 2.0)
+            ),
             _ => String::new(),
         };
         let energy = match between(0.0, 4.0) as u32 {
@@ -226,18 +298,21 @@ fn workload(draw: u32, file: &str) -> String {
 }
 
 fn loaded(text: &str) -> Scenario {
-    load(text, &|name| Err(format!("no trace {name}"))).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
+    load(text, &|name| Err(format!("no trace {name}")))
+        .unwrap_or_else(|errors| panic!("{errors}\n{text}"))
 }
 
 #[test]
 fn no_policy_beats_the_limit_of_a_random_scenario() {
     let cases = (0..40).map(random).zip(1..);
-    let cases: Vec<_> = cases.map(|(scenario, seed)| (scenario.title.clone(), scenario, seed)).collect();
+    let cases: Vec<_> = cases
+        .map(|(scenario, seed)| (scenario.title.clone(), scenario, seed))
+        .collect();
     assert_unbeaten(&try_all(&cases), 700, 0.96);
 }
 
-/// One or two radios whose power follows a signal with steps, or a walk with shadowing, or stays; rates that
-/// stay, have steps or follow the signal; any workload, in both directions.
+/// One or two radios whose power follows a signal with steps, or a walk with shadowing, or stays;
+/// rates that stay, have steps or follow the signal; any workload, in both directions.
 fn random_signal(index: u64) -> Scenario {
     let mut draws = Stream::new(27, Domain::Workload, index);
     let mut between = |least: f64, most: f64| least + (most - least) * draws.uniform();
@@ -302,7 +377,9 @@ fn random_signal(index: u64) -> Scenario {
 #[test]
 fn no_policy_beats_the_limit_of_a_random_scenario_with_signals() {
     let cases = (0..40).map(random_signal).zip(1..);
-    let cases: Vec<_> = cases.map(|(scenario, seed)| (scenario.title.clone(), scenario, seed)).collect();
+    let cases: Vec<_> = cases
+        .map(|(scenario, seed)| (scenario.title.clone(), scenario, seed))
+        .collect();
     assert_unbeaten(&try_all(&cases), 700, 0.8);
 }
 

@@ -1,7 +1,7 @@
 //! The packet engine against closed forms, fixed points and hand calculations.
 //!
-//! `cargo test -p joulepath-packet --test validation -- --nocapture` prints measured and expected values,
-//! which docs/models/packet.md lists.
+//! `cargo test -p joulepath-packet --test validation -- --nocapture` prints measured and expected
+//! values, which docs/models/packet.md lists.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -53,7 +53,15 @@ fn simulate(toml: &str, policy: &str, seed: u64) -> RunResult {
 }
 
 fn simulate_with_series(toml: &str, policy: &str, seed: u64) -> RunResult {
-    common::simulate(toml, policy, seed, RunOptions { series: true, ..RunOptions::default() })
+    common::simulate(
+        toml,
+        policy,
+        seed,
+        RunOptions {
+            series: true,
+            ..RunOptions::default()
+        },
+    )
 }
 
 /// The scenario with hosts that take no time, for exact arithmetic.
@@ -70,13 +78,22 @@ fn exact(toml: &str) -> String {
 #[track_caller]
 fn assert_near(what: &str, measured: f64, expected: f64, tolerance: f64) {
     let deviation = measured / expected - 1.0;
-    println!("{what}: measured {measured:.5}, expected {expected:.5}, deviation {:+.2} %", deviation * 100.0);
-    assert!(deviation.abs() <= tolerance, "{what}: {measured} is not within {tolerance} of {expected}");
+    println!(
+        "{what}: measured {measured:.5}, expected {expected:.5}, deviation {:+.2} %",
+        deviation * 100.0
+    );
+    assert!(
+        deviation.abs() <= tolerance,
+        "{what}: {measured} is not within {tolerance} of {expected}"
+    );
 }
 
 /// [`assert_near`] for a value between two bounds.
 #[track_caller]
 fn assert_between(what: &str, measured: f64, low: f64, high: f64) {
     println!("{what}: measured {measured:.5}, bounds {low:.5} to {high:.5}");
-    assert!((low..=high).contains(&measured), "{what}: {measured} is not between {low} and {high}");
+    assert!(
+        (low..=high).contains(&measured),
+        "{what}: {measured} is not between {low} and {high}"
+    );
 }

@@ -32,8 +32,9 @@ fn run(policy: &str, loss: &str, queue: u32, tcps: u32, seed: u64) -> RunResult 
     simulate(&toml, policy, seed)
 }
 
-/// Mathis et al. 1997: NewReno gets 1.22/√0.05 = 5.5 packets per RTT of 40 ms, 1.6 of 20 Mbit/s. `joule`'s
-/// window does not depend on losses while the queue is empty; 5 % of the sent packets are lost.
+/// Mathis et al. 1997: NewReno gets 1.22/√0.05 = 5.5 packets per RTT of 40 ms, 1.6 of 20 Mbit/s.
+/// `joule`'s window does not depend on losses while the queue is empty; 5 % of the sent packets are
+/// lost.
 #[test]
 fn joule_keeps_the_path_under_random_loss() {
     for seed in 1..=3 {
@@ -41,19 +42,32 @@ fn joule_keeps_the_path_under_random_loss() {
         assert_between("joule at 5 % loss, fraction of the link", joule, 0.7, 0.95);
     }
     let reno = run("reno", "5 %", 67, 0, 1).goodput_bps / 20e6;
-    assert_between("NewReno at 5 % loss, fraction of the link", reno, 0.04, 0.11);
+    assert_between(
+        "NewReno at 5 % loss, fraction of the link",
+        reno,
+        0.04,
+        0.11,
+    );
 }
 
-/// Without random losses `joule` is one TCP among TCPs: over five seeds, one and five TCPs, and queues of
-/// one and four bandwidth-delay products, the TCPs keep the goodput that they have next to a NewReno. Other
-/// cells: docs/joule.md.
+/// Without random losses `joule` is one TCP among TCPs: over five seeds, one and five TCPs, and
+/// queues of one and four bandwidth-delay products, the TCPs keep the goodput that they have next
+/// to a NewReno. Other cells: docs/joule.md.
 #[test]
 fn tcps_keep_their_goodput_next_to_joule() {
     for (queue, tcps) in [(67, 1), (67, 5), (268, 5)] {
-        let goodput =
-            |policy| (1..=5).map(|seed| run(policy, "0 %", queue, tcps, seed).competitors_bps).sum::<f64>();
+        let goodput = |policy| {
+            (1..=5)
+                .map(|seed| run(policy, "0 %", queue, tcps, seed).competitors_bps)
+                .sum::<f64>()
+        };
         let kept = goodput("mptcp[cc=joule]") / goodput("reno");
-        assert_between(&format!("{tcps} TCPs at a queue of {queue} packets, kept"), kept, 0.9, 1.15);
+        assert_between(
+            &format!("{tcps} TCPs at a queue of {queue} packets, kept"),
+            kept,
+            0.9,
+            1.15,
+        );
     }
 }
 
@@ -81,8 +95,8 @@ fn two_joule_flows_share_a_path_equally() {
         path = "a"
         cc = "joule"
     "#;
-    // In one run the share depends on which flow gains trust first: 0.66 to 1.45 in 24 runs. On average
-    // neither is favoured.
+    // In one run the share depends on which flow gains trust first: 0.66 to 1.45 in 24 runs. On
+    // average neither is favoured.
     let mut logarithms = 0.0;
     for seed in 1..=12 {
         let result = simulate(toml, "mptcp[cc=joule]", seed);
@@ -90,12 +104,17 @@ fn two_joule_flows_share_a_path_equally() {
         let both = (result.goodput_bps + result.competitors_bps) / 20e6;
         assert_between("both together, fraction of the link", both, 0.75, 0.98);
     }
-    assert_between("joule next to joule, ratio", (logarithms / 12.0).exp(), 0.9, 1.1);
+    assert_between(
+        "joule next to joule, ratio",
+        (logarithms / 12.0).exp(),
+        0.9,
+        1.1,
+    );
 }
 
-/// Messages of 21 segments on a path of 20 ms, beside one of 100 ms. The window holds a message, and pacing
-/// releases it within an RTT: sooner than its first segment would arrive over the slow path. Data that
-/// exceeds the window still uses both paths.
+/// Messages of 21 segments on a path of 20 ms, beside one of 100 ms. The window holds a message,
+/// and pacing releases it within an RTT: sooner than its first segment would arrive over the slow
+/// path. Data that exceeds the window still uses both paths.
 #[test]
 fn a_message_waits_for_pacing_rather_than_for_a_slow_path() {
     let scenario = |workload: &str| {
@@ -119,15 +138,27 @@ fn a_message_waits_for_pacing_rather_than_for_a_slow_path() {
         )
     };
     let messages = scenario("kind = \"messages\"\nsize = \"30 kB\"\nmean_gap = \"100 ms\"");
-    let [paced, unpaced] = ["mptcp[cc=joule]", "mptcp"].map(|policy| simulate(&messages, policy, 1));
+    let [paced, unpaced] =
+        ["mptcp[cc=joule]", "mptcp"].map(|policy| simulate(&messages, policy, 1));
     assert_between("share of the slow path", paced.paths[1].share, 0.0, 0.01);
     let delay_s = |result: &RunResult| result.delay.expect("messages arrive").p95_s;
-    assert_between("p95 delay ÷ without pacing", delay_s(&paced) / delay_s(&unpaced), 0.7, 1.05);
+    assert_between(
+        "p95 delay ÷ without pacing",
+        delay_s(&paced) / delay_s(&unpaced),
+        0.7,
+        1.05,
+    );
     let bulk = simulate(&scenario("kind = \"bulk\""), "mptcp[cc=joule]", 1);
-    assert_between("share of the slow path on bulk data", bulk.paths[1].share, 0.2, 0.35);
+    assert_between(
+        "share of the slow path on bulk data",
+        bulk.paths[1].share,
+        0.2,
+        0.35,
+    );
 }
 
-/// On lossy paths the file arrives, with every recovery, delayed ACKs, marks, and hosts that take no time.
+/// On lossy paths the file arrives, with every recovery, delayed ACKs, marks, and hosts that take
+/// no time.
 #[test]
 fn a_file_arrives_complete_with_every_transport() {
     for transport in [
@@ -162,7 +193,9 @@ fn a_file_arrives_complete_with_every_transport() {
             "#
         );
         let result = simulate(&toml, "mptcp[cc=joule]", 1);
-        let done = result.completion_s.unwrap_or_else(|| panic!("{transport}: incomplete after a minute"));
+        let done = result
+            .completion_s
+            .unwrap_or_else(|| panic!("{transport}: incomplete after a minute"));
         // 160 Mbit over 15 Mbit/s are 10.7 s; half of that rate for recoveries without SACK
         assert_between(&format!("{transport} seconds"), done, 10.7, 24.0);
     }

@@ -1,5 +1,6 @@
-//! Controllers that model their path, and `joule`, when its rate falls or rises at 400 ms. A queue of 2000
-//! packets lasts 12 s at 2 Mbit/s, so that a round is longer than the controllers' timeouts.
+//! Controllers that model their path, and `joule`, when its rate falls or rises at 400 ms. A queue
+//! of 2000 packets lasts 12 s at 2 Mbit/s, so that a round is longer than the controllers'
+//! timeouts.
 
 use joulepath_model::result::RunResult;
 
@@ -28,8 +29,15 @@ fn after_change(policy: &str, from: &str, to: &str, seconds: u32) -> RunResult {
 
 /// When the queue last exceeded [`DRAINED`], s.
 fn drained_s(result: &RunResult) -> f64 {
-    let series = result.series.as_ref().expect("the options ask for a series");
-    let long = series.time_s.iter().zip(&series.queue[0]).filter(|(_, queue)| **queue > DRAINED);
+    let series = result
+        .series
+        .as_ref()
+        .expect("the options ask for a series");
+    let long = series
+        .time_s
+        .iter()
+        .zip(&series.queue[0])
+        .filter(|(_, queue)| **queue > DRAINED);
     long.map(|(time_s, _)| *time_s).fold(0.0, f64::max)
 }
 
@@ -38,15 +46,30 @@ fn part(result: &RunResult, rate_bps: f64) -> f64 {
     result.goodput_bps / MSS_BITS * WIRE_BITS / rate_bps
 }
 
-/// Controllers that drain the queue lose nothing. Copa does not drain it: its minimum RTT holds for 10 s,
-/// and the queue lasts longer (docs/models/copa.md).
+/// Controllers that drain the queue lose nothing. Copa does not drain it: its minimum RTT holds for
+/// 10 s, and the queue lasts longer (docs/models/copa.md).
 #[test]
 fn a_queue_drains_after_the_rate_falls_to_a_fiftieth() {
     for (policy, drained_by_s) in [("bbr3", 30.0), ("bbr1", 60.0)] {
         let result = after_change(policy, "100 Mbit/s", "2 Mbit/s", 200);
-        assert_between(&format!("{policy}: retransmitted"), result.retransmission_ratio, 0.0, 0.002);
-        assert_between(&format!("{policy}: queue drained, s"), drained_s(&result), 0.0, drained_by_s);
-        assert_between(&format!("{policy}: fraction of the link"), part(&result, 2e6), 0.93, 1.06);
+        assert_between(
+            &format!("{policy}: retransmitted"),
+            result.retransmission_ratio,
+            0.0,
+            0.002,
+        );
+        assert_between(
+            &format!("{policy}: queue drained, s"),
+            drained_s(&result),
+            0.0,
+            drained_by_s,
+        );
+        assert_between(
+            &format!("{policy}: fraction of the link"),
+            part(&result, 2e6),
+            0.93,
+            1.06,
+        );
     }
 }
 
@@ -54,9 +77,24 @@ fn a_queue_drains_after_the_rate_falls_to_a_fiftieth() {
 fn a_queue_drains_after_the_rate_falls_to_a_tenth() {
     for (policy, drained_by_s) in [("bbr3", 13.0), ("bbr1", 20.0), ("copa", 80.0)] {
         let result = after_change(policy, "100 Mbit/s", "10 Mbit/s", 100);
-        assert_between(&format!("{policy}: retransmitted"), result.retransmission_ratio, 0.0, 0.002);
-        assert_between(&format!("{policy}: queue drained, s"), drained_s(&result), 0.0, drained_by_s);
-        assert_between(&format!("{policy}: fraction of the link"), part(&result, 1e7), 0.88, 1.06);
+        assert_between(
+            &format!("{policy}: retransmitted"),
+            result.retransmission_ratio,
+            0.0,
+            0.002,
+        );
+        assert_between(
+            &format!("{policy}: queue drained, s"),
+            drained_s(&result),
+            0.0,
+            drained_by_s,
+        );
+        assert_between(
+            &format!("{policy}: fraction of the link"),
+            part(&result, 1e7),
+            0.88,
+            1.06,
+        );
     }
 }
 
@@ -73,17 +111,36 @@ fn retransmissions_after_a_rate_drop_are_bounded() {
         ("bbr3", "100 kbit/s", 600, 0.14),
     ] {
         let result = after_change(policy, "100 Mbit/s", rate, seconds);
-        assert_between(&format!("{policy} at {rate}: retransmitted"), result.retransmission_ratio, 0.0, most);
+        assert_between(
+            &format!("{policy} at {rate}: retransmitted"),
+            result.retransmission_ratio,
+            0.0,
+            most,
+        );
     }
 }
 
 #[test]
 fn controllers_use_a_rate_that_rises_fiftyfold() {
-    for (policy, least) in
-        [("bbr3", 0.9), ("bbr1", 0.9), ("copa", 0.5), ("vivace", 0.85), ("mptcp[cc=joule]", 0.9)]
-    {
+    for (policy, least) in [
+        ("bbr3", 0.9),
+        ("bbr1", 0.9),
+        ("copa", 0.5),
+        ("vivace", 0.85),
+        ("mptcp[cc=joule]", 0.9),
+    ] {
         let result = after_change(policy, "2 Mbit/s", "100 Mbit/s", 60);
-        assert_between(&format!("{policy}: retransmitted"), result.retransmission_ratio, 0.0, 0.005);
-        assert_between(&format!("{policy}: fraction of the link"), part(&result, 1e8), least, 1.0);
+        assert_between(
+            &format!("{policy}: retransmitted"),
+            result.retransmission_ratio,
+            0.0,
+            0.005,
+        );
+        assert_between(
+            &format!("{policy}: fraction of the link"),
+            part(&result, 1e8),
+            least,
+            1.0,
+        );
     }
 }

@@ -23,7 +23,11 @@ pub(crate) fn host_allocator(
     let (period, known_as) = (period(py, period_s, LEAST_PERIOD_S)?, name.to_owned());
     let open = move |paths: &[KnownPath]| -> Box<dyn AllocatorHooks> {
         let asked = Asked::open(&part, &known_as, "shared");
-        Box::new(PyHooks { name: known_as.clone(), asked, paths: paths.to_vec() })
+        Box::new(PyHooks {
+            name: known_as.clone(),
+            asked,
+            paths: paths.to_vec(),
+        })
     };
     AllocatorHost::adopt(name, summary, period, Box::new(open));
     Ok(())
@@ -52,10 +56,17 @@ impl PyHooks {
 impl AllocatorHooks for PyHooks {
     fn shares(&mut self, seen: &Seen) -> Option<Vec<f64>> {
         let asked = self.asked.as_ref()?;
-        let place = Place { part: &self.name, hook: "shares", now_us: seen.now.0 / 1_000, subflow: None };
+        let place = Place {
+            part: &self.name,
+            hook: "shares",
+            now_us: seen.now.0 / 1_000,
+            subflow: None,
+        };
         call(place, |py| {
             let paths = self.rows(py, seen)?;
-            asked.ask(py, paths, seen.now, seen.demand, seen.mss_bytes)?.extract()
+            asked
+                .ask(py, paths, seen.now, seen.demand, seen.mss_bytes)?
+                .extract()
         })?
     }
 }

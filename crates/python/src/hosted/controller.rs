@@ -16,8 +16,23 @@ use crate::raised::usage;
 const MOST_INCREASE: f64 = 2.0;
 
 /// The hooks of a class: `on_start` first, then the order of [`HOOKS`].
-const NAMES: [&str; 7] = ["on_start", "increase", "ssthresh", "on_ack", "on_round", "on_loss", "on_restart"];
-const HOOKS: [Hook; 6] = [Hook::Increase, Hook::Ssthresh, Hook::Ack, Hook::Round, Hook::Loss, Hook::Restart];
+const NAMES: [&str; 7] = [
+    "on_start",
+    "increase",
+    "ssthresh",
+    "on_ack",
+    "on_round",
+    "on_loss",
+    "on_restart",
+];
+const HOOKS: [Hook; 6] = [
+    Hook::Increase,
+    Hook::Ssthresh,
+    Hook::Ack,
+    Hook::Round,
+    Hook::Loss,
+    Hook::Restart,
+];
 
 /// Capabilities by the names in the class.
 fn capability(word: &str) -> Option<Capability> {
@@ -34,10 +49,13 @@ fn capability(word: &str) -> Option<Capability> {
     })
 }
 
-/// Registers a Python object as a controller. `hooks` are the methods that its class has; `flags` are its
-/// capabilities.
+/// Registers a Python object as a controller. `hooks` are the methods that its class has; `flags`
+/// are its capabilities.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "they are the fields of a class in Python")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "they are the fields of a class in Python"
+)]
 pub(crate) fn host_controller(
     py: Python<'_>,
     part: Py<PyAny>,
@@ -52,13 +70,23 @@ pub(crate) fn host_controller(
     let capabilities: Option<Vec<Capability>> = flags.iter().map(|word| capability(word)).collect();
     let Some(mut capabilities) = capabilities else {
         let help = "a controller may read energy_cost, path_price, target_share, marks and delay";
-        return Err(usage(py, &format!("`{name}` reads {}", flags.join(", ")), Some(help)));
+        return Err(usage(
+            py,
+            &format!("`{name}` reads {}", flags.join(", ")),
+            Some(help),
+        ));
     };
     let has = |name: &str| hooks.iter().any(|hook| hook == name);
-    let own = (1..NAMES.len()).filter(|&k| has(NAMES[k])).map(|k| HOOKS[k - 1]).collect();
+    let own = (1..NAMES.len())
+        .filter(|&k| has(NAMES[k]))
+        .map(|k| HOOKS[k - 1])
+        .collect();
     let (known_as, told) = (name.clone(), capabilities.clone());
     let open = move |n: usize| -> Box<dyn Hooks> {
-        Box::new(PyHooks { inner: Inner::open(&part, &known_as, &hooks, &told, n), name: known_as.clone() })
+        Box::new(PyHooks {
+            inner: Inner::open(&part, &known_as, &hooks, &told, n),
+            name: known_as.clone(),
+        })
     };
     // Subflows provide a round's RTTs even if the class does not declare that it reads them.
     capabilities.push(Capability::ReadsDelay);
@@ -112,7 +140,8 @@ impl Inner {
             }
             let state = State::new(n, capabilities);
             let ack = Py::new(py, Ack::new(&state))?;
-            let (mut alone, mut with_ack, mut with_kind, mut all) = (vec![], vec![], vec![], vec![]);
+            let (mut alone, mut with_ack, mut with_kind, mut all) =
+                (vec![], vec![], vec![], vec![]);
             for (i, path) in paths.into_iter().enumerate() {
                 let subflow = Py::new(py, Subflow::new(&state, i, path))?;
                 let and = |kind: &str| PyResult::Ok((&subflow, kind).into_pyobject(py)?.unbind());
@@ -122,7 +151,13 @@ impl Inner {
                 all.push(subflow);
             }
             state.set_all(Some(PyTuple::new(py, all)?.unbind()));
-            Ok(Inner { methods, state, alone, with_ack, with_kind })
+            Ok(Inner {
+                methods,
+                state,
+                alone,
+                with_ack,
+                with_kind,
+            })
         })
     }
 }
@@ -158,9 +193,17 @@ impl PyHooks {
         };
         // SAFETY: a scene's connection is the engine's, which waits for this call.
         let now_us = unsafe { (*scene.connection).now_us };
-        let place = Place { part: &self.name, hook: NAMES[k], now_us, subflow: Some(i) };
+        let place = Place {
+            part: &self.name,
+            hook: NAMES[k],
+            now_us,
+            subflow: Some(i),
+        };
         call(place, |py| {
-            inner.state.within(scene, || method.call1(py, arguments)).and_then(|value| made(py, value))
+            inner
+                .state
+                .within(scene, || method.call1(py, arguments))
+                .and_then(|value| made(py, value))
         })
     }
 
@@ -174,7 +217,12 @@ impl PyHooks {
         besides: &Besides,
     ) {
         let event = event.map_or(std::ptr::null(), std::ptr::from_ref);
-        let scene = Scene { connection, event, subflow: i, may_write: true };
+        let scene = Scene {
+            connection,
+            event,
+            subflow: i,
+            may_write: true,
+        };
         self.call(k, &scene, besides, |_, _| Ok(()));
     }
 }
@@ -186,14 +234,21 @@ impl Hooks for PyHooks {
 
     fn increase(&mut self, connection: &Connection, i: usize) -> f64 {
         let connection = std::ptr::from_ref(connection).cast_mut();
-        let scene = Scene { connection, event: std::ptr::null(), subflow: i, may_write: false };
+        let scene = Scene {
+            connection,
+            event: std::ptr::null(),
+            subflow: i,
+            may_write: false,
+        };
         let made = |py: Python<'_>, value: Py<PyAny>| {
             let packets: f64 = value.extract(py)?;
             match packets.abs() <= MOST_INCREASE {
                 true => Ok(packets),
                 false => Err(usage(
                     py,
-                    &format!("an increase is -2 to 2 packets for each packet acknowledged, not {packets}"),
+                    &format!(
+                        "an increase is -2 to 2 packets for each packet acknowledged, not {packets}"
+                    ),
                     Some("increase is per packet, not per round: 1 / cwnd_packets is NewReno"),
                 )),
             }
@@ -203,10 +258,17 @@ impl Hooks for PyHooks {
 
     fn ssthresh(&mut self, connection: &Connection, i: usize, kind: LossKind) -> u32 {
         let connection = std::ptr::from_ref(connection).cast_mut();
-        let scene = Scene { connection, event: std::ptr::null(), subflow: i, may_write: false };
-        let made =
-            |py: Python<'_>, value: Py<PyAny>| packets(py, "a slow start threshold", value.extract(py)?);
-        self.call(2, &scene, &Besides::Kind(kind), made).unwrap_or(1)
+        let scene = Scene {
+            connection,
+            event: std::ptr::null(),
+            subflow: i,
+            may_write: false,
+        };
+        let made = |py: Python<'_>, value: Py<PyAny>| {
+            packets(py, "a slow start threshold", value.extract(py)?)
+        };
+        self.call(2, &scene, &Besides::Kind(kind), made)
+            .unwrap_or(1)
     }
 
     fn ack(&mut self, connection: &mut Connection, i: usize, event: &Event) {

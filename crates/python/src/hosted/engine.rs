@@ -1,5 +1,5 @@
-//! An engine that also runs policies with parts in Python, one such run at a time on one core. Other runs use
-//! the other cores meanwhile.
+//! An engine that also runs policies with parts in Python, one such run at a time on one core.
+//! Other runs use the other cores meanwhile.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,8 @@ use pyo3::prelude::*;
 
 use super::ledger::{self, Outcome};
 
-/// Only one thread executes Python at a time: concurrent runs would wait for each other at every call.
+/// Only one thread executes Python at a time: concurrent runs would wait for each other at every
+/// call.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// The thread whose run may be in a hook; 0 if there is none.
@@ -40,7 +41,12 @@ fn announced<R>(py: Python<'_>, run: impl FnOnce() -> R + Send) -> R
 where
     R: Send,
 {
-    let thread = || -> PyResult<u64> { py.import("threading")?.getattr("get_ident")?.call0()?.extract() };
+    let thread = || -> PyResult<u64> {
+        py.import("threading")?
+            .getattr("get_ident")?
+            .call0()?
+            .extract()
+    };
     RUNNING.store(thread().unwrap_or(0), Ordering::SeqCst);
     let result = py.detach(run);
     RUNNING.store(0, Ordering::SeqCst);
@@ -69,7 +75,10 @@ pub(crate) struct Hosting {
 
 impl Hosting {
     pub(crate) fn of(inner: Box<dyn Engine>) -> Self {
-        Hosting { inner, ledger: Ledger::default() }
+        Hosting {
+            inner,
+            ledger: Ledger::default(),
+        }
     }
 
     pub(crate) fn ledger(&self) -> Ledger {
@@ -78,24 +87,45 @@ impl Hosting {
 
     fn note(&self, setup: &Setup, seed: u64, took: Duration, outcome: Outcome) -> Option<RunError> {
         let (why, error) = outcome.error.unzip();
-        let (policy, calls, in_python) = (setup.policy().to_owned(), outcome.calls, outcome.in_python);
-        let entry = Entry { policy, seed, calls, in_python, took, error };
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+        let (policy, calls, in_python) =
+            (setup.policy().to_owned(), outcome.calls, outcome.in_python);
+        let entry = Entry {
+            policy,
+            seed,
+            calls,
+            in_python,
+            took,
+            error,
+        };
+        self.ledger
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(entry);
         why.map(RunError::Failed)
     }
 }
 
 /// True if a run executes Python code.
 fn is_hosted(scenario: &Scenario, setup: &Setup) -> bool {
-    let mut others = scenario.competitors.iter().filter_map(|other| Controller::by_name(&other.cc).ok());
+    let mut others = scenario
+        .competitors
+        .iter()
+        .filter_map(|other| Controller::by_name(&other.cc).ok());
     setup.is_hosted() || others.any(|controller| controller.is_hosted())
 }
 
 /// Names of the subflows' paths; empty if connections differ or a topology has no paths.
 fn paths(scenario: &Scenario, setup: &Setup) -> Vec<String> {
-    let [group] = &scenario.connections[..] else { return vec![] };
-    let used = group.paths.iter().filter(|&&path| setup.only_path().is_none_or(|only| only == path));
-    used.filter_map(|&path| scenario.paths.get(path)).map(|path| path.name.clone()).collect()
+    let [group] = &scenario.connections[..] else {
+        return vec![];
+    };
+    let used = group
+        .paths
+        .iter()
+        .filter(|&&path| setup.only_path().is_none_or(|only| only == path));
+    used.filter_map(|&path| scenario.paths.get(path))
+        .map(|path| path.name.clone())
+        .collect()
 }
 
 impl Engine for Hosting {
@@ -150,10 +180,14 @@ impl Engine for Hosting {
         let own = cancel.child();
         ledger::begin(task.seed, paths(scenario, setup), own.clone());
         let since = Instant::now();
-        let alone = || self.inner.run(scenario, setup, task, NonZeroUsize::MIN, &own);
+        let alone = || {
+            self.inner
+                .run(scenario, setup, task, NonZeroUsize::MIN, &own)
+        };
         // Attach once, so that all calls find this thread's state.
         let run = Python::attach(|py| announced(py, alone));
-        let why = ledger::end().and_then(|outcome| self.note(setup, task.seed, since.elapsed(), outcome));
+        let why =
+            ledger::end().and_then(|outcome| self.note(setup, task.seed, since.elapsed(), outcome));
         match why {
             Some(_) if cancel.is_set() => Err(RunError::Cancelled),
             Some(why) => Err(why),

@@ -1,5 +1,5 @@
-//! The present run of a thread, if it executes Python code: every call goes through [`call`], which counts
-//! and times it, and ends the run on an exception.
+//! The present run of a thread, if it executes Python code: every call goes through [`call`], which
+//! counts and times it, and ends the run on an exception.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -45,7 +45,15 @@ pub(crate) struct Place<'a> {
 
 /// Starts a run in this thread; `cancel` ends it.
 pub(crate) fn begin(seed: u64, paths: Vec<String>, cancel: Cancel) {
-    let run = Run { seed, paths, cancel, copies: 0, calls: 0, in_python: Duration::ZERO, error: None };
+    let run = Run {
+        seed,
+        paths,
+        cancel,
+        copies: 0,
+        calls: 0,
+        in_python: Duration::ZERO,
+        error: None,
+    };
     RUN.set(Some(run));
 }
 
@@ -57,10 +65,15 @@ pub(crate) fn is_running() -> bool {
 /// Ends the run of this thread.
 pub(crate) fn end() -> Option<Outcome> {
     let run = RUN.take()?;
-    Some(Outcome { calls: run.calls, in_python: run.in_python, error: run.error })
+    Some(Outcome {
+        calls: run.calls,
+        in_python: run.in_python,
+        error: run.error,
+    })
 }
 
-/// A copy of a part for one connection, passed through `make`. `None` on an exception, or outside a run.
+/// A copy of a part for one connection, passed through `make`. `None` on an exception, or outside a
+/// run.
 pub(super) fn copy_of<R>(
     part: &Py<PyAny>,
     name: &str,
@@ -71,9 +84,16 @@ pub(super) fn copy_of<R>(
         run.copies += 1;
         Some((run.seed, run.copies - 1))
     })?;
-    let place = Place { part: name, hook: "the copy", now_us: 0, subflow: None };
+    let place = Place {
+        part: name,
+        hook: "the copy",
+        now_us: 0,
+        subflow: None,
+    };
     call(place, |py| {
-        let fresh = py.import(intern!(py, "joulepath._parts"))?.getattr(intern!(py, "fresh"))?;
+        let fresh = py
+            .import(intern!(py, "joulepath._parts"))?
+            .getattr(intern!(py, "fresh"))?;
         make(py, fresh.call1((part, seed, number))?)
     })
 }
@@ -82,8 +102,8 @@ pub(crate) fn path_name(i: usize) -> Option<String> {
     RUN.with_borrow(|run| run.as_ref()?.paths.get(i).cloned())
 }
 
-/// Calls Python for the run of this thread. `None` after an exception, in this or an earlier call: then the
-/// run is ending.
+/// Calls Python for the run of this thread. `None` after an exception, in this or an earlier call:
+/// then the run is ending.
 pub(crate) fn call<R>(place: Place<'_>, hook: impl FnOnce(Python<'_>) -> PyResult<R>) -> Option<R> {
     let may = RUN.with_borrow(|run| run.as_ref().is_some_and(|run| run.error.is_none()));
     if !may {
@@ -111,9 +131,14 @@ pub(crate) fn call<R>(place: Place<'_>, hook: impl FnOnce(Python<'_>) -> PyResul
 }
 
 fn words(py: Python<'_>, error: &PyErr) -> String {
-    let class = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
+    let class = error
+        .get_type(py)
+        .name()
+        .map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
     match error.value(py).str() {
-        Ok(text) if !text.to_string_lossy().is_empty() => format!("{class}: {}", text.to_string_lossy()),
+        Ok(text) if !text.to_string_lossy().is_empty() => {
+            format!("{class}: {}", text.to_string_lossy())
+        }
         _ => class,
     }
 }
@@ -126,6 +151,9 @@ impl Run {
             Some((i, Some(path))) => format!("on subflow {i} ({path}), "),
         };
         let now_s = place.now_us as f64 / 1e6;
-        format!("at {now_s:.6} s, {subflow}in {} of `{}`", place.hook, place.part)
+        format!(
+            "at {now_s:.6} s, {subflow}in {} of `{}`",
+            place.hook, place.part
+        )
     }
 }

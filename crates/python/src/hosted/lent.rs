@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-/// A pointer that is null except during a hook. Then only the thread that holds the interpreter uses it, and
-/// the engine waits.
+/// A pointer that is null except during a hook. Then only the thread that holds the interpreter
+/// uses it, and the engine waits.
 pub(super) struct Lent<T>(AtomicPtr<T>);
 
 impl<T> Default for Lent<T> {
@@ -41,11 +41,17 @@ impl<T> Lent<T> {
     #[inline]
     pub(super) fn pointer(&self) -> PyResult<*mut T> {
         let pointer = self.0.load(Relaxed);
-        if pointer.is_null() { Err(stale()) } else { Ok(pointer) }
+        if pointer.is_null() {
+            Err(stale())
+        } else {
+            Ok(pointer)
+        }
     }
 }
 
 /// The error for a view that was kept beyond its hook.
 pub(super) fn stale() -> PyErr {
-    PyRuntimeError::new_err("a view can be read within its hook only; keep the numbers, not the view")
+    PyRuntimeError::new_err(
+        "a view can be read within its hook only; keep the numbers, not the view",
+    )
 }

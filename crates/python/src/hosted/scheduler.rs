@@ -17,7 +17,10 @@ use crate::raised::usage;
 pub(crate) fn host_scheduler(part: Py<PyAny>, name: &str, summary: &str, rescues: bool) {
     let known_as = name.to_owned();
     let open = move || -> Box<dyn SchedulerHooks> {
-        Box::new(PyHooks { inner: Inner::open(&part, &known_as), name: known_as.clone() })
+        Box::new(PyHooks {
+            inner: Inner::open(&part, &known_as),
+            name: known_as.clone(),
+        })
     };
     SchedulerHost::adopt(name, summary, rescues, Box::new(open));
 }
@@ -141,11 +144,35 @@ impl Inner {
         ledger::copy_of(part, name, |py, copy| {
             let pick = copy.getattr(intern!(py, "pick"))?.unbind();
             let state = Arc::new(State::default());
-            let view = |(i, path)| Py::new(py, PathView { state: Arc::clone(&state), i, path });
-            let views = paths.into_iter().enumerate().map(view).collect::<PyResult<_>>()?;
-            let backlog = Py::new(py, Backlog { state: Arc::clone(&state) })?;
+            let view = |(i, path)| {
+                Py::new(
+                    py,
+                    PathView {
+                        state: Arc::clone(&state),
+                        i,
+                        path,
+                    },
+                )
+            };
+            let views = paths
+                .into_iter()
+                .enumerate()
+                .map(view)
+                .collect::<PyResult<_>>()?;
+            let backlog = Py::new(
+                py,
+                Backlog {
+                    state: Arc::clone(&state),
+                },
+            )?;
             let arguments = (0..1 << most).map(|_| None).collect();
-            Ok(Inner { pick, state, views, backlog, arguments })
+            Ok(Inner {
+                pick,
+                state,
+                views,
+                backlog,
+                arguments,
+            })
         })
     }
 
@@ -154,18 +181,38 @@ impl Inner {
         let prepared = &mut self.arguments[usize::from(open)];
         if prepared.is_none() {
             let is_open = |(i, _): &(usize, &Py<PathView>)| open & (1 << i) != 0;
-            let views: Vec<&Py<PathView>> =
-                self.views.iter().enumerate().filter(is_open).map(|(_, v)| v).collect();
-            *prepared = Some((PyTuple::new(py, views)?, &self.backlog).into_pyobject(py)?.unbind());
+            let views: Vec<&Py<PathView>> = self
+                .views
+                .iter()
+                .enumerate()
+                .filter(is_open)
+                .map(|(_, v)| v)
+                .collect();
+            *prepared = Some(
+                (PyTuple::new(py, views)?, &self.backlog)
+                    .into_pyobject(py)?
+                    .unbind(),
+            );
         }
         Ok(())
     }
 
-    fn ask(&mut self, py: Python<'_>, paths: &[View], question: &Question) -> PyResult<Option<usize>> {
+    fn ask(
+        &mut self,
+        py: Python<'_>,
+        paths: &[View],
+        question: &Question,
+    ) -> PyResult<Option<usize>> {
         self.prepare(py, question.open)?;
-        let arguments = self.arguments[usize::from(question.open)].as_ref().expect("it was prepared");
+        let arguments = self.arguments[usize::from(question.open)]
+            .as_ref()
+            .expect("it was prepared");
         let Inner { state, pick, .. } = &*self;
-        let ask = || state.question.during(question, || pick.call1(py, arguments));
+        let ask = || {
+            state
+                .question
+                .during(question, || pick.call1(py, arguments))
+        };
         let chosen = state.paths.during(paths.as_ptr(), ask);
         let chosen = chosen?.into_bound(py);
         if chosen.is_none() {
@@ -173,14 +220,26 @@ impl Inner {
         }
         let help = "return one of the paths that `has_space`, or None to let the segment wait";
         let Ok(view) = chosen.cast::<PathView>() else {
-            return Err(usage(py, &format!("pick returned {}", chosen.repr()?), Some(help)));
+            return Err(usage(
+                py,
+                &format!("pick returned {}", chosen.repr()?),
+                Some(help),
+            ));
         };
         let i = view.get().i;
         if !Arc::ptr_eq(&view.get().state, &self.state) || question.open & (1 << i) == 0 {
-            return Err(usage(py, "pick returned a path that is not in its argument", Some(help)));
+            return Err(usage(
+                py,
+                "pick returned a path that is not in its argument",
+                Some(help),
+            ));
         }
         if !paths[i].has_space() {
-            return Err(usage(py, &format!("path {i} has no space in its window"), Some(help)));
+            return Err(usage(
+                py,
+                &format!("path {i} has no space in its window"),
+                Some(help),
+            ));
         }
         Ok(Some(i))
     }
@@ -190,7 +249,12 @@ impl SchedulerHooks for PyHooks {
     fn pick(&mut self, paths: &[View], question: &Question) -> Option<usize> {
         let inner = self.inner.as_mut()?;
         let now_us = question.now.0 / 1_000;
-        let place = Place { part: &self.name, hook: "pick", now_us, subflow: None };
+        let place = Place {
+            part: &self.name,
+            hook: "pick",
+            now_us,
+            subflow: None,
+        };
         call(place, |py| inner.ask(py, paths, question))?
     }
 }

@@ -21,7 +21,11 @@ pub(crate) fn host_selector(
     let (period, known_as) = (period(py, period_s, LEAST_PERIOD_S)?, name.to_owned());
     let open = move |names: &[&str]| -> Box<dyn SelectorHooks> {
         let names = names.iter().map(|&name| name.to_owned()).collect();
-        Box::new(PyHooks { asked: Asked::open(&part, &known_as, "wanted"), name: known_as.clone(), names })
+        Box::new(PyHooks {
+            asked: Asked::open(&part, &known_as, "wanted"),
+            name: known_as.clone(),
+            names,
+        })
     };
     SelectorHost::adopt(name, summary, period, Box::new(open));
     Ok(())
@@ -36,8 +40,16 @@ struct PyHooks {
 
 impl PyHooks {
     fn ask(&self, py: Python<'_>, asked: &Asked, snapshot: &Snapshot) -> PyResult<Uses> {
-        let names = self.names.iter().map(String::as_str).chain(std::iter::repeat(""));
-        let rows = snapshot.paths.iter().zip(names).map(|(path, name)| row(py, name, path));
+        let names = self
+            .names
+            .iter()
+            .map(String::as_str)
+            .chain(std::iter::repeat(""));
+        let rows = snapshot
+            .paths
+            .iter()
+            .zip(names)
+            .map(|(path, name)| row(py, name, path));
         let rows = rows.collect::<PyResult<_>>()?;
         let wanted = asked.ask(py, rows, snapshot.now, snapshot.demand, snapshot.mss_bytes)?;
         let mut uses = [Use::Closed; MAX_SUBFLOWS];
@@ -56,8 +68,15 @@ impl SelectorHooks for PyHooks {
     fn want(&mut self, snapshot: &Snapshot) -> Uses {
         // A run that is ending keeps its paths.
         let otherwise = [Use::Regular; MAX_SUBFLOWS];
-        let Some(asked) = &self.asked else { return otherwise };
-        let place = Place { part: &self.name, hook: "want", now_us: snapshot.now.0 / 1_000, subflow: None };
+        let Some(asked) = &self.asked else {
+            return otherwise;
+        };
+        let place = Place {
+            part: &self.name,
+            hook: "want",
+            now_us: snapshot.now.0 / 1_000,
+            subflow: None,
+        };
         call(place, |py| self.ask(py, asked, snapshot)).unwrap_or(otherwise)
     }
 }

@@ -1,5 +1,5 @@
-//! Views in a controller's hooks: a subflow and an ACK. They are created once per connection and point to the
-//! engine's memory while a hook runs.
+//! Views in a controller's hooks: a subflow and an ACK. They are created once per connection and
+//! point to the engine's memory while a hook runs.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,7 +54,9 @@ impl State {
     pub(super) fn within<R>(&self, scene: &Scene, hook: impl FnOnce() -> R) -> R {
         self.current.store(scene.subflow, Relaxed);
         self.may_write.store(scene.may_write, Relaxed);
-        self.event.during(scene.event, || self.connection.during(scene.connection, hook))
+        self.event.during(scene.event, || {
+            self.connection.during(scene.connection, hook)
+        })
     }
 
     /// Sets the result of [`Subflow::subflows`]; `None` breaks the reference cycle.
@@ -73,7 +75,11 @@ pub(crate) struct Subflow {
 
 impl Subflow {
     pub(super) fn new(state: &Arc<State>, i: usize, path: Option<String>) -> Self {
-        Subflow { state: Arc::clone(state), i, path }
+        Subflow {
+            state: Arc::clone(state),
+            i,
+            path,
+        }
     }
 
     #[inline]
@@ -94,7 +100,9 @@ impl Subflow {
             return Err(usage(
                 py,
                 "increase and ssthresh change nothing",
-                Some("return the number; set windows in on_start, on_ack, on_round, on_loss or on_restart"),
+                Some(
+                    "return the number; set windows in on_start, on_ack, on_round, on_loss or on_restart",
+                ),
             ));
         }
         if self.i != self.state.current.load(Relaxed) {
@@ -114,7 +122,11 @@ impl Subflow {
             return self.window();
         }
         let help = format!("write `reads = (\"{name}\",)` in the class");
-        Err(usage(py, &format!("`{name}` needs a controller that declares to read it"), Some(&help)))
+        Err(usage(
+            py,
+            &format!("`{name}` needs a controller that declares to read it"),
+            Some(&help),
+        ))
     }
 }
 
@@ -123,7 +135,11 @@ pub(super) fn packets(py: Python<'_>, what: &str, value: f64) -> PyResult<u32> {
     if value >= 1.0 && value <= f64::from(CWND_MAX) {
         return Ok(value as u32);
     }
-    Err(usage(py, &format!("{what} is 1 to {CWND_MAX} packets, not {value}"), None))
+    Err(usage(
+        py,
+        &format!("{what} is 1 to {CWND_MAX} packets, not {value}"),
+        None,
+    ))
 }
 
 attributes! {
@@ -162,7 +178,11 @@ impl Subflow {
     /// All subflows of the connection, including itself.
     #[getter]
     fn subflows(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
-        let all = self.state.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self
+            .state
+            .all
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         all.as_ref().map(|all| all.clone_ref(py)).ok_or_else(stale)
     }
 
@@ -188,20 +208,30 @@ impl Subflow {
 
     #[getter]
     fn pacing_rate_bytes_per_s(&self) -> PyResult<u64> {
-        Ok(if self.state.owns_window { self.window()?.own.pacing_rate_bytes_per_s() } else { 0 })
+        Ok(if self.state.owns_window {
+            self.window()?.own.pacing_rate_bytes_per_s()
+        } else {
+            0
+        })
     }
 
     #[setter]
     fn set_pacing_rate_bytes_per_s(&self, py: Python<'_>, value: f64) -> PyResult<()> {
         if !self.state.owns_window {
             let help = "write `owns_window = True` in the class";
-            return Err(usage(py, "only a controller that owns its window paces", Some(help)));
+            return Err(usage(
+                py,
+                "only a controller that owns its window paces",
+                Some(help),
+            ));
         }
         if !(0.0..=1e12).contains(&value) {
             let message = format!("a pacing rate is 0 (none) to 1e12 bytes/s, not {value}");
             return Err(usage(py, &message, None));
         }
-        self.change(py, |window| window.own.set_pacing_rate_bytes_per_s(value as u64))
+        self.change(py, |window| {
+            window.own.set_pacing_rate_bytes_per_s(value as u64)
+        })
     }
 
     /// Its window; in fast recovery the threshold instead.
@@ -209,7 +239,12 @@ impl Subflow {
     fn window_packets(&self) -> PyResult<u32> {
         let window = self.window()?;
         let recovers = window.flags & Window::RECOVERY != 0;
-        Ok((if recovers { window.ssthresh } else { window.cwnd }).clamp(1, CWND_MAX))
+        Ok((if recovers {
+            window.ssthresh
+        } else {
+            window.cwnd
+        })
+        .clamp(1, CWND_MAX))
     }
 
     /// True if it is established and has an RTT sample: sums include it.
@@ -221,17 +256,26 @@ impl Subflow {
 
     #[getter]
     fn energy_cost(&self, py: Python<'_>) -> PyResult<f64> {
-        Ok(self.told(py, Capability::ReadsEnergyCost, "energy_cost")?.own.energy_cost())
+        Ok(self
+            .told(py, Capability::ReadsEnergyCost, "energy_cost")?
+            .own
+            .energy_cost())
     }
 
     #[getter]
     fn path_price(&self, py: Python<'_>) -> PyResult<f64> {
-        Ok(self.told(py, Capability::ReadsPathPrice, "path_price")?.own.path_price())
+        Ok(self
+            .told(py, Capability::ReadsPathPrice, "path_price")?
+            .own
+            .path_price())
     }
 
     #[getter]
     fn target_share(&self, py: Python<'_>) -> PyResult<f64> {
-        Ok(self.told(py, Capability::ReadsTargetShare, "target_share")?.own.target_share())
+        Ok(self
+            .told(py, Capability::ReadsTargetShare, "target_share")?
+            .own
+            .target_share())
     }
 
     fn __repr__(&self) -> String {
@@ -250,7 +294,9 @@ pub(crate) struct Ack {
 
 impl Ack {
     pub(super) fn new(state: &Arc<State>) -> Self {
-        Ack { state: Arc::clone(state) }
+        Ack {
+            state: Arc::clone(state),
+        }
     }
 
     #[inline]

@@ -56,7 +56,9 @@ impl Ends {
         let folder = tempfile::tempdir().unwrap();
         let server = "127.0.0.1:1".parse().unwrap();
         let [serve, connect] = new::write(folder.path(), &server, setup.method).unwrap();
-        rewrite(&serve, |text| text.replace("[::]:1", "127.0.0.1:0") + setup.serve + "\n");
+        rewrite(&serve, |text| {
+            text.replace("[::]:1", "127.0.0.1:0") + setup.serve + "\n"
+        });
         let said = Arc::new(Mutex::new(String::new()));
         let say: Say = {
             let said = Arc::clone(&said);
@@ -85,7 +87,14 @@ impl Ends {
             .unwrap();
         });
         let (serve, [socks, http]) = told.recv_timeout(LONG).expect("both ends start");
-        Ends { serve, socks, http, said, stop: Some(stop), thread: Some(thread) }
+        Ends {
+            serve,
+            socks,
+            http,
+            said,
+            stop: Some(stop),
+            thread: Some(thread),
+        }
     }
 
     /// A program's connection through SOCKS5.
@@ -93,8 +102,15 @@ impl Ends {
         let mut stream = client(self.socks);
         stream.write_all(&[5, 1, 0]).unwrap();
         assert_eq!(read(&mut stream, 2), [5, 0]);
-        let SocketAddr::V4(to) = to else { panic!("IPv4") };
-        let request = [&[5, 1, 0, 1][..], &to.ip().octets(), &to.port().to_be_bytes()].concat();
+        let SocketAddr::V4(to) = to else {
+            panic!("IPv4")
+        };
+        let request = [
+            &[5, 1, 0, 1][..],
+            &to.ip().octets(),
+            &to.port().to_be_bytes(),
+        ]
+        .concat();
         stream.write_all(&request).unwrap();
         assert_eq!(read(&mut stream, 10)[..2], [5, 0]);
         stream
@@ -104,7 +120,11 @@ impl Ends {
     pub(crate) fn wait_for(&self, text: &str) {
         let start = Instant::now();
         while !self.said.lock().unwrap().contains(text) {
-            assert!(start.elapsed() < LONG, "no `{text}` in:\n{}", self.said.lock().unwrap());
+            assert!(
+                start.elapsed() < LONG,
+                "no `{text}` in:\n{}",
+                self.said.lock().unwrap()
+            );
             thread::sleep(Duration::from_millis(10));
         }
     }

@@ -33,7 +33,9 @@ fn a_wrong_key_is_refused_and_both_ends_say_so() {
 fn a_stranger_who_talks_to_the_far_end_gets_nothing() {
     let ends = Ends::new(Setup::default());
     let mut stream = client(ends.serve);
-    stream.write_all(&[b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".as_slice(), &[b' '; 64]].concat()).unwrap();
+    stream
+        .write_all(&[b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".as_slice(), &[b' '; 64]].concat())
+        .unwrap();
     is_reset(&mut stream);
     ends.wait_for("refused: it has another key or method");
 }
@@ -64,7 +66,10 @@ fn a_recorded_request_is_refused_when_it_comes_again() {
 
 #[test]
 fn the_far_end_does_not_lead_into_its_own_machine() {
-    let ends = Ends::new(Setup { serve: "", ..Setup::default() });
+    let ends = Ends::new(Setup {
+        serve: "",
+        ..Setup::default()
+    });
     let (address, _accept) = server();
     is_reset(&mut ends.socks(address));
     ends.wait_for("may not reach private addresses or this machine");
@@ -72,10 +77,18 @@ fn the_far_end_does_not_lead_into_its_own_machine() {
 
 #[test]
 fn nor_by_a_name_that_leads_there() {
-    let ends = Ends::new(Setup { serve: "", ..Setup::default() });
+    let ends = Ends::new(Setup {
+        serve: "",
+        ..Setup::default()
+    });
     let (address, _accept) = server();
     let mut stream = client(ends.http);
-    write!(stream, "CONNECT localhost:{} HTTP/1.1\r\n\r\n", address.port()).unwrap();
+    write!(
+        stream,
+        "CONNECT localhost:{} HTTP/1.1\r\n\r\n",
+        address.port()
+    )
+    .unwrap();
     let mut head = [0; 12];
     stream.read_exact(&mut head).unwrap();
     assert_eq!(&head, b"HTTP/1.1 200");
@@ -103,10 +116,15 @@ fn a_far_end_that_cannot_be_reached_is_an_answer_of_the_protocol() {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 502 "), "{answer}");
-    assert!(answer.ends_with("\r\n\r\nthe relay cannot be reached.\n"), "{answer}");
+    assert!(
+        answer.ends_with("\r\n\r\nthe relay cannot be reached.\n"),
+        "{answer}"
+    );
 
     let mut stream = client(ends.socks);
-    stream.write_all(&[5, 1, 0, 5, 1, 0, 1, 192, 0, 2, 1, 0, 80]).unwrap();
+    stream
+        .write_all(&[5, 1, 0, 5, 1, 0, 1, 192, 0, 2, 1, 0, 80])
+        .unwrap();
     assert_eq!(read(&mut stream, 12)[..4], [5, 0, 5, 1]);
     ends.wait_for("cannot reach the far end");
 }
@@ -116,11 +134,17 @@ fn an_unknown_congestion_controller_stops_the_start_with_the_way_to_load_it() {
     use joulepath_relay::config::{Method, ServeConfig};
     use joulepath_relay::{Kind, Serve, block_on, new};
     let folder = tempfile::tempdir().unwrap();
-    let [file, _] = new::write(folder.path(), &"127.0.0.1:1".parse().unwrap(), Method::default()).unwrap();
+    let [file, _] = new::write(
+        folder.path(),
+        &"127.0.0.1:1".parse().unwrap(),
+        Method::default(),
+    )
+    .unwrap();
     let mut config = ServeConfig::read(&file).unwrap();
     config.listen = "127.0.0.1:0".parse().unwrap();
     config.congestion = Some("nosuch".into());
-    let error = block_on(async { Serve::new(config, std::sync::Arc::new(|_| {})).map(drop) }).unwrap_err();
+    let error =
+        block_on(async { Serve::new(config, std::sync::Arc::new(|_| {})).map(drop) }).unwrap_err();
     assert_eq!(error.kind, Kind::Unsupported);
     assert_eq!(
         error.to_string(),

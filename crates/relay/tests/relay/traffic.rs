@@ -11,13 +11,18 @@ use crate::ends::{Ends, Setup, client, read, server};
 
 /// Bytes that differ by place.
 fn pattern(count: usize) -> Vec<u8> {
-    (0..count as u64).map(|place| (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
+    (0..count as u64)
+        .map(|place| (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8)
+        .collect()
 }
 
 #[test]
 fn bytes_arrive_in_both_directions_at_once_with_both_ciphers() {
     for method in [Method::Aes256Gcm, Method::ChaCha20Poly1305] {
-        let ends = Ends::new(Setup { method, ..Setup::default() });
+        let ends = Ends::new(Setup {
+            method,
+            ..Setup::default()
+        });
         let (address, accept) = server();
         let mut stream = ends.socks(address);
         let mut far = accept();
@@ -75,7 +80,9 @@ fn a_reset_by_the_server_resets_the_program() {
     let (address, accept) = server();
     let mut stream = ends.socks(address);
     let far = accept();
-    SockRef::from(&far).set_linger(Some(std::time::Duration::ZERO)).unwrap();
+    SockRef::from(&far)
+        .set_linger(Some(std::time::Duration::ZERO))
+        .unwrap();
     drop(far);
     let error = stream.read(&mut [0]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
@@ -92,10 +99,16 @@ fn a_reset_by_the_program_resets_the_server_also_after_a_half_close() {
             far.shutdown(Shutdown::Write).unwrap();
             assert_eq!(stream.read(&mut [0]).unwrap(), 0);
         }
-        SockRef::from(&stream).set_linger(Some(std::time::Duration::ZERO)).unwrap();
+        SockRef::from(&stream)
+            .set_linger(Some(std::time::Duration::ZERO))
+            .unwrap();
         drop(stream);
         let error = far.read(&mut [0]).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::ConnectionReset, "half closed: {half_closed}");
+        assert_eq!(
+            error.kind(),
+            ErrorKind::ConnectionReset,
+            "half closed: {half_closed}"
+        );
     }
 }
 
@@ -105,9 +118,11 @@ fn a_server_that_does_not_read_stops_the_program() {
     let (address, accept) = server();
     let mut stream = ends.socks(address);
     let mut far = accept();
-    // Until a write has to wait for two seconds: all buffers are full, sockets' and ours. On a busy machine
-    // some may have room left; the rest holds nevertheless.
-    stream.set_write_timeout(Some(std::time::Duration::from_secs(2))).unwrap();
+    // Until a write has to wait for two seconds: all buffers are full, sockets' and ours. On a busy
+    // machine some may have room left; the rest holds nevertheless.
+    stream
+        .set_write_timeout(Some(std::time::Duration::from_secs(2)))
+        .unwrap();
     let chunk = pattern(1 << 16);
     let mut sent = 0;
     loop {
@@ -116,14 +131,19 @@ fn a_server_that_does_not_read_stops_the_program() {
             Err(error) if error.kind() == ErrorKind::WouldBlock => break,
             Err(error) => panic!("{error}"),
         }
-        assert!(sent < 256 << 20, "the relay takes everything, though the server does not read");
+        assert!(
+            sent < 256 << 20,
+            "the relay takes everything, though the server does not read"
+        );
     }
     // Nothing is lost when the server reads.
     stream.shutdown(Shutdown::Write).unwrap();
     let mut place = 0;
     let mut bytes = vec![0; chunk.len()];
     loop {
-        let got = far.read(&mut bytes[..chunk.len() - place % chunk.len()]).unwrap();
+        let got = far
+            .read(&mut bytes[..chunk.len() - place % chunk.len()])
+            .unwrap();
         if got == 0 {
             break;
         }
@@ -186,18 +206,30 @@ fn further_connections_wait_for_a_place() {
     // The first one works meanwhile.
     first.write_all(b"x").unwrap();
     assert_eq!(read(&mut far, 1), b"x");
-    assert!(reached.recv_timeout(std::time::Duration::from_millis(300)).is_err());
+    assert!(
+        reached
+            .recv_timeout(std::time::Duration::from_millis(300))
+            .is_err()
+    );
     drop((first, far));
     assert_eq!(reader.join().unwrap(), b"waiting");
 }
 
 #[test]
 fn http_connect_reaches_a_server_by_name() {
-    let ends = Ends::new(Setup { serve: "allow_private = [\"127.0.0.0/8\", \"::1\"]", ..Setup::default() });
+    let ends = Ends::new(Setup {
+        serve: "allow_private = [\"127.0.0.0/8\", \"::1\"]",
+        ..Setup::default()
+    });
     let (address, accept) = server();
     let mut stream = client(ends.http);
     // With the first bytes for the server behind the request.
-    write!(stream, "CONNECT localhost:{} HTTP/1.1\r\nHost: x\r\n\r\nhello", address.port()).unwrap();
+    write!(
+        stream,
+        "CONNECT localhost:{} HTTP/1.1\r\nHost: x\r\n\r\nhello",
+        address.port()
+    )
+    .unwrap();
     let mut far = accept();
     assert_eq!(read(&mut far, 5), b"hello");
     let wanted = b"HTTP/1.1 200 Connection established\r\n\r\n";
@@ -215,6 +247,12 @@ fn connections_that_are_open_when_an_end_stops_are_reset_not_ended() {
     far.write_all(b"half a file").unwrap();
     assert_eq!(read(&mut stream, 11), b"half a file");
     drop(ends);
-    assert_eq!(stream.read(&mut [0]).unwrap_err().kind(), ErrorKind::ConnectionReset);
-    assert_eq!(far.read(&mut [0]).unwrap_err().kind(), ErrorKind::ConnectionReset);
+    assert_eq!(
+        stream.read(&mut [0]).unwrap_err().kind(),
+        ErrorKind::ConnectionReset
+    );
+    assert_eq!(
+        far.read(&mut [0]).unwrap_err().kind(),
+        ErrorKind::ConnectionReset
+    );
 }

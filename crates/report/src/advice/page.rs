@@ -22,12 +22,30 @@ pub fn html(
     advice_html(&page(question, advice, waiting, by))
 }
 
-fn page(question: &Question, advice: &Advice, waiting: Option<Waiting>, by: &Provenance) -> AdvicePage {
-    let names: Vec<&str> = question.paths.iter().map(|path| path.name.as_str()).collect();
+fn page(
+    question: &Question,
+    advice: &Advice,
+    waiting: Option<Waiting>,
+    by: &Provenance,
+) -> AdvicePage {
+    let names: Vec<&str> = question
+        .paths
+        .iter()
+        .map(|path| path.name.as_str())
+        .collect();
     let ways = table::rows(advice).into_iter().map(|(plan, is_best)| {
         let [interfaces, split, rates, time, energy] = table::cells(question, plan);
         let (seconds, joules) = (plan.seconds, plan.energy_j);
-        AdviceWay { interfaces, split, rates, time, energy, seconds, joules, is_best }
+        AdviceWay {
+            interfaces,
+            split,
+            rates,
+            time,
+            energy,
+            seconds,
+            joules,
+            is_best,
+        }
     });
     AdvicePage {
         title: format!("{} over {}", question.size, names.join(", ")),
@@ -53,7 +71,11 @@ fn notes(question: &Question, waiting: Option<Waiting>) -> Vec<String> {
         table::footing(question),
         "Nothing was simulated: no handshake, slow start, queues or retransmissions.".to_owned(),
     ];
-    waiting.map(|waiting| waiting.sentence(question)).into_iter().chain(assumed).collect()
+    waiting
+        .map(|waiting| waiting.sentence(question))
+        .into_iter()
+        .chain(assumed)
+        .collect()
 }
 
 fn chips(question: &Question) -> Vec<String> {
@@ -69,7 +91,11 @@ fn chips(question: &Question) -> Vec<String> {
     let base = (question.base.0 > 0.0).then(|| format!("shared base {}", question.base));
     let price = question.delay_price;
     let price = (price.0 > 0.0).then(|| format!("a second of waiting is worth {} J", price.0));
-    [within, "download".to_owned(), rates.to_owned()].into_iter().chain(base).chain(price).collect()
+    [within, "download".to_owned(), rates.to_owned()]
+        .into_iter()
+        .chain(base)
+        .chain(price)
+        .collect()
 }
 
 fn ranges(question: &Question, advice: &Advice) -> Vec<AdviceRange> {
@@ -78,7 +104,10 @@ fn ranges(question: &Question, advice: &Advice) -> Vec<AdviceRange> {
         let best = advice.best.paths.iter().map(|part| part.path);
         ranges.push(("any, up to 100 GB".to_owned(), table::names(question, best)));
     }
-    ranges.into_iter().map(|(sizes, interfaces)| AdviceRange { sizes, interfaces }).collect()
+    ranges
+        .into_iter()
+        .map(|(sizes, interfaces)| AdviceRange { sizes, interfaces })
+        .collect()
 }
 
 fn paths(question: &Question) -> Table {
@@ -90,10 +119,19 @@ fn paths(question: &Question) -> Table {
         Column::words("energy"),
     ];
     let line = |path: &Path| {
-        let numbers = [path.rate.bps() as f64 / 1e6, path.rtt.as_secs_f64() * 1e3, path.loss.mean() * 100.0];
+        let numbers = [
+            path.rate.bps() as f64 / 1e6,
+            path.rtt.as_secs_f64() * 1e3,
+            path.loss.mean() * 100.0,
+        ];
         let numbers = numbers.map(|number| Cell::number(number).shown(significant(number)));
         let energy = Cell::text(path.energy.to_string());
-        Line::new([Cell::text(&path.name)].into_iter().chain(numbers).chain([energy]))
+        Line::new(
+            [Cell::text(&path.name)]
+                .into_iter()
+                .chain(numbers)
+                .chain([energy]),
+        )
     };
     Table::new(columns).with(question.paths.iter().map(line))
 }

@@ -1,4 +1,5 @@
-//! The energy–goodput front: the energy cost of goodput in scenarios where goodput depends on the policy.
+//! The energy–goodput front: the energy cost of goodput in scenarios where goodput depends on the
+//! policy.
 
 use super::metric::Metric;
 use super::schema::{Benchmark, Overall, Row};
@@ -12,7 +13,8 @@ const MOST_STEPS: f64 = 8.0;
 pub(crate) const NOTE: &str = "green: first tier · hollow: a path chosen in hindsight, or not run everywhere \
                                · lines: 95 % intervals · dashed: the front";
 
-/// A policy: goodput relative to the fastest single path, and share of the limit in percent, with intervals.
+/// A policy: goodput relative to the fastest single path, and share of the limit in percent, with
+/// intervals.
 struct Place<'a> {
     label: &'a str,
     tier: Option<usize>,
@@ -26,7 +28,10 @@ struct Place<'a> {
 
 /// The front as an SVG file; `None` if no policy has run where goodput depends on it.
 pub fn front(benchmark: &Benchmark) -> Option<String> {
-    let subtitle = format!("{}, those where goodput depends on the policy", title(benchmark));
+    let subtitle = format!(
+        "{}, those where goodput depends on the policy",
+        title(benchmark)
+    );
     plot(benchmark).map(|plot| plot.document(SIZE, ["What goodput costs", &subtitle], NOTE))
 }
 
@@ -34,18 +39,30 @@ pub fn front(benchmark: &Benchmark) -> Option<String> {
 pub(super) fn plot(benchmark: &Benchmark) -> Option<Plot> {
     let place = |row| -> Option<Place<'_>> {
         let row: &Row = row;
-        let mean = |metric| row.overall.get(&metric).map(|overall: &Overall| overall.mean);
+        let mean = |metric| {
+            row.overall
+                .get(&metric)
+                .map(|overall: &Overall| overall.mean)
+        };
         let (x, y) = (mean(Metric::Goodput)?, mean(Metric::TcpReferenceFree)?);
         Some(Place {
             label: &row.entry.label,
             tier: row.tier,
             is_baseline: row.entry.baseline.is_some(),
-            score: row.mean(Metric::Score).map_or(f64::NAN, |score| 100.0 * score),
+            score: row
+                .mean(Metric::Score)
+                .map_or(f64::NAN, |score| 100.0 * score),
             x: [x.mean, x.lo, x.hi],
             y: [y.mean, y.lo, y.hi].map(|share| 100.0 * share),
         })
     };
-    drawn(&benchmark.policies.iter().filter_map(place).collect::<Vec<_>>())
+    drawn(
+        &benchmark
+            .policies
+            .iter()
+            .filter_map(place)
+            .collect::<Vec<_>>(),
+    )
 }
 
 fn drawn(places: &[Place<'_>]) -> Option<Plot> {
@@ -57,7 +74,10 @@ fn drawn(places: &[Place<'_>]) -> Option<Plot> {
         "goodput over that of the fastest single path; further right is better".into(),
         "share of the TCP-rate reference, %; higher is better".into(),
     ];
-    plot.words = format!("Goodput and share of the TCP-rate reference of {} policies", places.len());
+    plot.words = format!(
+        "Goodput and share of the TCP-rate reference of {} policies",
+        places.len()
+    );
     plot.shape = "tall";
     plot.guides = vec![(staircase(places, left, bottom), true)];
     plot.dots = places.iter().map(|place| dot(place, places)).collect();
@@ -72,8 +92,8 @@ fn axis(values: impl Iterator<Item = f64> + Clone) -> Option<Axis> {
     Axis::around(f64::max(0.0, lo - room), hi + room, MOST_STEPS).filter(|_| hi.is_finite())
 }
 
-/// Whether it is a policy (not a path chosen in hindsight), and no policy has both more goodput and a larger
-/// share.
+/// Whether it is a policy (not a path chosen in hindsight), and no policy has both more goodput and
+/// a larger share.
 fn is_on_front(place: &Place<'_>, places: &[Place<'_>]) -> bool {
     let beats = |other: &Place<'_>| {
         let no_less = other.x[0] >= place.x[0] && other.y[0] >= place.y[0];
@@ -83,8 +103,8 @@ fn is_on_front(place: &Place<'_>, places: &[Place<'_>]) -> bool {
     !place.is_baseline && !places.iter().any(beats)
 }
 
-/// Steps through the policies on the front, from the left end to the bottom. Everything left of and below
-/// them is inferior.
+/// Steps through the policies on the front, from the left end to the bottom. Everything left of and
+/// below them is inferior.
 fn staircase(places: &[Place<'_>], left: f64, bottom: f64) -> Vec<[f64; 2]> {
     let on_front = places.iter().filter(|place| is_on_front(place, places));
     let mut corners: Vec<[f64; 2]> = on_front.map(|place| [place.x[0], place.y[0]]).collect();
@@ -100,7 +120,14 @@ fn staircase(places: &[Place<'_>], left: f64, bottom: f64) -> Vec<[f64; 2]> {
 }
 
 fn dot(place: &Place<'_>, places: &[Place<'_>]) -> Dot {
-    let Place { label, tier, score, x, y, .. } = place;
+    let Place {
+        label,
+        tier,
+        score,
+        x,
+        y,
+        ..
+    } = place;
     Dot {
         at: [x[0], y[0]],
         whiskers: Some([[x[1], x[2]], [y[1], y[2]]]),
@@ -112,7 +139,10 @@ fn dot(place: &Place<'_>, places: &[Place<'_>]) -> Dot {
         .into(),
         tip: vec![
             (*label).to_owned(),
-            format!("goodput {:.2}, {:.1} % of the TCP-rate reference", x[0], y[0]),
+            format!(
+                "goodput {:.2}, {:.1} % of the TCP-rate reference",
+                x[0], y[0]
+            ),
             format!("score {score:.1} %"),
         ],
         names: vec![(*label).to_owned()],

@@ -9,10 +9,10 @@
 //!     kept   = ──────────────────────────────────────────────────────────── ,   the lowest of all links
 //!              their goodput with a NewReno flow in its place, with the same seed
 //! ```
-//! For work W, `limit` is the minimum energy for W divided by the policy's energy for W. So `score` is an
-//! energy–delay product (Gonzalez and Horowitz, IEEE JSSC 31(9), 1996), except that work beyond the offered
-//! work gains nothing. Random families have no `work`: there the share of offered data that arrives in time
-//! is a factor of `limit`.
+//! For work W, `limit` is the minimum energy for W divided by the policy's energy for W. So `score`
+//! is an energy–delay product (Gonzalez and Horowitz, IEEE JSSC 31(9), 1996), except that work
+//! beyond the offered work gains nothing. Random families have no `work`: there the share of
+//! offered data that arrives in time is a factor of `limit`.
 
 use std::collections::BTreeMap;
 
@@ -46,14 +46,21 @@ impl Singles {
     /// Evaluates the runs of each path alone.
     pub fn of(runs: Vec<Option<Vec<RunResult>>>, with: &Yardstick) -> Self {
         let best = |value: &dyn Fn(&[RunResult]) -> Option<f64>| {
-            let of_path = |path: usize| value(runs[path].as_ref()?).filter(|value| value.is_finite());
+            let of_path =
+                |path: usize| value(runs[path].as_ref()?).filter(|value| value.is_finite());
             let known = (0..runs.len()).filter_map(|path| Some((of_path(path)?, path)));
-            known.reduce(|a, b| if b.0 > a.0 { b } else { a }).map(|(_, path)| path)
+            known
+                .reduce(|a, b| if b.0 > a.0 { b } else { a })
+                .map(|(_, path)| path)
         };
         let mean = |runs: &[RunResult], value: &dyn Fn(&RunResult) -> f64| {
             Some(runs.iter().map(value).sum::<f64>() / runs.len() as f64)
         };
-        let speed = |run: &RunResult| with.task.time_s(run).map_or(run.goodput_bps, |seconds| -seconds);
+        let speed = |run: &RunResult| {
+            with.task
+                .time_s(run)
+                .map_or(run.goodput_bps, |seconds| -seconds)
+        };
         Singles {
             thriftiest: best(&|runs| mean(runs, &|run| run.bits_per_joule)),
             fastest: best(&|runs| mean(runs, &speed)),
@@ -82,7 +89,10 @@ impl Singles {
     /// Goodput of one TCP flow on each of these bottlenecks, summed, with the `i`-th seed, bit/s.
     fn fair_bps(&self, bottlenecks: &[Vec<usize>], i: usize) -> f64 {
         let of_path = |&path: &usize| Some(self.runs[path].as_ref()?.get(i)?.goodput_bps);
-        bottlenecks.iter().map(|paths| paths.iter().filter_map(of_path).fold(0.0, f64::max)).sum()
+        bottlenecks
+            .iter()
+            .map(|paths| paths.iter().filter_map(of_path).fold(0.0, f64::max))
+            .sum()
     }
 }
 
@@ -98,14 +108,20 @@ impl Cell {
     /// Evaluates the policy's runs, given in the order of the seeds.
     pub fn of(runs: &[RunResult], singles: &Singles, with: &Yardstick) -> Self {
         let of_metric = |metric: Metric| {
-            let groups = pairs(metric, runs, singles, with).into_iter().filter(|pairs| !pairs.is_empty());
+            let groups = pairs(metric, runs, singles, with)
+                .into_iter()
+                .filter(|pairs| !pairs.is_empty());
             (metric, groups.collect::<Vec<Pairs>>())
         };
         let known = with.kind.metrics().iter().copied().map(of_metric);
-        Cell { seeds: runs.len(), pairs: known.filter(|(_, groups)| !groups.is_empty()).collect() }
+        Cell {
+            seeds: runs.len(),
+            pairs: known.filter(|(_, groups)| !groups.is_empty()).collect(),
+        }
     }
 
-    /// Ratio of the means over the runs with these indices; `None` if the metric is not measured there.
+    /// Ratio of the means over the runs with these indices; `None` if the metric is not measured
+    /// there.
     pub fn ratio(&self, metric: Metric, indices: &[usize]) -> Option<f64> {
         let of = |pairs: &Pairs| ratio(indices.iter().filter_map(|&i| pairs.get(i).copied()));
         match metric {
@@ -167,13 +183,18 @@ impl Cell {
     /// A cell with invented numbers.
     #[cfg(test)]
     pub(super) fn made_up(values: &[(Metric, f64)]) -> Self {
-        let pairs = values.iter().map(|&(metric, value)| (metric, vec![vec![(value, 1.0)]]));
-        Cell { seeds: 1, pairs: pairs.collect() }
+        let pairs = values
+            .iter()
+            .map(|&(metric, value)| (metric, vec![vec![(value, 1.0)]]));
+        Cell {
+            seeds: 1,
+            pairs: pairs.collect(),
+        }
     }
 }
 
-/// Share of `limit` over these runs; with [`Yardstick::limit`] the value of [`Metric::TcpReference`]. `None`
-/// if it is not measured.
+/// Share of `limit` over these runs; with [`Yardstick::limit`] the value of
+/// [`Metric::TcpReference`]. `None` if it is not measured.
 pub fn share_of_limit(runs: &[RunResult], with: &Yardstick, limit: f64) -> Option<f64> {
     ratio(of_limit(runs, with, limit)).filter(|share| share.is_finite())
 }
@@ -181,7 +202,11 @@ pub fn share_of_limit(runs: &[RunResult], with: &Yardstick, limit: f64) -> Optio
 /// Shares of the limit of these runs and of the `best` ones, by seed.
 fn beside(runs: &[RunResult], best: &[RunResult], with: &Yardstick) -> Pairs {
     let of = |runs: &[RunResult]| of_limit(runs, with, with.limit);
-    of(runs).into_iter().zip(of(best)).map(|(own, best)| (own.0, best.0)).collect()
+    of(runs)
+        .into_iter()
+        .zip(of(best))
+        .map(|(own, best)| (own.0, best.0))
+        .collect()
 }
 
 /// Times of these runs and of the `other` ones, by seed; empty for endless work.
@@ -192,7 +217,9 @@ fn times(runs: &[RunResult], other: &[RunResult], task: &Task) -> Pairs {
 
 /// Sum of the numerators divided by the sum of the denominators; `None` if that is 0.
 fn ratio(pairs: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
-    let (above, below) = pairs.into_iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+    let (above, below) = pairs
+        .into_iter()
+        .fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
     (below > 0.0).then(|| above / below)
 }
 
@@ -201,9 +228,17 @@ fn pairs(metric: Metric, runs: &[RunResult], singles: &Singles, with: &Yardstick
     let best = singles.runs(singles.best).unwrap_or_default();
     let of_run = |limit: f64| of_limit(runs, with, limit);
     let on_links = |counts: &dyn Fn(&SharedLink) -> bool, of: &dyn Fn(&SharedLink) -> Pairs| {
-        with.shared.iter().filter(|link| counts(link)).map(of).collect()
+        with.shared
+            .iter()
+            .filter(|link| counts(link))
+            .map(of)
+            .collect()
     };
-    let share = |link: &SharedLink| runs.iter().filter_map(|run| link_share(run, link)).collect();
+    let share = |link: &SharedLink| {
+        runs.iter()
+            .filter_map(|run| link_share(run, link))
+            .collect()
+    };
     match metric {
         // The others are added or follow from those below.
         Metric::Score
@@ -218,12 +253,16 @@ fn pairs(metric: Metric, runs: &[RunResult], singles: &Singles, with: &Yardstick
         Metric::Goodput if matches!(with.task, Task::Deadline { .. }) => vec![],
         Metric::Goodput => {
             vec![
-                runs.iter().zip(fastest).map(|(run, single)| (run.goodput_bps, single.goodput_bps)).collect(),
+                runs.iter()
+                    .zip(fastest)
+                    .map(|(run, single)| (run.goodput_bps, single.goodput_bps))
+                    .collect(),
             ]
         }
         Metric::Time => vec![times(runs, fastest, &with.task)],
         Metric::Joules => {
-            let per_bit = |run: &RunResult| (run.bits_per_joule > 0.0).then(|| 1.0 / run.bits_per_joule);
+            let per_bit =
+                |run: &RunResult| (run.bits_per_joule > 0.0).then(|| 1.0 / run.bits_per_joule);
             let joules = |(run, single)| Some((per_bit(run)?, per_bit(single)?));
             vec![runs.iter().zip(fastest).filter_map(joules).collect()]
         }
@@ -234,9 +273,9 @@ fn pairs(metric: Metric, runs: &[RunResult], singles: &Singles, with: &Yardstick
     }
 }
 
-/// Shares of a limit. In random families, offered data that misses its deadline counts as paid for a second
-/// time, carrying less data for less energy gains nothing, and an incomplete file counts with its fraction.
-/// Empty if a run lacks the data.
+/// Shares of a limit. In random families, offered data that misses its deadline counts as paid for
+/// a second time, carrying less data for less energy gains nothing, and an incomplete file counts
+/// with its fraction. Empty if a run lacks the data.
 fn of_limit(runs: &[RunResult], with: &Yardstick, limit: f64) -> Pairs {
     if with.kind == Kind::Ranked {
         return runs.iter().map(|run| (run.bits_per_joule, limit)).collect();
@@ -246,9 +285,14 @@ fn of_limit(runs: &[RunResult], with: &Yardstick, limit: f64) -> Pairs {
         match with.task {
             Task::Endless { .. } | Task::Requests => Some(share),
             Task::Files { .. } if run.completion_s.is_some() => Some(share),
-            Task::Files { bits } => Some(share * (run.bits_per_joule * run.energy_j / bits).min(1.0)),
+            Task::Files { bits } => {
+                Some(share * (run.bits_per_joule * run.energy_j / bits).min(1.0))
+            }
             Task::Deadline { seconds } => {
-                let found = run.punctuality.iter().find(|one| one.deadline_s == seconds)?;
+                let found = run
+                    .punctuality
+                    .iter()
+                    .find(|one| one.deadline_s == seconds)?;
                 let in_time = found.in_time as f64 / found.offered as f64;
                 (found.offered > 0).then_some(share.min(1.0) * in_time)
             }
@@ -271,50 +315,71 @@ fn work(runs: &[RunResult], singles: &Singles, task: &Task) -> Pairs {
             (run.goodput_bps.min(offered), offered)
         }
         Task::Files { bits } => {
-            let delivered =
-                if run.completion_s.is_some() { *bits } else { run.bits_per_joule * run.energy_j };
+            let delivered = if run.completion_s.is_some() {
+                *bits
+            } else {
+                run.bits_per_joule * run.energy_j
+            };
             let seconds = |run: &RunResult| task.time_s(run).unwrap_or(run.measured_s);
-            let late = fastest.get(i).map_or(1.0, |single| seconds(single) / seconds(run));
+            let late = fastest
+                .get(i)
+                .map_or(1.0, |single| seconds(single) / seconds(run));
             (delivered.min(*bits) * late.min(1.0), *bits)
         }
         Task::Deadline { seconds } => {
-            let found = run.punctuality.iter().find(|one| one.deadline_s == *seconds);
+            let found = run
+                .punctuality
+                .iter()
+                .find(|one| one.deadline_s == *seconds);
             found.map_or((0.0, 0.0), |one| (one.in_time as f64, one.offered as f64))
         }
     };
     runs.iter().enumerate().map(of_run).collect()
 }
 
-/// Goodput of one connection through the link and of one TCP flow there, bit/s; `None` if the engine does not
-/// separate the TCP flows.
+/// Goodput of one connection through the link and of one TCP flow there, bit/s; `None` if the
+/// engine does not separate the TCP flows.
 fn link_share(run: &RunResult, at: &SharedLink) -> Option<(f64, f64)> {
     let connections = run.connections_bps.len().max(1) as f64;
-    let through: f64 = at.paths.iter().filter_map(|&path| Some(run.paths.get(path)?.share)).sum();
+    let through: f64 = at
+        .paths
+        .iter()
+        .filter_map(|&path| Some(run.paths.get(path)?.share))
+        .sum();
     let own = run.connections_bps.iter().sum::<f64>() / connections * through;
     Some((own, competitors_bps(run, at)? / f64::from(at.tcps)))
 }
 
 /// Goodput of the competitors on the link, bit/s; `None` if the engine does not separate them.
 fn competitors_bps(run: &RunResult, at: &SharedLink) -> Option<f64> {
-    at.competitors.iter().map(|&group| run.competitor_groups_bps.get(group)).sum()
+    at.competitors
+        .iter()
+        .map(|&group| run.competitor_groups_bps.get(group))
+        .sum()
 }
 
-/// Goodput of the competitors next to the policy and next to a NewReno flow with the same seed, bit/s.
+/// Goodput of the competitors next to the policy and next to a NewReno flow with the same seed,
+/// bit/s.
 fn kept(runs: &[RunResult], alone: &Singles, at: &SharedLink) -> Pairs {
     let reno = alone.reno_at(at).unwrap_or_default();
     let pair = |(run, reno)| Some((competitors_bps(run, at)?, competitors_bps(reno, at)?));
     runs.iter().zip(reno).filter_map(pair).collect()
 }
 
-/// (Σ x)²/(n Σ x²) of the connections' goodputs (Jain, Chiu and Hawe, DEC-TR-301, 1984); empty for a single
-/// connection.
+/// (Σ x)²/(n Σ x²) of the connections' goodputs (Jain, Chiu and Hawe, DEC-TR-301, 1984); empty for
+/// a single connection.
 fn jain(runs: &[RunResult]) -> Pairs {
     let of_run = |run: &RunResult| {
         let x = &run.connections_bps;
-        let (sum, squares) = x.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+        let (sum, squares) = x
+            .iter()
+            .fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
         (x.len() > 1 && squares > 0.0).then(|| (sum * sum / (x.len() as f64 * squares), 1.0))
     };
-    runs.iter().map(of_run).collect::<Option<Pairs>>().unwrap_or_default()
+    runs.iter()
+        .map(of_run)
+        .collect::<Option<Pairs>>()
+        .unwrap_or_default()
 }
 
 /// The value of one seed, or the mean over several with its interval.
@@ -338,7 +403,11 @@ pub struct Rounded {
 
 impl From<Estimate> for Rounded {
     fn from(estimate: Estimate) -> Self {
-        Rounded { mean: rounded(estimate.mean), lo: rounded(estimate.lo), hi: rounded(estimate.hi) }
+        Rounded {
+            mean: rounded(estimate.mean),
+            lo: rounded(estimate.lo),
+            hi: rounded(estimate.hi),
+        }
     }
 }
 

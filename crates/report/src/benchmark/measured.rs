@@ -18,14 +18,18 @@ pub struct Measured<'a> {
 
 impl Measured<'_> {
     pub(super) fn cells(&self, column: usize) -> Vec<Option<&Cell>> {
-        self.results.iter().map(|result| result.cells[column].as_ref().ok()).collect()
+        self.results
+            .iter()
+            .map(|result| result.cells[column].as_ref().ok())
+            .collect()
     }
 
     /// Indices of the scenarios of each family.
     pub(super) fn strata(&self) -> Vec<Vec<usize>> {
         let of_family = |family: &FamilyRow| {
             let all = 0..self.results.len();
-            all.filter(|&scenario| self.results[scenario].row.family == family.name).collect()
+            all.filter(|&scenario| self.results[scenario].row.family == family.name)
+                .collect()
         };
         self.families.iter().map(of_family).collect()
     }

@@ -17,7 +17,16 @@ impl Kind {
     pub const fn metrics(self) -> &'static [Metric] {
         use Metric::*;
         match self {
-            Kind::Ranked => &[Score, TcpReference, TcpReferenceFree, Work, Goodput, Time, Share, Kept],
+            Kind::Ranked => &[
+                Score,
+                TcpReference,
+                TcpReferenceFree,
+                Work,
+                Goodput,
+                Time,
+                Share,
+                Kept,
+            ],
             Kind::Random => &[
                 TcpReference,
                 LinkBound,
@@ -57,7 +66,8 @@ pub enum Metric {
     Goodput,
     /// Completion time, or 95th percentile of the delay, relative to the fastest single path.
     Time,
-    /// Completion time, or 95th percentile of the delay, relative to that of `mptcp`, if it runs too.
+    /// Completion time, or 95th percentile of the delay, relative to that of `mptcp`, if it runs
+    /// too.
     TimeToMptcp,
     /// Joules per delivered bit relative to the fastest single path.
     Joules,
@@ -65,12 +75,13 @@ pub enum Metric {
     Share,
     /// The same for links without random loss.
     QuietShare,
-    /// Goodput of the competitors relative to their goodput next to a NewReno flow in the policy's place: the
-    /// lowest of any shared link (Ware et al., HotNets 2019: one minus the harm).
+    /// Goodput of the competitors relative to their goodput next to a NewReno flow in the policy's
+    /// place: the lowest of any shared link (Ware et al., HotNets 2019: one minus the harm).
     Kept,
     /// Jain's index of the connections' goodputs.
     Jain,
-    /// Share of the TCP-rate reference relative to the best policy of the portfolio, chosen in hindsight.
+    /// Share of the TCP-rate reference relative to the best policy of the portfolio, chosen in
+    /// hindsight.
     Oracle,
     /// The same relative to the best that the search has found.
     Searched,

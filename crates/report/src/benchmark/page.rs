@@ -18,7 +18,10 @@ pub fn html(benchmark: &Benchmark) -> Result<String, ReportError> {
     };
     benchmark_html(&BenchmarkPage {
         title: title(benchmark),
-        tables: tables(benchmark).into_iter().map(part).collect::<Result<_, ReportError>>()?,
+        tables: tables(benchmark)
+            .into_iter()
+            .map(part)
+            .collect::<Result<_, ReportError>>()?,
         front: plot(benchmark).map(|plot| plot.html()),
         notes: notes(benchmark),
         command: benchmark.provenance.command.clone(),

@@ -24,14 +24,20 @@ impl Benchmark {
     pub fn of(provenance: Provenance, extent: Extent, measured: Measured<'_>) -> Self {
         let policies = match extent.kind {
             Kind::Ranked => ranked(&measured, extent.seeds as usize),
-            Kind::Random => (0..measured.entries.len()).map(|column| random(&measured, column)).collect(),
+            Kind::Random => (0..measured.entries.len())
+                .map(|column| random(&measured, column))
+                .collect(),
         };
         Benchmark {
             provenance,
             rule: rule(extent.kind),
             extent,
             families: measured.families,
-            scenarios: measured.results.iter().map(|result| result.row.clone()).collect(),
+            scenarios: measured
+                .results
+                .iter()
+                .map(|result| result.row.clone())
+                .collect(),
             left_out: measured.left_out,
             policies,
         }
@@ -68,13 +74,19 @@ fn row(
     of_family: impl Fn(&[usize], Metric) -> Option<OfFamily>,
 ) -> Row {
     let by_metric = |(family, scenarios): (&FamilyRow, Vec<usize>)| {
-        let known = metrics.iter().filter_map(|&metric| Some((metric, of_family(&scenarios, metric)?)));
+        let known = metrics
+            .iter()
+            .filter_map(|&metric| Some((metric, of_family(&scenarios, metric)?)));
         (family.name.clone(), known.collect())
     };
     let cell = |result: &ScenarioResult| match &result.cells[column] {
-        Err(why) => CellRow::Missing { missing: why.clone() },
+        Err(why) => CellRow::Missing {
+            missing: why.clone(),
+        },
         Ok(cell) => {
-            let known = metrics.iter().filter_map(|&metric| Some((metric, cell.of_scenario(metric)?)));
+            let known = metrics
+                .iter()
+                .filter_map(|&metric| Some((metric, cell.of_scenario(metric)?)));
             CellRow::Measured(known.collect())
         }
     };
@@ -87,22 +99,39 @@ fn row(
         overall: BTreeMap::new(),
         harm: None,
         versus: BTreeMap::new(),
-        families: measured.families.iter().zip(measured.strata()).map(by_metric).collect(),
-        scenarios: measured.results.iter().map(|result| (result.row.name.clone(), cell(result))).collect(),
+        families: measured
+            .families
+            .iter()
+            .zip(measured.strata())
+            .map(by_metric)
+            .collect(),
+        scenarios: measured
+            .results
+            .iter()
+            .map(|result| (result.row.name.clone(), cell(result)))
+            .collect(),
     }
 }
 
 fn random(measured: &Measured<'_>, column: usize) -> Row {
     let cells = measured.cells(column);
     let of_family = |scenarios: &[usize], metric: Metric| {
-        let value = |&i: &usize| Some((cells[i]?.value(metric)?, measured.results[i].row.name.as_str()));
+        let value = |&i: &usize| {
+            Some((
+                cells[i]?.value(metric)?,
+                measured.results[i].row.name.as_str(),
+            ))
+        };
         let values = scenarios.iter().filter_map(value).collect();
         Some(OfFamily::Quantiles(quantiles(values, metric.is_low_bad())?))
     };
     let harm = harm(&cells);
     let of_families = measured.families.iter().zip(measured.strata());
     let versus = of_families.filter_map(|(family, scenarios)| {
-        Some((family.name.clone(), versus::of_family(measured, column, &scenarios)?))
+        Some((
+            family.name.clone(),
+            versus::of_family(measured, column, &scenarios)?,
+        ))
     });
     Row {
         versus: versus.collect(),
@@ -115,7 +144,12 @@ fn random(measured: &Measured<'_>, column: usize) -> Row {
 
 fn harm(cells: &[Option<&Cell>]) -> Harm {
     let count = |metric: Metric, counts: &dyn Fn(f64) -> bool| {
-        cells.iter().flatten().filter_map(|cell| cell.value(metric)).filter(|&value| counts(value)).count()
+        cells
+            .iter()
+            .flatten()
+            .filter_map(|cell| cell.value(metric))
+            .filter(|&value| counts(value))
+            .count()
     };
     Harm {
         beside_tcps: count(Metric::Kept, &|_| true),
@@ -137,22 +171,43 @@ fn ranked(measured: &Measured<'_>, seeds: usize) -> Vec<Row> {
         .map(|(column, also)| {
             let score = samples.means(&measured.cells(column), Metric::Score);
             let versus = baseline.as_ref().zip(score.as_ref());
-            let versus = versus.and_then(|(baseline, score)| baseline.of_policy(measured, column, score));
-            let versus = versus.map(|versus| (ALL_FAMILIES.to_owned(), versus)).into_iter().collect();
-            (Row { versus, ..ranked_row(measured, &samples, seeds, column, also) }, score)
+            let versus =
+                versus.and_then(|(baseline, score)| baseline.of_policy(measured, column, score));
+            let versus = versus
+                .map(|versus| (ALL_FAMILIES.to_owned(), versus))
+                .into_iter()
+                .collect();
+            (
+                Row {
+                    versus,
+                    ..ranked_row(measured, &samples, seeds, column, also)
+                },
+                score,
+            )
         })
         .collect();
     let everywhere = |row: &Row| row.missing().next().is_none();
     let mean = |score: &Option<Means>| score.as_ref().map_or(f64::NEG_INFINITY, |score| score.all);
     rows.sort_by(|(a, a_score), (b, b_score)| {
-        everywhere(b).cmp(&everywhere(a)).then(mean(b_score).total_cmp(&mean(a_score)))
+        everywhere(b)
+            .cmp(&everywhere(a))
+            .then(mean(b_score).total_cmp(&mean(a_score)))
     });
     let has_tier = |(row, score): &&(Row, Option<Means>)| {
         row.entry.baseline.is_none() && everywhere(row) && score.is_some()
     };
-    let scores: Vec<&Means> = rows.iter().filter(has_tier).filter_map(|(_, score)| score.as_ref()).collect();
+    let scores: Vec<&Means> = rows
+        .iter()
+        .filter(has_tier)
+        .filter_map(|(_, score)| score.as_ref())
+        .collect();
     let means: Vec<f64> = scores.iter().map(|score| score.all).collect();
-    let sample = |i: usize| scores.iter().map(|score| score.drawn[i]).collect::<Option<Vec<f64>>>();
+    let sample = |i: usize| {
+        scores
+            .iter()
+            .map(|score| score.drawn[i])
+            .collect::<Option<Vec<f64>>>()
+    };
     let drawn: Vec<Vec<f64>> = (0..samples.drawn.len()).filter_map(sample).collect();
     let mut tiers = tiers(&means, &drawn, samples.sizes).into_iter();
     let with_tier = |row: (Row, Option<Means>)| {
@@ -173,20 +228,35 @@ fn ranked_row(
     let overall = |&metric: &Metric| {
         let means = samples.means(&cells, metric)?;
         let values = cells.iter().zip(measured.results);
-        let values =
-            values.filter_map(|(cell, result)| Some((cell.as_ref()?.value(metric)?, &result.row.name)));
+        let values = values
+            .filter_map(|(cell, result)| Some((cell.as_ref()?.value(metric)?, &result.row.name)));
         let (worst, at) = values.reduce(|a, b| if metric.is_worse(b.0, a.0) { b } else { a })?;
         let (mean, worst_in) = (means.estimate().into(), at.clone());
-        Some((metric, Overall { mean, worst: rounded(worst), worst_in }))
+        Some((
+            metric,
+            Overall {
+                mean,
+                worst: rounded(worst),
+                worst_in,
+            },
+        ))
     };
     let metrics = Kind::Ranked.metrics();
     let overall: BTreeMap<Metric, Overall> = metrics.iter().filter_map(overall).collect();
     let row = row(measured, column, metrics, |scenarios, metric| {
-        Some(OfFamily::Mean { mean: rounded(mean_over(scenarios, seeds, &cells, metric)?) })
+        Some(OfFamily::Mean {
+            mean: rounded(mean_over(scenarios, seeds, &cells, metric)?),
+        })
     });
-    let row = Row { also, overall, ..row };
+    let row = Row {
+        also,
+        overall,
+        ..row
+    };
     Row {
-        takes_too_much: row.mean(Metric::Share).is_some_and(|share| share > MOST_SHARE),
+        takes_too_much: row
+            .mean(Metric::Share)
+            .is_some_and(|share| share > MOST_SHARE),
         harms: row.mean(Metric::Kept).is_some_and(|kept| kept < LEAST_KEPT),
         ..row
     }
@@ -197,7 +267,9 @@ fn distinct(measured: &Measured<'_>) -> Vec<(usize, Vec<String>)> {
     let is_policy = |column: usize| measured.entries[column].baseline.is_none();
     let are_same = |a: usize, b: usize| {
         let mut pairs = measured.cells(a).into_iter().zip(measured.cells(b));
-        is_policy(a) && is_policy(b) && pairs.all(|pair| matches!(pair, (Some(a), Some(b)) if a == b))
+        is_policy(a)
+            && is_policy(b)
+            && pairs.all(|pair| matches!(pair, (Some(a), Some(b)) if a == b))
     };
     let mut found: Vec<(usize, Vec<String>)> = vec![];
     for column in 0..measured.entries.len() {

@@ -16,8 +16,8 @@ use crate::machine::ReportError;
 pub const MOST_SHARE: f64 = 1.2;
 /// Fraction of their goodput next to a NewReno flow below which competitors count as harmed.
 pub const LEAST_KEPT: f64 = 0.9;
-/// Random families: fraction of the scenarios in which a policy may harm others, then in which it may take
-/// too much, before it is marked.
+/// Random families: fraction of the scenarios in which a policy may harm others, then in which it
+/// may take too much, before it is marked.
 pub(super) const MOST_HARMED: f64 = 0.05;
 pub(super) const MOST_TAKEN: f64 = 0.10;
 
@@ -44,8 +44,8 @@ impl Start {
     }
 }
 
-/// A policy that every table has for comparison. The first three know as little as any policy; the others are
-/// a single path that is chosen in hindsight on each scenario.
+/// A policy that every table has for comparison. The first three know as little as any policy; the
+/// others are a single path that is chosen in hindsight on each scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Baseline {
@@ -130,7 +130,10 @@ impl Entry {
             Kind::Random => &[Baseline::Best],
         };
         let parts = "reno + minrtt, path chosen in hindsight";
-        chosen.iter().map(|&baseline| Entry::baseline(baseline, parts.to_owned())).collect()
+        chosen
+            .iter()
+            .map(|&baseline| Entry::baseline(baseline, parts.to_owned()))
+            .collect()
     }
 
     /// A baseline with its parts.
@@ -144,7 +147,8 @@ impl Entry {
         }
     }
 
-    /// Whether a device can run it and it is one of the baselines, which the user may have asked for by name.
+    /// Whether a device can run it and it is one of the baselines, which the user may have asked
+    /// for by name.
     pub fn is_realisable(&self) -> bool {
         let is_it = |baseline: Baseline| baseline.policy() == self.policy;
         self.start == Start::Cold && Baseline::REALISABLE.into_iter().any(is_it)
@@ -186,7 +190,11 @@ impl Best {
     /// For a policy with its runs; `None` if its share is not measured.
     pub fn of(policy: String, runs: &[RunResult], with: &Yardstick) -> Option<Self> {
         let share = |limit: f64| share_of_limit(runs, with, limit).map(rounded);
-        Some(Best { policy, tcp_reference: share(with.limit)?, link_bound: with.link_bound.and_then(share) })
+        Some(Best {
+            policy,
+            tcp_reference: share(with.limit)?,
+            link_bound: with.link_bound.and_then(share),
+        })
     }
 }
 
@@ -260,8 +268,8 @@ pub struct Sealed {
     pub earlier_here: usize,
     /// Number of earlier starts without a result.
     pub without_result: usize,
-    /// The reason for a run although one was finished at this commit, or although earlier starts have no
-    /// result.
+    /// The reason for a run although one was finished at this commit, or although earlier starts
+    /// have no result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -297,7 +305,8 @@ pub struct Versus {
     pub baseline: String,
     /// Number of scenarios with a comparison.
     pub n: usize,
-    /// Geometric mean of the ratio of both shares of the TCP-rate reference (ranked families: scores).
+    /// Geometric mean of the ratio of both shares of the TCP-rate reference (ranked families:
+    /// scores).
     pub mean: Rounded,
     /// Fraction of the scenarios with a ratio below 0.95.
     pub worse: f64,
@@ -332,16 +341,16 @@ pub struct Row {
     /// The policy.
     #[serde(flatten)]
     pub entry: Entry,
-    /// From 1, the best; `None` for baselines, for entries that did not run on every scenario, and in random
-    /// families.
+    /// From 1, the best; `None` for baselines, for entries that did not run on every scenario, and
+    /// in random families.
     pub tier: Option<usize>,
     /// Policies with bit-identical results in every run, as the user would write them.
     pub also: Vec<String>,
-    /// Ranked: more than [`MOST_SHARE`] TCP shares in the mean over the scenarios with shared links. Random:
-    /// on a link without random loss, in more than 10 % of the scenarios.
+    /// Ranked: more than [`MOST_SHARE`] TCP shares in the mean over the scenarios with shared
+    /// links. Random: on a link without random loss, in more than 10 % of the scenarios.
     pub takes_too_much: bool,
-    /// Ranked: competitors keep less than [`LEAST_KEPT`] in the mean over these scenarios. Random: in more
-    /// than 5 % of them.
+    /// Ranked: competitors keep less than [`LEAST_KEPT`] in the mean over these scenarios. Random:
+    /// in more than 5 % of them.
     pub harms: bool,
     /// Ranked families: by metric.
     pub overall: BTreeMap<Metric, Overall>,
@@ -374,7 +383,9 @@ impl Row {
 
     /// Value of a metric on a scenario.
     pub(super) fn of_scenario(&self, scenario: &str, metric: Metric) -> Option<f64> {
-        let CellRow::Measured(values) = self.scenarios.get(scenario)? else { return None };
+        let CellRow::Measured(values) = self.scenarios.get(scenario)? else {
+            return None;
+        };
         values.get(&metric).map(|value| match value {
             Value::One(mean) | Value::Several(Rounded { mean, .. }) => *mean,
         })
@@ -423,12 +434,19 @@ impl Extent {
     /// The metrics that can be measured.
     pub fn metrics(&self) -> impl Iterator<Item = Metric> + Clone {
         let has_oracle = self.oracle.is_some();
-        let has_search = self.oracle.as_ref().is_some_and(|oracle| oracle.search_runs.is_some());
-        self.kind.metrics().iter().copied().filter(move |metric| match metric {
-            Metric::Oracle => has_oracle,
-            Metric::Searched => has_search,
-            _ => true,
-        })
+        let has_search = self
+            .oracle
+            .as_ref()
+            .is_some_and(|oracle| oracle.search_runs.is_some());
+        self.kind
+            .metrics()
+            .iter()
+            .copied()
+            .filter(move |metric| match metric {
+                Metric::Oracle => has_oracle,
+                Metric::Searched => has_search,
+                _ => true,
+            })
     }
 }
 
@@ -449,7 +467,8 @@ pub struct Benchmark {
     pub scenarios: Vec<ScenarioRow>,
     /// Scenarios that do not count.
     pub left_out: Vec<LeftOut>,
-    /// Ranked: best first, incomplete entries last. Random: in the order of the request, then the baselines.
+    /// Ranked: best first, incomplete entries last. Random: in the order of the request, then the
+    /// baselines.
     pub policies: Vec<Row>,
 }
 
@@ -462,8 +481,8 @@ impl Benchmark {
         crate::machine::by_lines(self)
     }
 
-    /// The benchmark as CSV: a line for each policy on each scenario, with every metric; empty where it is
-    /// not measured.
+    /// The benchmark as CSV: a line for each policy on each scenario, with every metric; empty
+    /// where it is not measured.
     ///
     /// # Errors
     /// If the CSV writer fails.
@@ -472,22 +491,44 @@ impl Benchmark {
         let mut text = csv::Writer::from_writer(vec![]);
         let names = metrics.clone().map(Metric::name);
         text.write_record(
-            ["random_set", "family", "scenario", "policy", "start", "baseline"].into_iter().chain(names),
+            [
+                "random_set",
+                "family",
+                "scenario",
+                "policy",
+                "start",
+                "baseline",
+            ]
+            .into_iter()
+            .chain(names),
         )?;
         let set = self.extent.random_set.as_deref().unwrap_or_default();
         for row in &self.policies {
             for scenario in &self.scenarios {
-                let value =
-                    |metric: Metric| row.of_scenario(&scenario.name, metric).map(|mean| mean.to_string());
+                let value = |metric: Metric| {
+                    row.of_scenario(&scenario.name, metric)
+                        .map(|mean| mean.to_string())
+                };
                 let entry = &row.entry;
                 let baseline = entry.baseline.map_or("", Baseline::name);
                 let [family, name] = [&scenario.family, &scenario.name];
-                let head = [set, family, name, &entry.policy, entry.start.name(), baseline];
-                let values = metrics.clone().map(|metric| value(metric).unwrap_or_default());
+                let head = [
+                    set,
+                    family,
+                    name,
+                    &entry.policy,
+                    entry.start.name(),
+                    baseline,
+                ];
+                let values = metrics
+                    .clone()
+                    .map(|metric| value(metric).unwrap_or_default());
                 text.write_record(head.map(str::to_owned).into_iter().chain(values))?;
             }
         }
-        let bytes = text.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
+        let bytes = text
+            .into_inner()
+            .map_err(|error| csv::Error::from(error.into_error()))?;
         Ok(String::from_utf8(bytes).expect("CSV of texts is a text"))
     }
 }

@@ -11,7 +11,12 @@ use crate::bootstrap::{percentile_interval, resample};
 pub(super) const WORSE: f64 = 0.95;
 
 /// Values of a metric by scenario; `None` where it is not measured.
-fn values(measured: &Measured<'_>, column: usize, scenarios: &[usize], metric: Metric) -> Vec<Option<f64>> {
+fn values(
+    measured: &Measured<'_>,
+    column: usize,
+    scenarios: &[usize],
+    metric: Metric,
+) -> Vec<Option<f64>> {
     let cells = measured.cells(column);
     scenarios.iter().map(|&i| cells[i]?.value(metric)).collect()
 }
@@ -23,17 +28,27 @@ fn baselines(measured: &Measured<'_>) -> impl Iterator<Item = usize> {
 }
 
 fn mean_of_logs(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, n) = values.fold((0.0, 0u32), |(sum, n), value| (sum + libm::log(value.max(LEAST)), n + 1));
+    let (sum, n) = values.fold((0.0, 0u32), |(sum, n), value| {
+        (sum + libm::log(value.max(LEAST)), n + 1)
+    });
     (n > 0).then(|| sum / f64::from(n))
 }
 
 /// A policy in a random family; `None` if no baseline is measured there.
-pub(super) fn of_family(measured: &Measured<'_>, column: usize, scenarios: &[usize]) -> Option<Versus> {
+pub(super) fn of_family(
+    measured: &Measured<'_>,
+    column: usize,
+    scenarios: &[usize],
+) -> Option<Versus> {
     let of = |column: usize| values(measured, column, scenarios, Metric::TcpReference);
     let mean = |column: usize| Some((mean_of_logs(of(column).into_iter().flatten())?, column));
-    let (_, baseline) = baselines(measured).filter_map(mean).reduce(|a, b| if b.0 > a.0 { b } else { a })?;
+    let (_, baseline) = baselines(measured)
+        .filter_map(mean)
+        .reduce(|a, b| if b.0 > a.0 { b } else { a })?;
     let pairs = of(column).into_iter().zip(of(baseline));
-    let ratios: Vec<f64> = pairs.filter_map(|(own, base)| Some(own?.max(LEAST) / base?.max(LEAST))).collect();
+    let ratios: Vec<f64> = pairs
+        .filter_map(|(own, base)| Some(own?.max(LEAST) / base?.max(LEAST)))
+        .collect();
     let mean = |indices: &[usize]| {
         let sum: f64 = indices.iter().map(|&i| libm::log(ratios[i])).sum();
         libm::exp(sum / indices.len() as f64)
@@ -60,21 +75,32 @@ impl Ranked {
     /// `None` if no baseline has run everywhere.
     pub(super) fn of(measured: &Measured<'_>, samples: &Samples) -> Option<Self> {
         let everywhere = |&column: &usize| measured.cells(column).iter().all(Option::is_some);
-        let of =
-            |column| Some(Ranked { column, score: samples.means(&measured.cells(column), Metric::Score)? });
+        let of = |column| {
+            Some(Ranked {
+                column,
+                score: samples.means(&measured.cells(column), Metric::Score)?,
+            })
+        };
         let found = baselines(measured).filter(everywhere).filter_map(of);
         found.reduce(|a, b| if b.score.all > a.score.all { b } else { a })
     }
 
     /// A policy with the means of its score.
-    pub(super) fn of_policy(&self, measured: &Measured<'_>, column: usize, score: &Means) -> Option<Versus> {
+    pub(super) fn of_policy(
+        &self,
+        measured: &Measured<'_>,
+        column: usize,
+        score: &Means,
+    ) -> Option<Versus> {
         let all: Vec<usize> = (0..measured.results.len()).collect();
         let of = |column| values(measured, column, &all, Metric::Score);
         let pairs = of(column).into_iter().zip(of(self.column));
         let ratios: Vec<f64> = pairs.filter_map(|(own, base)| Some(own? / base?)).collect();
         // Means of scores are means of logarithms.
         let drawn = score.drawn.iter().zip(&self.score.drawn);
-        let drawn: Vec<f64> = drawn.filter_map(|(own, base)| Some(libm::exp((*own)? - (*base)?))).collect();
+        let drawn: Vec<f64> = drawn
+            .filter_map(|(own, base)| Some(libm::exp((*own)? - (*base)?)))
+            .collect();
         let mean = libm::exp(score.all - self.score.all);
         let is_known = !ratios.is_empty() && !drawn.is_empty();
         is_known.then(|| Versus {

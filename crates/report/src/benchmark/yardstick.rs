@@ -1,4 +1,5 @@
-//! Reference of the comparisons on a scenario: its limit, its work, and the links shared with TCP flows.
+//! Reference of the comparisons on a scenario: its limit, its work, and the links shared with TCP
+//! flows.
 
 use joulepath_model::result::{DEADLINES_S, Reference, RunResult};
 use joulepath_model::scenario::{Competitor, Direction, LinkIndex, PathIndex, Scenario, Workload};
@@ -14,8 +15,8 @@ const LEAST_DEADLINE_S: f64 = 0.2;
 /// The work of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Task {
-    /// Endless data. The offered work is the goodput of one TCP flow on each bottleneck: the best single path
-    /// of each of these groups of paths, summed.
+    /// Endless data. The offered work is the goodput of one TCP flow on each bottleneck: the best
+    /// single path of each of these groups of paths, summed.
     Endless {
         /// Paths grouped by shared bottleneck.
         bottlenecks: Vec<Vec<PathIndex>>,
@@ -45,8 +46,8 @@ impl Task {
         }
     }
 
-    /// Completion time of files or 95th percentile of delays, s. Incomplete work takes at least the whole
-    /// run; `None` for endless work.
+    /// Completion time of files or 95th percentile of delays, s. Incomplete work takes at least the
+    /// whole run; `None` for endless work.
     pub(crate) fn time_s(&self, run: &RunResult) -> Option<f64> {
         match self {
             Task::Endless { .. } => None,
@@ -119,7 +120,9 @@ impl Yardstick {
         let with = Yardstick::of(scenario, limits)?;
         let limits = attainable(with.deadline_s());
         let link = of_kind(&limits, LINK_BOUND);
-        let limit = of_kind(&limits, TCP_REFERENCE).or(link).ok_or("it has no reference value")?;
+        let limit = of_kind(&limits, TCP_REFERENCE)
+            .or(link)
+            .ok_or("it has no reference value")?;
         Ok(Yardstick {
             kind: Kind::Random,
             limit: limit.bits_per_joule,
@@ -144,7 +147,9 @@ impl Yardstick {
 }
 
 fn of_kind<'a>(limits: &'a [Reference], kind: &str) -> Option<&'a Reference> {
-    limits.iter().find(|limit| limit.kind == kind && limit.bits_per_joule > 0.0)
+    limits
+        .iter()
+        .find(|limit| limit.kind == kind && limit.bits_per_joule > 0.0)
 }
 
 fn task(scenario: &Scenario, limit: &Reference) -> Result<Task, String> {
@@ -153,13 +158,21 @@ fn task(scenario: &Scenario, limit: &Reference) -> Result<Task, String> {
     if workloads.any(|other| std::mem::discriminant(&other) != std::mem::discriminant(&first)) {
         return Err("its connections have different kinds of work".to_owned());
     }
-    let deadline = |bits: f64| Task::Deadline { seconds: deadline_s(scenario, limit, bits) };
+    let deadline = |bits: f64| Task::Deadline {
+        seconds: deadline_s(scenario, limit, bits),
+    };
     Ok(match first {
-        Workload::Bulk => Task::Endless { bottlenecks: by_bottleneck(scenario) },
-        Workload::File { .. } => Task::Files { bits: file_bits(scenario) },
+        Workload::Bulk => Task::Endless {
+            bottlenecks: by_bottleneck(scenario),
+        },
+        Workload::File { .. } => Task::Files {
+            bits: file_bits(scenario),
+        },
         Workload::Requests { .. } => Task::Requests,
         Workload::Messages { size, .. } => deadline(size.0 as f64 * 8.0),
-        Workload::Stream { rate, interval, .. } => deadline(rate.bps() as f64 * interval.as_secs_f64()),
+        Workload::Stream { rate, interval, .. } => {
+            deadline(rate.bps() as f64 * interval.as_secs_f64())
+        }
     })
 }
 
@@ -171,22 +184,33 @@ fn file_bits(scenario: &Scenario) -> f64 {
     scenario.connections.iter().map(of_group).sum()
 }
 
-/// The lowest of [`DEADLINES_S`] that is at least [`PATIENCE`] times the RTT and transmission time of a
-/// message on the fastest path; at most half of the measured interval.
+/// The lowest of [`DEADLINES_S`] that is at least [`PATIENCE`] times the RTT and transmission time
+/// of a message on the fastest path; at most half of the measured interval.
 fn deadline_s(scenario: &Scenario, limit: &Reference, bits: f64) -> f64 {
     let alone = |path: PathIndex| rtt_s(scenario, path) + bits / limit.capacities_bps[path];
-    let quickest = (0..scenario.paths.len()).map(alone).fold(f64::INFINITY, f64::min);
+    let quickest = (0..scenario.paths.len())
+        .map(alone)
+        .fold(f64::INFINITY, f64::min);
     let least = (PATIENCE * quickest).max(LEAST_DEADLINE_S);
-    let most = scenario.duration.saturating_sub(scenario.warm_up).as_secs_f64() / 2.0;
+    let most = scenario
+        .duration
+        .saturating_sub(scenario.warm_up)
+        .as_secs_f64()
+        / 2.0;
     let fits = |deadline: &&f64| **deadline >= least || **deadline * 2.0 > most;
-    *DEADLINES_S.iter().find(fits).unwrap_or(&DEADLINES_S[DEADLINES_S.len() - 1])
+    *DEADLINES_S
+        .iter()
+        .find(fits)
+        .unwrap_or(&DEADLINES_S[DEADLINES_S.len() - 1])
 }
 
 /// Round-trip propagation delay.
 fn rtt_s(scenario: &Scenario, path: PathIndex) -> f64 {
     let path = &scenario.paths[path];
     let links = path.down.iter().chain(&path.up);
-    links.map(|&link| scenario.links[link].delay.as_secs_f64()).sum()
+    links
+        .map(|&link| scenario.links[link].delay.as_secs_f64())
+        .sum()
 }
 
 /// Links of a path in the direction of the data.
@@ -197,23 +221,32 @@ fn data_links(scenario: &Scenario, path: PathIndex) -> &[LinkIndex] {
     }
 }
 
-/// Paths grouped by the link with the lowest fair share. A path whose links have no rate is a group of its
-/// own.
+/// Paths grouped by the link with the lowest fair share. A path whose links have no rate is a group
+/// of its own.
 fn by_bottleneck(scenario: &Scenario) -> Vec<Vec<PathIndex>> {
     let own: u32 = scenario.connections.iter().map(|group| group.count).sum();
     let fair_share = |link: LinkIndex| {
-        let rivals = scenario.competitors.iter().filter(|competitor| competitor.down.contains(&link));
+        let rivals = scenario
+            .competitors
+            .iter()
+            .filter(|competitor| competitor.down.contains(&link));
         let flows = own + rivals.map(|competitor| competitor.count).sum::<u32>();
         scenario.links[link].rate.mean_bps(scenario.duration) / f64::from(flows)
     };
     let bottleneck = |path: PathIndex| {
-        let links = data_links(scenario, path).iter().copied().filter(|&link| fair_share(link).is_finite());
+        let links = data_links(scenario, path)
+            .iter()
+            .copied()
+            .filter(|&link| fair_share(link).is_finite());
         links.min_by(|&a, &b| fair_share(a).total_cmp(&fair_share(b)))
     };
     let mut groups: Vec<(Option<LinkIndex>, Vec<PathIndex>)> = vec![];
     for path in 0..scenario.paths.len() {
         let link = bottleneck(path);
-        match groups.iter_mut().find(|(known, _)| link.is_some() && *known == link) {
+        match groups
+            .iter_mut()
+            .find(|(known, _)| link.is_some() && *known == link)
+        {
             Some((_, paths)) => paths.push(path),
             None => groups.push((link, vec![path])),
         }
@@ -225,20 +258,34 @@ fn by_bottleneck(scenario: &Scenario) -> Vec<Vec<PathIndex>> {
 fn shared(scenario: &Scenario) -> Vec<SharedLink> {
     let loses = |path: &PathIndex| {
         let path = &scenario.paths[*path];
-        path.down.iter().chain(&path.up).any(|&link| scenario.links[link].loss.mean() > 0.0)
+        path.down
+            .iter()
+            .chain(&path.up)
+            .any(|&link| scenario.links[link].loss.mean() > 0.0)
     };
     let on = |link: LinkIndex| -> Option<SharedLink> {
         let paths = 0..scenario.paths.len();
-        let paths: Vec<PathIndex> =
-            paths.filter(|&path| data_links(scenario, path).contains(&link)).collect();
-        let endless = |(_, tcp): &(usize, &Competitor)| tcp.size.is_none() && tcp.down.contains(&link);
-        let all: Vec<(usize, &Competitor)> =
-            scenario.competitors.iter().enumerate().filter(endless).collect();
+        let paths: Vec<PathIndex> = paths
+            .filter(|&path| data_links(scenario, path).contains(&link))
+            .collect();
+        let endless =
+            |(_, tcp): &(usize, &Competitor)| tcp.size.is_none() && tcp.down.contains(&link);
+        let all: Vec<(usize, &Competitor)> = scenario
+            .competitors
+            .iter()
+            .enumerate()
+            .filter(endless)
+            .collect();
         let tcps = all.iter().map(|(_, competitor)| competitor.count).sum();
         let competitors: Vec<usize> = all.iter().map(|(group, _)| *group).collect();
         let counts = !paths.is_empty() && !competitors.is_empty();
         let is_lossy = paths.iter().any(loses);
-        counts.then_some(SharedLink { paths, competitors, tcps, is_lossy })
+        counts.then_some(SharedLink {
+            paths,
+            competitors,
+            tcps,
+            is_lossy,
+        })
     };
     let mut found: Vec<SharedLink> = vec![];
     for link in (0..scenario.links.len()).filter_map(on) {

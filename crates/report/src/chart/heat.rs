@@ -44,7 +44,11 @@ impl Heat<'_> {
         let [columns, rows] = self.values.map(<[String]>::len);
         let cell = SIDE / columns.max(rows) as f64;
         let (width, height) = (columns as f64 * cell, rows as f64 * cell);
-        let longest = self.values[1].iter().map(|value| value.chars().count()).max().unwrap_or(0);
+        let longest = self.values[1]
+            .iter()
+            .map(|value| value.chars().count())
+            .max()
+            .unwrap_or(0);
         let left = f64::max(64.0, 14.0 + 6.4 * longest as f64);
         let mut svg = format!(
             "<svg class=\"heat\" viewBox=\"0 0 {:.1} {:.1}\" role=\"img\" tabindex=\"0\" aria-label=\"{}\" \
@@ -54,7 +58,10 @@ impl Heat<'_> {
             escaped(&self.words),
             self.policy,
         );
-        let _ = write!(svg, "<g class=\"cells\" transform=\"translate({left:.1} {EDGE}) scale({cell:.4})\">");
+        let _ = write!(
+            svg,
+            "<g class=\"cells\" transform=\"translate({left:.1} {EDGE}) scale({cell:.4})\">"
+        );
         for ((look, strength), d) in self.areas(columns, rows) {
             let _ = write!(
                 svg,
@@ -62,11 +69,25 @@ impl Heat<'_> {
                 f64::from(strength) / 100.0
             );
         }
-        let middle =
-            |place: usize| (left + (place % columns) as f64 * cell, EDGE + self.row(place) as f64 * cell);
-        let _ = write!(svg, "<path class=\"hatch\" d=\"{}\"/></g>", self.hatches(columns));
+        let middle = |place: usize| {
+            (
+                left + (place % columns) as f64 * cell,
+                EDGE + self.row(place) as f64 * cell,
+            )
+        };
+        let _ = write!(
+            svg,
+            "<path class=\"hatch\" d=\"{}\"/></g>",
+            self.hatches(columns)
+        );
         let size = f64::min(16.0, 0.55 * cell);
-        for (place, HeatCell { letter, is_tied, .. }) in self.cells.iter().enumerate() {
+        for (
+            place,
+            HeatCell {
+                letter, is_tied, ..
+            },
+        ) in self.cells.iter().enumerate()
+        {
             if letter.is_empty() || cell < ROOM_FOR_LETTER {
                 continue;
             }
@@ -82,8 +103,10 @@ impl Heat<'_> {
         for (place, look) in &self.dots {
             let ((x, y), r) = (middle(*place), f64::min(5.0, cell / 5.0));
             let (x, y) = (x + 0.8 * cell, y + 0.2 * cell);
-            let _ =
-                write!(svg, "<circle class=\"checked {look}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{r:.1}\"/>");
+            let _ = write!(
+                svg,
+                "<circle class=\"checked {look}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{r:.1}\"/>"
+            );
         }
         for i in shown(columns, 3) {
             let (x, anchor) = match i {
@@ -92,14 +115,27 @@ impl Heat<'_> {
                 i => (left + (i as f64 + 0.5) * cell, "middle"),
             };
             let (y, text) = (EDGE + height + 16.0, escaped(&self.values[0][i]));
-            let _ = write!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>");
+            let _ = write!(
+                svg,
+                "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
+            );
         }
         for i in shown(rows, 5) {
-            let (x, y) = (left - 6.0, EDGE + ((rows - 1 - i) as f64 + 0.5) * cell + 4.0);
+            let (x, y) = (
+                left - 6.0,
+                EDGE + ((rows - 1 - i) as f64 + 0.5) * cell + 4.0,
+            );
             let text = escaped(&self.values[1][i]);
-            let _ = write!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{text}</text>");
+            let _ = write!(
+                svg,
+                "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{text}</text>"
+            );
         }
-        let (x, y, title) = (left + width / 2.0, EDGE + height + 31.0, escaped(self.x_title));
+        let (x, y, title) = (
+            left + width / 2.0,
+            EDGE + height + 31.0,
+            escaped(self.x_title),
+        );
         let _ = write!(
             svg,
             "<text class=\"axis\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{title}</text>"
@@ -131,15 +167,24 @@ impl Heat<'_> {
 
     /// Strokes through cells whose look repeats a colour.
     fn hatches(&self, columns: usize) -> String {
-        let again = self.cells.iter().enumerate().filter(|(_, cell)| cell.look.contains("again"));
-        again.map(|(place, _)| format!("M{} {}l1 -1", place % columns, self.row(place) + 1)).collect()
+        let again = self
+            .cells
+            .iter()
+            .enumerate()
+            .filter(|(_, cell)| cell.look.contains("again"));
+        again
+            .map(|(place, _)| format!("M{} {}l1 -1", place % columns, self.row(place) + 1))
+            .collect()
     }
 }
 
 /// The first place, the last one, and at most about `most` between.
 fn shown(count: usize, most: usize) -> Vec<usize> {
     let step = count.saturating_sub(1).div_ceil(most).max(1);
-    let mut all: Vec<usize> = (0..count).step_by(step).filter(|i| i + step / 2 + 1 < count).collect();
+    let mut all: Vec<usize> = (0..count)
+        .step_by(step)
+        .filter(|i| i + step / 2 + 1 < count)
+        .collect();
     all.extend(count.checked_sub(1));
     all
 }
@@ -151,12 +196,27 @@ mod tests {
     #[test]
     fn neighbours_of_a_colour_are_one_area() {
         let values: Vec<String> = ["1", "2"].map(String::from).to_vec();
-        let cell = |look: &str| HeatCell { look: look.into(), strength: 100, ..HeatCell::default() };
+        let cell = |look: &str| HeatCell {
+            look: look.into(),
+            strength: 100,
+            ..HeatCell::default()
+        };
         let cells = vec![cell("a"), cell("a"), cell("b"), cell("a")];
         let words = "<b>".to_owned();
-        let heat = Heat { values: [&values, &values], x_title: "x", cells, dots: vec![], words, policy: 0 };
+        let heat = Heat {
+            values: [&values, &values],
+            x_title: "x",
+            cells,
+            dots: vec![],
+            words,
+            policy: 0,
+        };
         let areas = heat.areas(2, 2);
-        assert_eq!(areas[&("a", 100)], "M0 1h2v1h-2zM1 0h1v1h-1z", "the first row is the lowest");
+        assert_eq!(
+            areas[&("a", 100)],
+            "M0 1h2v1h-2zM1 0h1v1h-1z",
+            "the first row is the lowest"
+        );
         assert_eq!(areas[&("b", 100)], "M0 0h1v1h-1z");
         assert!(heat.svg().contains("aria-label=\"&lt;b&gt;\""));
     }
@@ -164,6 +224,9 @@ mod tests {
     #[test]
     fn first_and_last_values_are_shown() {
         assert_eq!(shown(12, 3), [0, 4, 8, 11]);
-        assert_eq!((shown(1, 3), shown(0, 3), shown(2, 3)), (vec![0], vec![], vec![0, 1]));
+        assert_eq!(
+            (shown(1, 3), shown(0, 3), shown(2, 3)),
+            (vec![0], vec![], vec![0, 1])
+        );
     }
 }

@@ -1,6 +1,6 @@
-//! Every chart of pages and documentation. The numbers of rows are text. Everything else is SVG whose
-//! positions are percentages: it fits any width, theme and paper without scripts. `assets/js/chart.js` lets
-//! pointer and keys read it.
+//! Every chart of pages and documentation. The numbers of rows are text. Everything else is SVG
+//! whose positions are percentages: it fits any width, theme and paper without scripts.
+//! `assets/js/chart.js` lets pointer and keys read it.
 
 mod axis;
 mod heat;
@@ -35,7 +35,10 @@ pub(crate) fn look_of(set: &str, index: usize) -> String {
 
 /// Text for HTML and attributes in double quotes.
 pub(crate) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }
 
 #[cfg(test)]

@@ -97,22 +97,35 @@ impl Plot {
         let [x, y] = &self.titles;
         let title = |class: &str, text: &str| match text {
             "" => String::new(),
-            text => format!("<p class=\"axis-{class}\" aria-hidden=\"true\">{}</p>\n", escaped(text)),
+            text => format!(
+                "<p class=\"axis-{class}\" aria-hidden=\"true\">{}</p>\n",
+                escaped(text)
+            ),
         };
         let [lo, hi] = self.x.ends();
-        let xs: Vec<String> = self.xs().iter().map(|&x| rounded(x, 7).to_string()).collect();
+        let xs: Vec<String> = self
+            .xs()
+            .iter()
+            .map(|&x| rounded(x, 7).to_string())
+            .collect();
         let log = if self.x.is_log() { " data-log" } else { "" };
         let data = match xs.as_slice() {
             [] => String::new(),
             xs => format!(" data-x=\"{}\" data-ends=\"{lo},{hi}\"{log}", xs.join(",")),
         };
-        let names: String = WIDTHS.map(|(class, width)| self.names(class, [width, 280.0])).concat();
+        let names: String = WIDTHS
+            .map(|(class, width)| self.names(class, [width, 280.0]))
+            .concat();
         format!(
             "{}<div class=\"plot {}\" role=\"img\"{} aria-label=\"{}\" style=\"--left:{:.0}px\"{data}{}>\
              <svg>{}{names}</svg></div>\n{}",
             title("y", y),
             self.shape,
-            if self.is_read() { " tabindex=\"0\"" } else { "" },
+            if self.is_read() {
+                " tabindex=\"0\""
+            } else {
+                ""
+            },
             escaped(&self.words),
             self.left(),
             self.attributes,
@@ -122,7 +135,12 @@ impl Plot {
     }
 
     /// A file of this size in px, with a heading and notes under it.
-    pub(crate) fn document(&self, [width, height]: [f64; 2], heading: [&str; 2], note: &str) -> String {
+    pub(crate) fn document(
+        &self,
+        [width, height]: [f64; 2],
+        heading: [&str; 2],
+        note: &str,
+    ) -> String {
         let [left, top, right, bottom] = [self.left() + 22.0, 56.0, width - 24.0, height - 60.0];
         let (across, down) = (right - left, bottom - top);
         let [x, y] = self.titles.each_ref().map(|title| escaped(title));
@@ -166,13 +184,23 @@ impl Plot {
     /// Ticks of an axis: position from 0 to 1, and text.
     fn ticks_of(&self, which: usize) -> Vec<(f64, String)> {
         let axis = [&self.x, &self.y][which];
-        let own = || axis.ticks().iter().map(|&tick| (axis.part(tick), axis.text(tick))).collect();
+        let own = || {
+            axis.ticks()
+                .iter()
+                .map(|&tick| (axis.part(tick), axis.text(tick)))
+                .collect()
+        };
         self.ticks[which].clone().unwrap_or_else(own)
     }
 
     /// Room for the numbers of the vertical axis, px.
     fn left(&self) -> f64 {
-        let longest = self.ticks_of(1).iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
+        let longest = self
+            .ticks_of(1)
+            .iter()
+            .map(|(_, text)| text.chars().count())
+            .max()
+            .unwrap_or(0);
         14.0 + CHARACTER * longest as f64
     }
 
@@ -221,7 +249,11 @@ impl Plot {
             self.curve(&mut svg, curve);
         }
         svg += "</svg>";
-        for curve in self.curves.iter().filter(|curve| curve.is_stated && is_few(curve)) {
+        for curve in self
+            .curves
+            .iter()
+            .filter(|curve| curve.is_stated && is_few(curve))
+        {
             for (&x, y) in curve.x.iter().zip(&curve.y) {
                 let Some(y) = y else { continue };
                 let _ = write!(
@@ -240,27 +272,51 @@ impl Plot {
     }
 
     fn units(&self, x: f64, y: f64) -> [f64; 2] {
-        [(ACROSS * self.x.part(x)).round(), (DOWN * (1.0 - self.y.part(y))).round()]
+        [
+            (ACROSS * self.x.part(x)).round(),
+            (DOWN * (1.0 - self.y.part(y))).round(),
+        ]
     }
 
     fn curve(&self, svg: &mut String, curve: &Curve) {
         let look = &curve.look;
-        let points = || curve.x.iter().zip(&curve.y).map(|(&x, y)| y.map(|y| self.units(x, y)));
+        let points = || {
+            curve
+                .x
+                .iter()
+                .zip(&curve.y)
+                .map(|(&x, y)| y.map(|y| self.units(x, y)))
+        };
         if !curve.band.is_empty() {
-            let _ = write!(svg, "<path class=\"band {look}\" d=\"{}\"/>", self.band(curve));
+            let _ = write!(
+                svg,
+                "<path class=\"band {look}\" d=\"{}\"/>",
+                self.band(curve)
+            );
         }
         let stated = if curve.is_stated { " stated" } else { "" };
         let (line, values) = (path(points()), self.values(curve));
-        let _ = write!(svg, "<path class=\"line {look}{stated}\" d=\"{line}\" data-y=\"{values}\"/>");
+        let _ = write!(
+            svg,
+            "<path class=\"line {look}{stated}\" d=\"{line}\" data-y=\"{values}\"/>"
+        );
         if !curve.is_stated && is_few(curve) {
-            let dots: String = points().flatten().map(|[x, y]| format!("M{x} {y}h0")).collect();
+            let dots: String = points()
+                .flatten()
+                .map(|[x, y]| format!("M{x} {y}h0"))
+                .collect();
             let _ = write!(svg, "<path class=\"points {look}\" d=\"{dots}\"/>");
         }
     }
 
     /// The x values of all curves, ascending.
     fn xs(&self) -> Vec<f64> {
-        let mut xs: Vec<f64> = self.curves.iter().flat_map(|curve| &curve.x).copied().collect();
+        let mut xs: Vec<f64> = self
+            .curves
+            .iter()
+            .flat_map(|curve| &curve.x)
+            .copied()
+            .collect();
         xs.sort_by(f64::total_cmp);
         xs.dedup();
         xs
@@ -273,19 +329,31 @@ impl Plot {
             let y = own.next_if(|(at, _)| **at == x).and_then(|(_, y)| *y);
             y.map_or_else(String::new, brief)
         };
-        self.xs().into_iter().map(value).collect::<Vec<_>>().join(",")
+        self.xs()
+            .into_iter()
+            .map(value)
+            .collect::<Vec<_>>()
+            .join(",")
     }
 
     /// Outline of a band, in pieces where it has gaps.
     fn band(&self, curve: &Curve) -> String {
         let known = |(&x, ends): (&f64, &Option<(f64, f64)>)| ends.map(|(lo, hi)| (x, lo, hi));
-        let all: Vec<Option<(f64, f64, f64)>> = curve.x.iter().zip(&curve.band).map(known).collect();
+        let all: Vec<Option<(f64, f64, f64)>> =
+            curve.x.iter().zip(&curve.band).map(known).collect();
         let piece = |piece: &[Option<(f64, f64, f64)>]| {
             let upper = piece.iter().flatten().map(|&(x, _, hi)| self.units(x, hi));
-            let lower = piece.iter().flatten().rev().map(|&(x, lo, _)| self.units(x, lo));
+            let lower = piece
+                .iter()
+                .flatten()
+                .rev()
+                .map(|&(x, lo, _)| self.units(x, lo));
             path(upper.chain(lower).map(Some)) + "z"
         };
-        all.split(Option::is_none).filter(|points| !points.is_empty()).map(piece).collect()
+        all.split(Option::is_none)
+            .filter(|points| !points.is_empty())
+            .map(piece)
+            .collect()
     }
 
     fn dot(&self, svg: &mut String, dot: &Dot) {
@@ -314,14 +382,26 @@ impl Plot {
             return;
         }
         if look.contains("ring") {
-            let _ = write!(svg, "<circle class=\"halo\" cx=\"{place}\" cy=\"{y:.2}%\" r=\"9\"/>");
+            let _ = write!(
+                svg,
+                "<circle class=\"halo\" cx=\"{place}\" cy=\"{y:.2}%\" r=\"9\"/>"
+            );
         }
-        let _ = write!(svg, "<circle class=\"dot {look}\" cx=\"{place}\" cy=\"{y:.2}%\" r=\"5\"{tip}/>");
+        let _ = write!(
+            svg,
+            "<circle class=\"dot {look}\" cx=\"{place}\" cy=\"{y:.2}%\" r=\"5\"{tip}/>"
+        );
     }
 
-    /// Names next to the dots, without overlaps in a plot of this size. Wider plots have no overlaps either.
+    /// Names next to the dots, without overlaps in a plot of this size. Wider plots have no
+    /// overlaps either.
     fn names(&self, class: &str, [width, height]: [f64; 2]) -> String {
-        let at = |dot: &Dot| [self.across(dot.at[0]) / 100.0 * width, self.down(dot.at[1]) / 100.0 * height];
+        let at = |dot: &Dot| {
+            [
+                self.across(dot.at[0]) / 100.0 * width,
+                self.down(dot.at[1]) / 100.0 * height,
+            ]
+        };
         let around = |[x, y]: [f64; 2]| [x - 6.0, y - 6.0, x + 6.0, y + 6.0];
         let mut taken: Vec<[f64; 4]> = self.dots.iter().map(|dot| around(at(dot))).collect();
         let mut order: Vec<&Dot> = self.dots.iter().collect();
@@ -329,7 +409,10 @@ impl Plot {
         let mut svg = String::new();
         for dot in order {
             let [x, y] = at(dot);
-            let choice = dot.names.iter().flat_map(|name| SIDES.map(|side| (name, side)));
+            let choice = dot
+                .names
+                .iter()
+                .flat_map(|name| SIDES.map(|side| (name, side)));
             let boxed = |(name, (dx, dy, anchor)): (&String, (f64, f64, &'static str))| {
                 let long = CHARACTER * name.chars().count() as f64;
                 let left = x + dx
@@ -338,13 +421,25 @@ impl Plot {
                         "end" => long,
                         _ => long / 2.0,
                     };
-                (name.clone(), dx, dy, anchor, [left, y + dy - HALF_LINE, left + long, y + dy + HALF_LINE])
+                (
+                    name.clone(),
+                    dx,
+                    dy,
+                    anchor,
+                    [left, y + dy - HALF_LINE, left + long, y + dy + HALF_LINE],
+                )
             };
             let is_free = |(.., b): &(String, f64, f64, &str, [f64; 4])| {
                 let apart = |t: &[f64; 4]| b[2] < t[0] || b[0] > t[2] || b[3] < t[1] || b[1] > t[3];
-                b[0] > 0.0 && b[2] < width && b[1] > -8.0 && b[3] < height && taken.iter().all(apart)
+                b[0] > 0.0
+                    && b[2] < width
+                    && b[1] > -8.0
+                    && b[3] < height
+                    && taken.iter().all(apart)
             };
-            let Some((name, dx, dy, anchor, place)) = choice.map(boxed).find(is_free) else { continue };
+            let Some((name, dx, dy, anchor, place)) = choice.map(boxed).find(is_free) else {
+                continue;
+            };
             let (cx, cy, dy) = (self.across(dot.at[0]), self.down(dot.at[1]), dy + 4.0);
             let _ = write!(
                 svg,
@@ -377,7 +472,10 @@ pub(crate) fn legend(curves: &[Curve]) -> String {
     let item = |curve: &Curve| {
         let look = &curve.look;
         let [stated, mark] = match curve.is_stated {
-            true => [" stated", "<path class=\"mark\" d=\"M12 1L17 6L12 11L7 6Z\"/>"],
+            true => [
+                " stated",
+                "<path class=\"mark\" d=\"M12 1L17 6L12 11L7 6Z\"/>",
+            ],
             false => ["", ""],
         };
         format!(
@@ -414,7 +512,11 @@ fn path(points: impl Iterator<Item = Option<[f64; 2]>>) -> String {
         }
         before = point;
     }
-    if before.is_some() && !has_line { path + "h0" } else { path }
+    if before.is_some() && !has_line {
+        path + "h0"
+    } else {
+        path
+    }
 }
 
 #[cfg(test)]
@@ -443,10 +545,18 @@ mod tests {
     fn names_do_not_overlap_and_texts_are_escaped() {
         let unit = || Axis::between(0.0, 1.0, 5.0);
         let mut plot = Plot::new(unit(), unit());
-        plot.dots = (0..9).map(|i| dot(0.5 + 0.001 * f64::from(i), "a < b")).collect();
+        plot.dots = (0..9)
+            .map(|i| dot(0.5 + 0.001 * f64::from(i), "a < b"))
+            .collect();
         plot.words = "a < b".into();
         let html = plot.html();
-        assert!(html.contains("aria-label=\"a &lt; b\"") && html.contains("data-tip=\"a &quot;tip&quot;\""));
-        assert!((1..9).contains(&html.matches("name narrow").count()), "{html}");
+        assert!(
+            html.contains("aria-label=\"a &lt; b\"")
+                && html.contains("data-tip=\"a &quot;tip&quot;\"")
+        );
+        assert!(
+            (1..9).contains(&html.matches("name narrow").count()),
+            "{html}"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Charts of rows: a name, a track with marks, and the numbers as text. Positions are percentages of the
-//! track.
+//! Charts of rows: a name, a track with marks, and the numbers as text. Positions are percentages
+//! of the track.
 
 use std::fmt::Write as _;
 
@@ -16,12 +16,20 @@ pub(crate) struct Mark {
 impl Mark {
     /// A mark at a point; positions from 0 to 1.
     pub(crate) fn at(class: impl Into<String>, at: f64) -> Self {
-        Mark { class: class.into(), left: place(at), width: None }
+        Mark {
+            class: class.into(),
+            left: place(at),
+            width: None,
+        }
     }
 
     /// A mark between two points.
     pub(crate) fn between(class: impl Into<String>, from: f64, to: f64) -> Self {
-        Mark { class: class.into(), left: place(from.min(to)), width: Some(place((to - from).abs())) }
+        Mark {
+            class: class.into(),
+            left: place(from.min(to)),
+            width: Some(place((to - from).abs())),
+        }
     }
 }
 
@@ -68,17 +76,27 @@ pub(crate) struct Chart {
 /// The list of a chart's rows.
 pub(crate) fn rows_html(chart: &Chart) -> String {
     let mut html = String::from("<ol>\n");
-    let lines: String = chart.lines.iter().map(|left| format!("<s style=\"left:{left}%\"></s>")).collect();
+    let lines: String = chart
+        .lines
+        .iter()
+        .map(|left| format!("<s style=\"left:{left}%\"></s>"))
+        .collect();
     for row in &chart.rows {
-        let swatch =
-            row.swatch.as_ref().map(|look| format!("<i class=\"swatch {look}\"></i>")).unwrap_or_default();
+        let swatch = row
+            .swatch
+            .as_ref()
+            .map(|look| format!("<i class=\"swatch {look}\"></i>"))
+            .unwrap_or_default();
         let name = format!("<span class=\"name\">{swatch}{}</span>", escaped(&row.name));
         if row.class == "group" {
             let _ = writeln!(html, "<li class=\"group\">{name}</li>");
             continue;
         }
         let mark = |Mark { class, left, width }: &Mark| {
-            let width = width.as_ref().map(|width| format!(";width:{width}%")).unwrap_or_default();
+            let width = width
+                .as_ref()
+                .map(|width| format!(";width:{width}%"))
+                .unwrap_or_default();
             format!("<i class=\"{class}\" style=\"left:{left}%{width}\"></i>")
         };
         let marks: String = row.marks.iter().map(mark).collect();
@@ -95,7 +113,8 @@ pub(crate) fn rows_html(chart: &Chart) -> String {
         );
     }
     if !chart.ticks.is_empty() {
-        let tick = |(left, text): &(String, String)| format!("<span style=\"left:{left}%\">{text}</span>");
+        let tick =
+            |(left, text): &(String, String)| format!("<span style=\"left:{left}%\">{text}</span>");
         let ticks: String = chart.ticks.iter().map(tick).collect();
         let _ = writeln!(
             html,

@@ -1,4 +1,5 @@
-//! Page of an advice: the time–energy front as a plot, its points and the break-even sizes as tables.
+//! Page of an advice: the time–energy front as a plot, its points and the break-even sizes as
+//! tables.
 
 use askama::Template;
 
@@ -93,12 +94,21 @@ fn ways(ways: &[AdviceWay]) -> Table {
     ];
     let looks = looks(ways);
     Table::new(columns).with(ways.iter().enumerate().map(|(place, way)| {
-        let numbers =
-            [Cell::number(way.joules).shown(&way.energy), Cell::number(way.seconds).shown(&way.time)];
+        let numbers = [
+            Cell::number(way.joules).shown(&way.energy),
+            Cell::number(way.seconds).shown(&way.time),
+        ];
         let words = [&way.split, &way.rates].map(Cell::text);
-        let cells = [Cell::text(&way.interfaces)].into_iter().chain(numbers).chain(words);
+        let cells = [Cell::text(&way.interfaces)]
+            .into_iter()
+            .chain(numbers)
+            .chain(words);
         let line = Line::new(cells).swatch(looks[place]);
-        if way.is_best { line.tone(Tone::Best).badge("best", false) } else { line }
+        if way.is_best {
+            line.tone(Tone::Best).badge("best", false)
+        } else {
+            line
+        }
     }))
 }
 
@@ -112,35 +122,80 @@ fn looks(ways: &[AdviceWay]) -> Vec<usize> {
     let mut sets: Vec<&str> = ways.iter().map(|way| way.interfaces.as_str()).collect();
     let mut known = std::collections::BTreeSet::new();
     sets.retain(|set| known.insert(*set));
-    ways.iter().map(|way| sets.iter().position(|set| *set == way.interfaces).unwrap_or(0)).collect()
+    ways.iter()
+        .map(|way| {
+            sets.iter()
+                .position(|set| *set == way.interfaces)
+                .unwrap_or(0)
+        })
+        .collect()
 }
 
 /// Corners of the front and its line, extended to where more time saves no energy.
 fn front(advice: &AdvicePage) -> Plot {
-    let AdvicePage { ways, line, deadline_s, .. } = advice;
-    let times =
-        line.iter().map(|point| point[0]).chain(ways.iter().map(|way| way.seconds)).chain(*deadline_s);
-    let joules = line.iter().map(|point| point[1]).chain(ways.iter().map(|way| way.joules));
+    let AdvicePage {
+        ways,
+        line,
+        deadline_s,
+        ..
+    } = advice;
+    let times = line
+        .iter()
+        .map(|point| point[0])
+        .chain(ways.iter().map(|way| way.seconds))
+        .chain(*deadline_s);
+    let joules = line
+        .iter()
+        .map(|point| point[1])
+        .chain(ways.iter().map(|way| way.joules));
     let (x, y) = (around(times, 2.0), around(joules, 1.5));
-    let cut = |axis: &Axis| if axis.is_cut() { "; axis does not begin at 0" } else { "" };
-    let titles = [format!("time, s{}", cut(&x)), format!("energy, J{}", cut(&y))];
+    let cut = |axis: &Axis| {
+        if axis.is_cut() {
+            "; axis does not begin at 0"
+        } else {
+            ""
+        }
+    };
+    let titles = [
+        format!("time, s{}", cut(&x)),
+        format!("energy, J{}", cut(&y)),
+    ];
     let end = x.ends()[1];
     let mut plot = Plot::new(x, y);
     plot.titles = titles;
     plot.words = ways.iter().map(in_words).collect::<Vec<_>>().join("; ");
     plot.guides = vec![(line.clone(), false)];
-    plot.guides.extend(line.last().map(|&[s, j]| (vec![[s, j], [end, j]], true)));
-    plot.upright = deadline_s.map(|at| Label { at, text: "deadline" });
+    plot.guides
+        .extend(line.last().map(|&[s, j]| (vec![[s, j], [end, j]], true)));
+    plot.upright = deadline_s.map(|at| Label {
+        at,
+        text: "deadline",
+    });
     plot.shape = "tall";
     plot.attributes = " data-table=\"ways\"".into();
     let dot = |(place, (way, number)): (usize, (&AdviceWay, usize))| {
-        let AdviceWay { interfaces, split, rates, time, energy, .. } = way;
-        let name = if split == "100" { interfaces.clone() } else { format!("{interfaces}, split {split} %") };
+        let AdviceWay {
+            interfaces,
+            split,
+            rates,
+            time,
+            energy,
+            ..
+        } = way;
+        let name = if split == "100" {
+            interfaces.clone()
+        } else {
+            format!("{interfaces}, split {split} %")
+        };
         Dot {
             at: [way.seconds, way.joules],
             whiskers: None,
             look: look(number) + if way.is_best { " ring" } else { "" },
-            tip: vec![name, format!("{time} s · {energy} J"), format!("{rates} Mbit/s")],
+            tip: vec![
+                name,
+                format!("{time} s · {energy} J"),
+                format!("{rates} Mbit/s"),
+            ],
             names: vec![format!("{interfaces} · {energy} J"), interfaces.clone()],
             // The best first, then both ends.
             rank: match way.is_best {
@@ -158,14 +213,24 @@ fn front(advice: &AdvicePage) -> Plot {
 fn around(values: impl Iterator<Item = f64> + Clone, most: f64) -> Axis {
     let lo = values.clone().fold(f64::INFINITY, f64::min);
     let hi = values.fold(0.0, f64::max);
-    let room = [0.08 * (hi - lo), 0.1 * hi, 1.0].into_iter().find(|&room| room > 0.0).unwrap_or(1.0);
+    let room = [0.08 * (hi - lo), 0.1 * hi, 1.0]
+        .into_iter()
+        .find(|&room| room > 0.0)
+        .unwrap_or(1.0);
     Axis::between(f64::max(0.0, lo - room), hi + most * room, 6.0)
 }
 
 /// Text such as `wifi + lte 71/29 %, 3.00 s, 11.2 J`.
 fn in_words(way: &AdviceWay) -> String {
-    let split = if way.split == "100" { String::new() } else { format!(" {} %", way.split) };
-    format!("{}{split}, {} s, {} J", way.interfaces, way.time, way.energy)
+    let split = if way.split == "100" {
+        String::new()
+    } else {
+        format!(" {} %", way.split)
+    };
+    format!(
+        "{}{split}, {} s, {} J",
+        way.interfaces, way.time, way.energy
+    )
 }
 
 /// Data of the template, which escapes text unless it says `safe`.

@@ -16,7 +16,11 @@ pub(crate) struct Assets {
 impl Assets {
     /// The common style sheets with `styles`, and the script with its data.
     pub(crate) fn new(styles: &[&str], data: &impl Serialize) -> Result<Self, ReportError> {
-        let common = [chart::COLOURS, include_str!("../../assets/report.css"), chart::STYLE];
+        let common = [
+            chart::COLOURS,
+            include_str!("../../assets/report.css"),
+            chart::STYLE,
+        ];
         let scripts = [
             include_str!("../../assets/js/element.js"),
             include_str!("../../assets/js/theme.js"),
@@ -35,8 +39,8 @@ impl Assets {
     }
 }
 
-/// Escapes `<`, which could end the script element or start a comment, and line ends that old scripts did not
-/// accept.
+/// Escapes `<`, which could end the script element or start a comment, and line ends that old
+/// scripts did not accept.
 fn escape(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     let mut rest = json;

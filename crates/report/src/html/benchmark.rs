@@ -31,7 +31,11 @@ pub(crate) struct BenchmarkPage {
 /// # Errors
 /// If the template fails.
 pub(crate) fn benchmark_html(benchmark: &BenchmarkPage) -> Result<String, ReportError> {
-    Ok(Page { benchmark, assets: Assets::new(&[], &())? }.render()?)
+    Ok(Page {
+        benchmark,
+        assets: Assets::new(&[], &())?,
+    }
+    .render()?)
 }
 
 /// Data of the template, which escapes text unless it says `safe`.

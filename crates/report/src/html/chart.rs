@@ -1,4 +1,5 @@
-//! Charts without scripts: a row for each policy, best first. Positions are percentages of a row's track.
+//! Charts without scripts: a row for each policy, best first. Positions are percentages of a row's
+//! track.
 
 use joulepath_model::metric::{SUNK, TAIL, TRANSFER};
 use joulepath_model::result::{Comparison, Row};
@@ -18,7 +19,13 @@ fn first(name: &str, zero: f64) -> ChartRow {
     }
 }
 
-fn difference(name: &str, contrast: &Contrast, measure: Measure, axis: &Axis, scale: &Scale) -> ChartRow {
+fn difference(
+    name: &str,
+    contrast: &Contrast,
+    measure: Measure,
+    axis: &Axis,
+    scale: &Scale,
+) -> ChartRow {
     let percent = contrast.percent();
     let whisker = |(lo, hi)| Mark::between("whisker", axis.part(lo), axis.part(hi));
     let dot = Mark::at("dot", axis.part(percent.mean));
@@ -28,7 +35,12 @@ fn difference(name: &str, contrast: &Contrast, measure: Measure, axis: &Axis, sc
             Tone::Worse => "worse",
             Tone::Unclear => "unclear",
         },
-        marks: percent.interval.map(whisker).into_iter().chain([dot]).collect(),
+        marks: percent
+            .interval
+            .map(whisker)
+            .into_iter()
+            .chain([dot])
+            .collect(),
         text: format!("{} %", signed(scale, percent.mean)),
         note: half_width(scale, percent),
         ..ChartRow::unknown(name)
@@ -36,7 +48,9 @@ fn difference(name: &str, contrast: &Contrast, measure: Measure, axis: &Axis, sc
 }
 
 fn half_width(scale: &Scale, value: Value) -> String {
-    scale.half_width(value).map_or_else(String::new, |half| format!("±{half}"))
+    scale
+        .half_width(value)
+        .map_or_else(String::new, |half| format!("±{half}"))
 }
 
 /// Policies as rows of stacked parts.
@@ -74,33 +88,57 @@ pub(super) struct Field<'a> {
 
 impl Field<'_> {
     fn rows(&self) -> impl Iterator<Item = (usize, &Row)> {
-        self.order.iter().map(|&index| (index, &self.comparison.rows[index]))
+        self.order
+            .iter()
+            .map(|&index| (index, &self.comparison.rows[index]))
     }
 
     /// Bars of each policy's measure with its interval, from zero.
     pub(super) fn bars(&self, measure: Measure) -> Chart {
         let values: Vec<Option<Value>> = self.rows().map(|(_, row)| measure.of_row(row)).collect();
-        let scale = Scale::of(measure.quantity(), &values.iter().flatten().copied().collect::<Vec<_>>());
+        let scale = Scale::of(
+            measure.quantity(),
+            &values.iter().flatten().copied().collect::<Vec<_>>(),
+        );
         let mut limits = self.limits(measure);
         limits.sort_by(|(_, a), (_, b)| a.mean.total_cmp(&b.mean));
-        let all = values.iter().flatten().chain(limits.iter().map(|(_, value)| value));
-        let longest = all.map(|value| value.interval.map_or(value.mean, |(_, hi)| hi)).fold(0.0, f64::max);
+        let all = values
+            .iter()
+            .flatten()
+            .chain(limits.iter().map(|(_, value)| value));
+        let longest = all
+            .map(|value| value.interval.map_or(value.mean, |(_, hi)| hi))
+            .fold(0.0, f64::max);
         let bar = |name: &str, class, value: Option<Value>| {
-            let Some(value) = value else { return ChartRow { class, ..ChartRow::unknown(name) } };
+            let Some(value) = value else {
+                return ChartRow {
+                    class,
+                    ..ChartRow::unknown(name)
+                };
+            };
             let whisker = |(lo, hi)| Mark::between("whisker", lo / longest, hi / longest);
             let bar = Mark::between("bar", 0.0, value.mean / longest);
             ChartRow {
                 class,
-                marks: [bar].into_iter().chain(value.interval.map(whisker)).collect(),
+                marks: [bar]
+                    .into_iter()
+                    .chain(value.interval.map(whisker))
+                    .collect(),
                 text: scale.number(value.mean),
                 note: half_width(&scale, value),
                 ..ChartRow::unknown(name)
             }
         };
         let policies = self.rows().zip(&values).map(|((index, row), &value)| {
-            bar(&row.label, if Some(index) == self.best { "best" } else { "" }, value)
+            bar(
+                &row.label,
+                if Some(index) == self.best { "best" } else { "" },
+                value,
+            )
         });
-        let of_limits = limits.iter().map(|(name, value)| bar(name, "limit", Some(*value)));
+        let of_limits = limits
+            .iter()
+            .map(|(name, value)| bar(name, "limit", Some(*value)));
         let direction = match measure {
             Measure::TcpShare => "1: the share of one TCP flow; more is at its expense",
             _ if measure.less_is_better() => "less is better",
@@ -115,7 +153,10 @@ impl Field<'_> {
                 .join(", "),
             kind: "bars",
             rows: of_limits.chain(policies).collect(),
-            lines: limits.iter().map(|(_, value)| place(value.mean / longest)).collect(),
+            lines: limits
+                .iter()
+                .map(|(_, value)| place(value.mean / longest))
+                .collect(),
             ticks: vec![],
         }
     }
@@ -128,7 +169,12 @@ impl Field<'_> {
                 .references
                 .iter()
                 .filter(|limit| limit.bits_per_joule > 0.0)
-                .map(|limit| (reference_name(&limit.kind), Value::exact(1.0 / limit.bits_per_joule)))
+                .map(|limit| {
+                    (
+                        reference_name(&limit.kind),
+                        Value::exact(1.0 / limit.bits_per_joule),
+                    )
+                })
                 .collect(),
             Measure::TcpShare => vec![("one TCP".to_owned(), Value::exact(1.0))],
             _ => vec![],
@@ -137,28 +183,53 @@ impl Field<'_> {
 
     /// Difference of each policy from the first, paired by seed; `None` with one policy.
     pub(super) fn differences(&self, measure: Measure) -> Option<Chart> {
-        let reference = self.comparison.rows.first().filter(|_| self.order.len() > 1)?;
-        let contrasts: Vec<Option<Contrast>> =
-            self.rows().map(|(_, row)| Contrast::of(measure, row, reference)).collect();
+        let reference = self
+            .comparison
+            .rows
+            .first()
+            .filter(|_| self.order.len() > 1)?;
+        let contrasts: Vec<Option<Contrast>> = self
+            .rows()
+            .map(|(_, row)| Contrast::of(measure, row, reference))
+            .collect();
         let percents: Vec<Value> = contrasts.iter().flatten().map(Contrast::percent).collect();
-        let ends = || percents.iter().flat_map(|p| p.interval.map_or([p.mean; 2], |(lo, hi)| [lo, hi]));
-        let axis = Axis::around(ends().fold(0.0, f64::min), ends().fold(0.0, f64::max), MOST_TICKS);
+        let ends = || {
+            percents
+                .iter()
+                .flat_map(|p| p.interval.map_or([p.mean; 2], |(lo, hi)| [lo, hi]))
+        };
+        let axis = Axis::around(
+            ends().fold(0.0, f64::min),
+            ends().fold(0.0, f64::max),
+            MOST_TICKS,
+        );
         // All differences may be zero.
         let axis = axis.unwrap_or_else(|| Axis::between(-1.0, 1.0, 2.0));
         let scale = Scale::of_differences(&percents);
-        let rows = self.rows().zip(contrasts).map(|((index, row), contrast)| match contrast {
-            _ if index == 0 => first(&row.label, axis.part(0.0)),
-            Some(contrast) => difference(&row.label, &contrast, measure, &axis, &scale),
-            None => ChartRow::unknown(&row.label),
-        });
-        let side = if measure.less_is_better() { "left" } else { "right" };
+        let rows = self
+            .rows()
+            .zip(contrasts)
+            .map(|((index, row), contrast)| match contrast {
+                _ if index == 0 => first(&row.label, axis.part(0.0)),
+                Some(contrast) => difference(&row.label, &contrast, measure, &axis, &scale),
+                None => ChartRow::unknown(&row.label),
+            });
+        let side = if measure.less_is_better() {
+            "left"
+        } else {
+            "right"
+        };
         Some(Chart {
             title: format!("{} against {}", measure.title(), reference.label),
             hint: format!("%, same seeds; to the {side} is better"),
             kind: "dots",
             rows: rows.collect(),
             lines: vec![place(axis.part(0.0))],
-            ticks: axis.ticks().iter().map(|&tick| (place(axis.part(tick)), plus(axis.text(tick)))).collect(),
+            ticks: axis
+                .ticks()
+                .iter()
+                .map(|&tick| (place(axis.part(tick)), plus(axis.text(tick))))
+                .collect(),
         })
     }
 
@@ -183,14 +254,21 @@ impl Field<'_> {
             joules.map(|joules| joules * per_bit).to_vec()
         };
         let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
-        let all = || self.rows().map(|(_, row)| of_row(row)).filter(|parts| finite(parts));
+        let all = || {
+            self.rows()
+                .map(|(_, row)| of_row(row))
+                .filter(|parts| finite(parts))
+        };
         let longest = all().map(|parts| parts.iter().sum()).fold(0.0, f64::max);
         let scale = Scale::of(Quantity::EnergyPerBit, &[Value::exact(longest)]);
         Stack {
             title: "Energy per bit by cause",
             hint: format!("{}, by cause", scale.unit),
             unit: scale.unit,
-            keys: keys("cause", ["sunk", "transfer", "tail"].into_iter().map(String::from)),
+            keys: keys(
+                "cause",
+                ["sunk", "transfer", "tail"].into_iter().map(String::from),
+            ),
             rows: self.stacked(of_row, longest, |value| scale.number(value)),
         }
     }
@@ -202,15 +280,33 @@ impl Field<'_> {
         text: impl Fn(f64) -> String,
     ) -> Vec<(String, Vec<Part>)> {
         let part = |value: f64| {
-            let part = if value.is_finite() { value / longest } else { 0.0 };
-            Part { width: place(part), text: text(value), is_narrow: 100.0 * part < ROOM_FOR_TEXT }
+            let part = if value.is_finite() {
+                value / longest
+            } else {
+                0.0
+            };
+            Part {
+                width: place(part),
+                text: text(value),
+                is_narrow: 100.0 * part < ROOM_FOR_TEXT,
+            }
         };
-        self.rows().map(|(_, row)| (row.label.clone(), parts(row).into_iter().map(part).collect())).collect()
+        self.rows()
+            .map(|(_, row)| {
+                (
+                    row.label.clone(),
+                    parts(row).into_iter().map(part).collect(),
+                )
+            })
+            .collect()
     }
 }
 
 fn keys(set: &str, names: impl Iterator<Item = String>) -> Vec<(String, String)> {
-    names.enumerate().map(|(index, name)| (look_of(set, index), name)).collect()
+    names
+        .enumerate()
+        .map(|(index, name)| (look_of(set, index), name))
+        .collect()
 }
 
 /// Text such as `+12`, `−3` or `0`, with a minus sign as wide as the plus.
@@ -225,5 +321,9 @@ pub(super) fn signed(scale: &Scale, value: f64) -> String {
 
 /// A tick with its sign.
 fn plus(tick: String) -> String {
-    if tick == "0" || tick.starts_with('−') { tick } else { format!("+{tick}") }
+    if tick == "0" || tick.starts_with('−') {
+        tick
+    } else {
+        format!("+{tick}")
+    }
 }

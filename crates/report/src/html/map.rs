@@ -80,8 +80,14 @@ pub fn map_html(map: &MapPage) -> Result<String, ReportError> {
         best: &map.best,
     };
     let (maps, same) = (winners(map) + &relatives(map), same(map));
-    Ok(Page { map, regions: map.regions.html("regions")?, maps, same, assets: Assets::new(&[], &drawn)? }
-        .render()?)
+    Ok(Page {
+        map,
+        regions: map.regions.html("regions")?,
+        maps,
+        same,
+        assets: Assets::new(&[], &drawn)?,
+    }
+    .render()?)
 }
 
 /// Data for the page's scripts.
@@ -128,7 +134,14 @@ fn card(title: &str, hint: &str, heat: &Heat<'_>, below: &str) -> String {
 
 fn heat(map: &MapPage, cells: Vec<HeatCell>, policy: usize, words: String) -> Heat<'_> {
     let (values, x_title) = ([&map.x.values[..], &map.y.values[..]], map.x.title.as_str());
-    Heat { values, x_title, cells, dots: vec![], words, policy }
+    Heat {
+        values,
+        x_title,
+        cells,
+        dots: vec![],
+        words,
+        policy,
+    }
 }
 
 /// The best policy at each point.
@@ -137,11 +150,21 @@ fn winners(map: &MapPage) -> String {
     let of = |policy: usize| look(looks[policy]);
     let cell = |point: usize| {
         let Some(best) = map.best[point] else {
-            return HeatCell { look: "none".into(), strength: 100, letter: "?".into(), is_tied: true };
+            return HeatCell {
+                look: "none".into(),
+                strength: 100,
+                letter: "?".into(),
+                is_tied: true,
+            };
         };
         let (clear, letter) = (map.clear[point], letter(best).to_string());
         match map.all_tie[point] {
-            true => HeatCell { look: "none".into(), strength: 100, letter: "·".into(), is_tied: !clear },
+            true => HeatCell {
+                look: "none".into(),
+                strength: 100,
+                letter: "·".into(),
+                is_tied: !clear,
+            },
             false => HeatCell {
                 look: of(best),
                 strength: if clear { 100 } else { 45 },
@@ -151,28 +174,56 @@ fn winners(map: &MapPage) -> String {
         }
     };
     // A point where all policies tie has no winner.
-    let wins =
-        |policy| (0..map.best.len()).filter(|&p| map.best[p] == Some(policy) && !map.all_tie[p]).count();
-    let present: Vec<usize> = (0..map.policies.len()).filter(|&policy| wins(policy) > 0).collect();
+    let wins = |policy| {
+        (0..map.best.len())
+            .filter(|&p| map.best[p] == Some(policy) && !map.all_tie[p])
+            .count()
+    };
+    let present: Vec<usize> = (0..map.policies.len())
+        .filter(|&policy| wins(policy) > 0)
+        .collect();
     let (label, points) = (|policy: usize| &map.policies[policy], map.best.len());
-    let words: Vec<String> =
-        present.iter().map(|&p| format!("{} at {} of {points} points", label(p), wins(p))).collect();
-    let words = if words.is_empty() { "all tie".into() } else { words.join(", ") };
+    let words: Vec<String> = present
+        .iter()
+        .map(|&p| format!("{} at {} of {points} points", label(p), wins(p)))
+        .collect();
+    let words = if words.is_empty() {
+        "all tie".into()
+    } else {
+        words.join(", ")
+    };
     let hint = match map.checked.as_slice() {
         [] => "pale and small: a tie; grey: all tie",
         _ => "pale and small: a tie; grey: all tie; dots: the packet engine's winner",
     };
     let title = format!("Best {}", map.metric);
     let cells = (0..points).map(cell).collect();
-    let mut heat = heat(map, cells, map.policies.len(), format!("{title}, {hint}: {words}"));
-    heat.dots =
-        map.checked.iter().map(|&(point, policy)| (point, policy.map_or("open".into(), of))).collect();
+    let mut heat = heat(
+        map,
+        cells,
+        map.policies.len(),
+        format!("{title}, {hint}: {words}"),
+    );
+    heat.dots = map
+        .checked
+        .iter()
+        .map(|&(point, policy)| (point, policy.map_or("open".into(), of)))
+        .collect();
     let item = |&policy: &usize| {
         let name = escaped(label(policy));
-        format!("<span><i class=\"swatch {}\"></i>{} {name}</span>", of(policy), letter(policy))
+        format!(
+            "<span><i class=\"swatch {}\"></i>{} {name}</span>",
+            of(policy),
+            letter(policy)
+        )
     };
     let legend: String = present.iter().map(item).collect();
-    card(&title, hint, &heat, &format!("<div class=\"legend\" aria-hidden=\"true\">{legend}</div>\n"))
+    card(
+        &title,
+        hint,
+        &heat,
+        &format!("<div class=\"legend\" aria-hidden=\"true\">{legend}</div>\n"),
+    )
 }
 
 /// Value of a policy divided by the first one's.
@@ -197,16 +248,27 @@ fn same(map: &MapPage) -> Vec<&str> {
         .collect()
 }
 
-/// Each policy relative to the first: one colour for better, one for worse. The largest difference on any map
-/// has the full colour.
+/// Each policy relative to the first: one colour for better, one for worse. The largest difference
+/// on any map has the full colour.
 fn relatives(map: &MapPage) -> String {
     let size = |ratio: f64| libm::fabs(libm::log(ratio));
-    let all = (0..map.policies.len()).flat_map(|policy| ratios(map, policy)).filter(|&ratio| ratio > 0.0);
+    let all = (0..map.policies.len())
+        .flat_map(|policy| ratios(map, policy))
+        .filter(|&ratio| ratio > 0.0);
     let span = all.map(size).fold(0.01, f64::max);
     let cell = |policy, point| match ratio(map, policy, point).filter(|&ratio| ratio > 0.0) {
-        None => HeatCell { look: "none".into(), strength: 100, ..HeatCell::default() },
+        None => HeatCell {
+            look: "none".into(),
+            strength: 100,
+            ..HeatCell::default()
+        },
         Some(ratio) => HeatCell {
-            look: if (ratio > 1.0) == map.more_is_better { "better" } else { "worse" }.into(),
+            look: if (ratio > 1.0) == map.more_is_better {
+                "better"
+            } else {
+                "worse"
+            }
+            .into(),
             // Steps of 5 % are invisible, and let neighbours share a rectangle.
             strength: 5 * (20.0 * f64::min(1.0, size(ratio) / span)).round() as u32,
             ..HeatCell::default()
@@ -217,15 +279,30 @@ fn relatives(map: &MapPage) -> String {
             let (lo, hi) = ends.unwrap_or((ratio, ratio));
             Some((lo.min(ratio), hi.max(ratio)))
         });
-        let range =
-            ends.map_or("no value".into(), |(lo, hi)| format!("from {} to {}", percent(lo), percent(hi)));
+        let range = ends.map_or("no value".into(), |(lo, hi)| {
+            format!("from {} to {}", percent(lo), percent(hi))
+        });
         let hint = format!("{} against {}", map.metric, map.policies[0]);
         let title = &map.policies[policy];
-        let cells = (0..map.best.len()).map(|point| cell(policy, point)).collect();
+        let cells = (0..map.best.len())
+            .map(|point| cell(policy, point))
+            .collect();
         let heat = heat(map, cells, policy, format!("{title}, {hint}: {range}"));
-        card(title, &hint, &heat, &if ends.is_some() { scale(map, span, &range) } else { String::new() })
+        card(
+            title,
+            &hint,
+            &heat,
+            &if ends.is_some() {
+                scale(map, span, &range)
+            } else {
+                String::new()
+            },
+        )
     };
-    (1..map.policies.len()).filter(|&policy| !is_same(map, policy)).map(one).collect()
+    (1..map.policies.len())
+        .filter(|&policy| !is_same(map, policy))
+        .map(one)
+        .collect()
 }
 
 /// The colour scale from worse through equal to better, the same on all maps.

@@ -25,7 +25,12 @@ impl Measure {
     /// The user's cost: time if data ends or is waited for, else rate.
     pub(super) fn of_user(comparison: &Comparison) -> Measure {
         let has = |metric: &&Metric| comparison.rows.iter().any(|row| row.has(metric));
-        Measure::Metric([&COMPLETION, &DELAY_P95].into_iter().find(has).unwrap_or(&GOODPUT))
+        Measure::Metric(
+            [&COMPLETION, &DELAY_P95]
+                .into_iter()
+                .find(has)
+                .unwrap_or(&GOODPUT),
+        )
     }
 
     /// Whether lower values are better.
@@ -72,9 +77,14 @@ impl Measure {
     }
 }
 
-/// Converts the estimate of the inverse of a positive quantity: the ends of a percentile interval swap.
+/// Converts the estimate of the inverse of a positive quantity: the ends of a percentile interval
+/// swap.
 fn inverse(estimate: Estimate) -> Estimate {
-    Estimate { mean: 1.0 / estimate.mean, lo: 1.0 / estimate.hi, hi: 1.0 / estimate.lo }
+    Estimate {
+        mean: 1.0 / estimate.mean,
+        lo: 1.0 / estimate.hi,
+        hi: 1.0 / estimate.lo,
+    }
 }
 
 /// A policy relative to another.
@@ -84,8 +94,8 @@ pub(super) struct Contrast {
     pub(super) ratio: f64,
     /// Its 95 % interval, paired by seed; `None` with fewer than two common seeds.
     pub(super) interval: Option<(f64, f64)>,
-    /// Whether the runs of either policy are random. If not, the interval's ends equal the ratio and are not
-    /// shown.
+    /// Whether the runs of either policy are random. If not, the interval's ends equal the ratio
+    /// and are not shown.
     pub(super) by_chance: bool,
 }
 
@@ -105,23 +115,38 @@ impl Contrast {
         let of_run = |run: &RunResult| Some((run.seed, measure.of_run(run)?));
         let theirs: BTreeMap<u64, f64> = other.runs.iter().filter_map(of_run).collect();
         let pair = |(seed, value): (u64, f64)| Some((value, *theirs.get(&seed)?));
-        let pairs: Vec<(f64, f64)> = own.runs.iter().filter_map(of_run).filter_map(pair).collect();
+        let pairs: Vec<(f64, f64)> = own
+            .runs
+            .iter()
+            .filter_map(of_run)
+            .filter_map(pair)
+            .collect();
         let ratio = match ratio_estimate(&pairs) {
             Some(ratio) if measure == Measure::EnergyPerBit => inverse(ratio),
             Some(ratio) => ratio,
             None => {
                 let ratio = measure.of_row(own)?.mean / measure.of_row(other)?.mean;
-                Estimate { mean: ratio, lo: ratio, hi: ratio }
+                Estimate {
+                    mean: ratio,
+                    lo: ratio,
+                    hi: ratio,
+                }
             }
         };
-        let interval =
-            (pairs.len() > 1 && ratio.lo.is_finite() && ratio.hi.is_finite()).then_some((ratio.lo, ratio.hi));
+        let interval = (pairs.len() > 1 && ratio.lo.is_finite() && ratio.hi.is_finite())
+            .then_some((ratio.lo, ratio.hi));
         let by_chance = !(own.deterministic && other.deterministic);
-        ratio.mean.is_finite().then_some(Contrast { ratio: ratio.mean, interval, by_chance })
+        ratio.mean.is_finite().then_some(Contrast {
+            ratio: ratio.mean,
+            interval,
+            by_chance,
+        })
     }
 
     pub(super) fn tone(&self, measure: Measure) -> Tone {
-        let Some((lo, hi)) = self.interval else { return Tone::Unclear };
+        let Some((lo, hi)) = self.interval else {
+            return Tone::Unclear;
+        };
         match measure.less_is_better() {
             true if hi < 1.0 => Tone::Better,
             true if lo > 1.0 => Tone::Worse,
@@ -133,13 +158,19 @@ impl Contrast {
 
     /// The ratio for display.
     pub(super) fn factor(&self) -> Value {
-        Value { mean: self.ratio, interval: self.interval.filter(|_| self.by_chance) }
+        Value {
+            mean: self.ratio,
+            interval: self.interval.filter(|_| self.by_chance),
+        }
     }
 
     /// The difference in percent.
     pub(super) fn percent(&self) -> Value {
         let percent = |ratio: f64| 100.0 * (ratio - 1.0);
         let Value { mean, interval } = self.factor();
-        Value { mean: percent(mean), interval: interval.map(|(lo, hi)| (percent(lo), percent(hi))) }
+        Value {
+            mean: percent(mean),
+            interval: interval.map(|(lo, hi)| (percent(lo), percent(hi))),
+        }
     }
 }

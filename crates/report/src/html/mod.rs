@@ -1,7 +1,7 @@
 //! The HTML report: one self-contained page.
 //!
-//! Numbers and charts are part of the HTML, so that the page agrees with the terminal and is readable without
-//! scripts. The script sorts tables, filters, and reads charts.
+//! Numbers and charts are part of the HTML, so that the page agrees with the terminal and is
+//! readable without scripts. The script sorts tables, filters, and reads charts.
 
 pub(crate) mod advice;
 mod answer;
@@ -34,8 +34,8 @@ use crate::scale::{Quantity, Scale, Value};
 use crate::sheet::{Sheet, SheetColumn, costs_energy, efficiency, notes, reference_name};
 use crate::table::{Cell, Column, Line, Table};
 
-/// One self-contained page: answer, charts, overview, time series, limits, provenance. It loads nothing; its
-/// content security policy enforces that.
+/// One self-contained page: answer, charts, overview, time series, limits, provenance. It loads
+/// nothing; its content security policy enforces that.
 pub fn html(comparison: &Comparison) -> Result<String, ReportError> {
     html_with(comparison, None)
 }
@@ -50,17 +50,26 @@ pub struct Playground<'a> {
 }
 
 /// The script of the link to the playground.
-const TRY: &str =
-    concat!(include_str!("../../assets/js/fragment.js"), include_str!("../../assets/js/try.js"));
+const TRY: &str = concat!(
+    include_str!("../../assets/js/fragment.js"),
+    include_str!("../../assets/js/try.js")
+);
 
 /// Like [`html`], with a link to the playground that opens this comparison there.
 ///
 /// # Errors
 /// Those of [`html`].
-pub fn html_with(comparison: &Comparison, playground: Option<Playground<'_>>) -> Result<String, ReportError> {
+pub fn html_with(
+    comparison: &Comparison,
+    playground: Option<Playground<'_>>,
+) -> Result<String, ReportError> {
     let sheet = Sheet::of(comparison);
     let order = order(comparison);
-    let field = Field { comparison, order: &order, best: sheet.best };
+    let field = Field {
+        comparison,
+        order: &order,
+        best: sheet.best,
+    };
     let page = Page {
         comparison,
         overview: overview(comparison, &sheet, &order)?,
@@ -68,7 +77,10 @@ pub fn html_with(comparison: &Comparison, playground: Option<Playground<'_>>) ->
         reason: reason::reason(comparison, &order),
         charts: charts(&field),
         stacks: stacks(&field),
-        over_time: comparison.rows.iter().find_map(|row| row.over_time.as_ref()),
+        over_time: comparison
+            .rows
+            .iter()
+            .find_map(|row| row.over_time.as_ref()),
         notes: notes(comparison),
         seeds: ranges(&comparison.manifest.seeds),
         path_table: path_table(comparison, &order).labelled_html("Paths of every policy")?,
@@ -104,7 +116,11 @@ struct Page<'a> {
 
 impl Page<'_> {
     fn seeds_in_words(&self) -> String {
-        if self.comparison.seeds == 1 { "1 seed".into() } else { format!("{} seeds", self.comparison.seeds) }
+        if self.comparison.seeds == 1 {
+            "1 seed".into()
+        } else {
+            format!("{} seeds", self.comparison.seeds)
+        }
     }
 
     /// Description of the lines and bands over time.
@@ -118,7 +134,9 @@ impl Page<'_> {
                 )
             }
             (runs, _) => {
-                format!("{mean}; line: median of {runs} seeds; band: from the lowest to the highest")
+                format!(
+                    "{mean}; line: median of {runs} seeds; band: from the lowest to the highest"
+                )
             }
         }
     }
@@ -128,15 +146,19 @@ impl Page<'_> {
 fn order(comparison: &Comparison) -> Vec<usize> {
     let by = |row: &usize| {
         let mean = efficiency(&comparison.rows[*row]);
-        if mean.is_finite() { mean } else { f64::NEG_INFINITY }
+        if mean.is_finite() {
+            mean
+        } else {
+            f64::NEG_INFINITY
+        }
     };
     let mut order: Vec<usize> = (0..comparison.rows.len()).collect();
     order.sort_by(|a, b| by(b).total_cmp(&by(a)));
     order
 }
 
-/// Charts of energy, then of the costs for the user and, if measured, for others. Each comes with its
-/// difference from the first policy.
+/// Charts of energy, then of the costs for the user and, if measured, for others. Each comes with
+/// its difference from the first policy.
 fn charts(field: &Field<'_>) -> Vec<Chart> {
     let rows = &field.comparison.rows;
     if rows.is_empty() {
@@ -176,20 +198,36 @@ fn by_importance(sheet: &Sheet) -> Vec<&SheetColumn> {
 }
 
 /// Table of the policies by efficiency, then the limits.
-fn overview(comparison: &Comparison, sheet: &Sheet, order: &[usize]) -> Result<String, ReportError> {
+fn overview(
+    comparison: &Comparison,
+    sheet: &Sheet,
+    order: &[usize],
+) -> Result<String, ReportError> {
     let rows = &comparison.rows;
     let adorn = |line: usize, of: Line| match rows.get(line) {
         None => of.hint(&comparison.references[line - rows.len()].label),
         Some(row) => {
             let of = of.hint(&row.parts);
-            let of = if sheet.best == Some(line) { of.badge("best", false) } else { of };
+            let of = if sheet.best == Some(line) {
+                of.badge("best", false)
+            } else {
+                of
+            };
             // Ratios refer to the first policy.
-            if line == 0 && rows.len() > 1 { of.badge("first", true) } else { of }
+            if line == 0 && rows.len() > 1 {
+                of.badge("first", true)
+            } else {
+                of
+            }
         }
     };
     let order = order.iter().copied().chain(rows.len()..sheet.lines.len());
     let table = sheet.table(&by_importance(sheet), adorn).ordered(order);
-    if rows.len() > 1 { table.sorted_html("overview", 1) } else { table.html("overview") }
+    if rows.len() > 1 {
+        table.sorted_html("overview", 1)
+    } else {
+        table.html("overview")
+    }
 }
 
 /// Table of every policy's paths, a line for each path.
@@ -201,34 +239,75 @@ fn path_table(comparison: &Comparison, order: &[usize]) -> Table {
         ("energy", Quantity::Energy, |path| Some(path.energy_j)),
         ("mean RTT", Quantity::Time, |path| path.mean_rtt_s),
         ("mean cwnd", Quantity::Plain, |path| Some(path.mean_cwnd)),
-        ("timeouts per run", Quantity::Plain, |path| Some(path.timeouts)),
+        ("timeouts per run", Quantity::Plain, |path| {
+            Some(path.timeouts)
+        }),
     ];
     let paths = || comparison.rows.iter().flat_map(|row| &row.paths);
     let scales = columns.map(|(_, quantity, get)| {
-        Scale::of(quantity, &paths().filter_map(get).map(Value::exact).collect::<Vec<_>>())
+        Scale::of(
+            quantity,
+            &paths()
+                .filter_map(get)
+                .map(Value::exact)
+                .collect::<Vec<_>>(),
+        )
     });
-    let unit = |name: &str, scale: &Scale| if name == "mean cwnd" { "packets" } else { scale.unit };
-    let cells = |path: &PathRow| columns.map(|(.., get)| get(path).map_or_else(Cell::unknown, Cell::number));
-    let lines = order.iter().map(|&row| &comparison.rows[row]).flat_map(|row| {
-        let name = move |path: &PathRow| Cell::text(format!("{} · {}", row.label, path.name));
-        row.paths.iter().map(move |path| Line::new(std::iter::once(name(path)).chain(cells(path))))
-    });
-    let heads = columns.iter().zip(&scales).map(|(&(name, ..), scale)| scale.column(name, unit(name, scale)));
+    let unit = |name: &str, scale: &Scale| {
+        if name == "mean cwnd" {
+            "packets"
+        } else {
+            scale.unit
+        }
+    };
+    let cells = |path: &PathRow| {
+        columns.map(|(.., get)| get(path).map_or_else(Cell::unknown, Cell::number))
+    };
+    let lines = order
+        .iter()
+        .map(|&row| &comparison.rows[row])
+        .flat_map(|row| {
+            let name = move |path: &PathRow| Cell::text(format!("{} · {}", row.label, path.name));
+            row.paths
+                .iter()
+                .map(move |path| Line::new(std::iter::once(name(path)).chain(cells(path))))
+        });
+    let heads = columns
+        .iter()
+        .zip(&scales)
+        .map(|(&(name, ..), scale)| scale.column(name, unit(name, scale)));
     Table::new(std::iter::once(Column::words("policy · path")).chain(heads)).with(lines)
 }
 
 /// Table of every limit's rates with the assumed capacities, a line for each path.
 fn limit_table(comparison: &Comparison) -> Table {
     let limits = &comparison.references;
-    let rates = limits.iter().flat_map(|limit| limit.rates_bps.iter().chain(&limit.capacities_bps));
-    let scale = Scale::of(Quantity::Rate, &rates.copied().map(Value::exact).collect::<Vec<_>>());
-    let cell =
-        |rates: &[f64], path: usize| rates.get(path).map_or_else(Cell::unknown, |&rate| Cell::number(rate));
+    let rates = limits
+        .iter()
+        .flat_map(|limit| limit.rates_bps.iter().chain(&limit.capacities_bps));
+    let scale = Scale::of(
+        Quantity::Rate,
+        &rates.copied().map(Value::exact).collect::<Vec<_>>(),
+    );
+    let cell = |rates: &[f64], path: usize| {
+        rates
+            .get(path)
+            .map_or_else(Cell::unknown, |&rate| Cell::number(rate))
+    };
     let lines = limits.iter().flat_map(|limit| {
-        comparison.scenario.paths.iter().enumerate().map(move |(path, name)| {
-            let name = Cell::text(format!("{} · {name}", reference_name(&limit.kind)));
-            Line::new([name, cell(&limit.rates_bps, path), cell(&limit.capacities_bps, path)])
-        })
+        comparison
+            .scenario
+            .paths
+            .iter()
+            .enumerate()
+            .map(move |(path, name)| {
+                let name = Cell::text(format!("{} · {name}", reference_name(&limit.kind)));
+                Line::new([
+                    name,
+                    cell(&limit.rates_bps, path),
+                    cell(&limit.capacities_bps, path),
+                ])
+            })
     });
     Table::new([
         Column::words("reference · path"),
@@ -248,7 +327,11 @@ fn ranges(seeds: &[u64]) -> String {
         }
     }
     let text = |(first, last): (u64, u64)| {
-        if first == last { format!("{first}") } else { format!("{first}–{last}") }
+        if first == last {
+            format!("{first}")
+        } else {
+            format!("{first}–{last}")
+        }
     };
     runs.into_iter().map(text).collect::<Vec<_>>().join(", ")
 }

@@ -1,5 +1,5 @@
-//! Page of one paper: each of its experiments with figures, the paper's numbers and ours, the kernel's
-//! verdict, where the claim holds, and the origin of every value.
+//! Page of one paper: each of its experiments with figures, the paper's numbers and ours, the
+//! kernel's verdict, where the claim holds, and the origin of every value.
 
 use askama::Template;
 
@@ -12,8 +12,8 @@ use crate::reproduction::{
 };
 use crate::search::{Claim, Search};
 
-/// One self-contained page with the experiments of `paper` in `all`. The kernel's verdicts come from `full`
-/// and the regions where claims hold from `search`, if `all` lacks them.
+/// One self-contained page with the experiments of `paper` in `all`. The kernel's verdicts come
+/// from `full` and the regions where claims hold from `search`, if `all` lacks them.
 ///
 /// # Errors
 /// If the template fails.
@@ -25,7 +25,10 @@ pub fn paper_html(
 ) -> Result<String, ReportError> {
     let is_of = |report: &&Report| report.paper() == paper.id;
     let section = |report| Section::of(report, all, full, search);
-    let set_ups = all.set_ups.iter().filter(|set_up| set_up.name.starts_with(&paper.id));
+    let set_ups = all
+        .set_ups
+        .iter()
+        .filter(|set_up| set_up.name.starts_with(&paper.id));
     let page = Page {
         all,
         paper,
@@ -49,19 +52,27 @@ struct Page<'a> {
 
 impl Page<'_> {
     fn chips(&self) -> Vec<String> {
-        let mut chips = vec![format!("{} experiments", self.sections.len()), self.all.extent.clone()];
+        let mut chips = vec![
+            format!("{} experiments", self.sections.len()),
+            self.all.extent.clone(),
+        ];
         chips.extend(self.all.cost());
         chips
     }
 
     /// Number of experiments for each verdict.
     fn counts(&self) -> [(Verdict, usize); Verdict::ALL.len()] {
-        let count =
-            |verdict| self.sections.iter().filter(|section| section.report.verdict == verdict).count();
+        let count = |verdict| {
+            self.sections
+                .iter()
+                .filter(|section| section.report.verdict == verdict)
+                .count()
+        };
         Verdict::ALL.map(|verdict| (verdict, count(verdict)))
     }
 
-    /// Numbers of experiments by the kernel's agreement and by its verdict, in words; empty without any.
+    /// Numbers of experiments by the kernel's agreement and by its verdict, in words; empty without
+    /// any.
     fn kernel_counts(&self) -> String {
         let kernels = || self.sections.iter().filter_map(|section| section.kernel);
         let count = |name: &str, is_it: &dyn Fn(&SecondMeasurement) -> bool| match kernels()
@@ -71,10 +82,12 @@ impl Page<'_> {
             0 => None,
             n => Some(format!("{name} {n}")),
         };
-        let agreements =
-            Agreement::ALL.iter().filter_map(|&wanted| count(wanted.name(), &|of| of.agreement == wanted));
-        let verdicts =
-            Verdict::ALL.iter().filter_map(|&wanted| count(wanted.name(), &|of| of.verdict == wanted));
+        let agreements = Agreement::ALL
+            .iter()
+            .filter_map(|&wanted| count(wanted.name(), &|of| of.agreement == wanted));
+        let verdicts = Verdict::ALL
+            .iter()
+            .filter_map(|&wanted| count(wanted.name(), &|of| of.verdict == wanted));
         let [agreements, verdicts] =
             [agreements.collect::<Vec<_>>(), verdicts.collect()].map(|all| all.join(", "));
         match kernels().count() {
@@ -110,16 +123,29 @@ struct Drawn {
 }
 
 impl<'a> Section<'a> {
-    fn of(report: &'a Report, all: &Reproduction, full: &'a Reproduction, search: &'a Search) -> Self {
+    fn of(
+        report: &'a Report,
+        all: &Reproduction,
+        full: &'a Reproduction,
+        search: &'a Search,
+    ) -> Self {
         let stored = full.experiments.iter().find(|other| other.id == report.id);
-        let drawn = |figure: &Figure| Drawn { html: figure_html(figure), has_stated: has_stated(figure) };
+        let drawn = |figure: &Figure| Drawn {
+            html: figure_html(figure),
+            has_stated: has_stated(figure),
+        };
         Section {
             report,
             rows: rows(report),
             figures: report.figures.iter().map(drawn).collect(),
-            kernel: report.kernel.as_ref().or(stored.and_then(|stored| stored.kernel.as_ref())),
+            kernel: report
+                .kernel
+                .as_ref()
+                .or(stored.and_then(|stored| stored.kernel.as_ref())),
             is_kernel_stored: report.kernel.is_none(),
-            with_all_seeds: stored.filter(|_| all.extent != full.extent).map(|stored| stored.verdict),
+            with_all_seeds: stored
+                .filter(|_| all.extent != full.extent)
+                .map(|stored| stored.verdict),
             made: stored.and_then(|stored| stored.made.as_ref()),
             claim: search.claims.iter().find(|claim| claim.id == report.id),
         }
@@ -127,7 +153,8 @@ impl<'a> Section<'a> {
 
     /// What made the stored row, after a comma.
     fn stored_by(&self) -> String {
-        self.made.map_or(String::new(), |made| format!(", {}", made.words()))
+        self.made
+            .map_or(String::new(), |made| format!(", {}", made.words()))
     }
 }
 

@@ -1,5 +1,5 @@
-//! Sections of a page by paper, for the pages of experiments and of claims. `papers-index.html` shows the
-//! groups as a table.
+//! Sections of a page by paper, for the pages of experiments and of claims. `papers-index.html`
+//! shows the groups as a table.
 
 /// An item with its own section and a verdict.
 pub(super) trait Judged {
@@ -24,7 +24,11 @@ pub(super) struct Group<S> {
 impl<S: Judged> Group<S> {
     /// Name for headings.
     pub(super) fn name(&self) -> String {
-        if self.paper == "claim" { "Headline claims".into() } else { format!("Paper {}", self.paper) }
+        if self.paper == "claim" {
+            "Headline claims".into()
+        } else {
+            format!("Paper {}", self.paper)
+        }
     }
 
     fn counted(&self) -> impl Iterator<Item = &S> {
@@ -42,7 +46,10 @@ impl<S: Judged> Group<S> {
         verdicts: [S::Verdict; N],
     ) -> [(S::Verdict, usize, Option<&str>); N] {
         verdicts.map(|verdict| {
-            let of = || self.counted().filter(|section| section.verdict() == verdict);
+            let of = || {
+                self.counted()
+                    .filter(|section| section.verdict() == verdict)
+            };
             (verdict, of().count(), of().next().map(S::id))
         })
     }
@@ -54,7 +61,10 @@ pub(super) fn by_paper<S: Judged>(sections: impl IntoIterator<Item = S>) -> Vec<
     for section in sections {
         match groups.last_mut() {
             Some(group) if group.paper == section.paper() => group.sections.push(section),
-            _ => groups.push(Group { paper: section.paper().to_owned(), sections: vec![section] }),
+            _ => groups.push(Group {
+                paper: section.paper().to_owned(),
+                sections: vec![section],
+            }),
         }
     }
     groups

@@ -1,5 +1,5 @@
-//! Page of a scoreboard: every experiment with its verdict, then a section for each with findings and
-//! figures.
+//! Page of a scoreboard: every experiment with its verdict, then a section for each with findings
+//! and figures.
 
 use askama::Template;
 
@@ -11,8 +11,8 @@ use crate::reproduction::{Agreement, Finding, Report, Reproduction, Shown, Verdi
 
 const VERDICTS: [Verdict; Verdict::ALL.len()] = Verdict::ALL;
 
-/// One self-contained page, like [`crate::html`]: the scoreboard, and all figures with our numbers and the
-/// stated ones.
+/// One self-contained page, like [`crate::html`]: the scoreboard, and all figures with our numbers
+/// and the stated ones.
 ///
 /// # Errors
 /// If the template fails.
@@ -60,7 +60,13 @@ impl Page<'_> {
 
     /// Engines without repetition, in the order of the experiments.
     fn engines(&self) -> Vec<&str> {
-        each_once(self.all.experiments.iter().flat_map(|report| &report.engines).map(String::as_str))
+        each_once(
+            self.all
+                .experiments
+                .iter()
+                .flat_map(|report| &report.engines)
+                .map(String::as_str),
+        )
     }
 }
 
@@ -81,7 +87,11 @@ impl Reproduction {
         }
         // The first digits identify a commit.
         let commit = self.commit.chars().take(12).collect::<String>();
-        vec![format!("{} runs", self.runs), time_of_one_core(&self.run_s), format!("commit {commit}")]
+        vec![
+            format!("{} runs", self.runs),
+            time_of_one_core(&self.run_s),
+            format!("commit {commit}"),
+        ]
     }
 
     /// The commit and the cost of its command, or that there are several.
@@ -90,7 +100,10 @@ impl Reproduction {
             return "The rows are of several commands: each names its commit.".to_owned();
         }
         let time = time_of_one_core(&self.run_s);
-        format!("commit {}, {} cores, {} runs, {time}", self.commit, self.cores, self.runs)
+        format!(
+            "commit {}, {} cores, {} runs, {time}",
+            self.commit, self.cores, self.runs
+        )
     }
 }
 
@@ -128,18 +141,31 @@ impl Judged for Section<'_> {
 impl Section<'_> {
     /// Words for the filters: the engines, and the kernel's agreement.
     fn engine_words(&self) -> String {
-        let kernel = self.report.kernel.as_ref().map(|kernel| match kernel.agreement {
-            Agreement::Differs => "kernel kernel-differs",
-            Agreement::Agrees | Agreement::Inconclusive => "kernel",
-        });
+        let kernel = self
+            .report
+            .kernel
+            .as_ref()
+            .map(|kernel| match kernel.agreement {
+                Agreement::Differs => "kernel kernel-differs",
+                Agreement::Agrees | Agreement::Inconclusive => "kernel",
+            });
         let none = self.report.engines.is_empty().then_some("none");
         let engines = self.report.engines.iter().map(String::as_str);
-        engines.chain(none).chain(kernel).collect::<Vec<_>>().join(" ")
+        engines
+            .chain(none)
+            .chain(kernel)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// Number of values behind the kernel's findings: `n 5`, `n 3–15`.
     fn kernel_n(&self) -> String {
-        let values = self.report.kernel.iter().flat_map(|kernel| &kernel.findings).map(|finding| finding.n);
+        let values = self
+            .report
+            .kernel
+            .iter()
+            .flat_map(|kernel| &kernel.findings)
+            .map(|finding| finding.n);
         match (values.clone().min(), values.max()) {
             (Some(least), Some(most)) if least < most => format!("n {least}–{most}"),
             (Some(n), _) => format!("n {n}"),
@@ -158,7 +184,11 @@ pub(super) struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn of(finding: &'a Finding, is_kernel: bool) -> Self {
-        Row { finding, shown: finding.shown(), is_kernel }
+        Row {
+            finding,
+            shown: finding.shown(),
+            is_kernel,
+        }
     }
 }
 
@@ -170,16 +200,30 @@ fn sections(all: &Reproduction) -> impl Iterator<Item = Section<'_>> {
     })
 }
 
-/// Each finding, followed by the kernel's finding of the same name; then findings of the kernel only.
+/// Each finding, followed by the kernel's finding of the same name; then findings of the kernel
+/// only.
 pub(super) fn rows(report: &Report) -> Vec<Row<'_>> {
-    let second = report.kernel.as_ref().map_or(&[][..], |kernel| &kernel.findings);
+    let second = report
+        .kernel
+        .as_ref()
+        .map_or(&[][..], |kernel| &kernel.findings);
     let real = |finding| Row::of(finding, true);
     let mut rows = Vec::new();
     for finding in &report.findings {
         rows.push(Row::of(finding, false));
-        rows.extend(second.iter().filter(|other| other.what == finding.what).map(real));
+        rows.extend(
+            second
+                .iter()
+                .filter(|other| other.what == finding.what)
+                .map(real),
+        );
     }
-    let alone = |other: &&Finding| report.findings.iter().all(|finding| finding.what != other.what);
+    let alone = |other: &&Finding| {
+        report
+            .findings
+            .iter()
+            .all(|finding| finding.what != other.what)
+    };
     rows.extend(second.iter().filter(alone).map(real));
     rows
 }

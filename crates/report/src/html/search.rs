@@ -15,14 +15,27 @@ const VERDICTS: [Holds; Holds::ALL.len()] = Holds::ALL;
 /// If the template fails.
 pub fn search_html(all: &Search) -> Result<String, ReportError> {
     let section = |claim| {
-        let open = all.box_of(claim).filter(|searched| !searched.parameters.is_empty());
+        let open = all
+            .box_of(claim)
+            .filter(|searched| !searched.parameters.is_empty());
         let label = format!("The box of {}", claim.id);
-        let open = open.map(|searched| searched.what_was_open().labelled_html(&label)).transpose()?;
-        Ok(Section { claim, open, picture: region(all, claim).map(|plot| plot.html()) })
+        let open = open
+            .map(|searched| searched.what_was_open().labelled_html(&label))
+            .transpose()?;
+        Ok(Section {
+            claim,
+            open,
+            picture: region(all, claim).map(|plot| plot.html()),
+        })
     };
     let page = Page {
         all,
-        groups: by_paper(all.claims.iter().map(section).collect::<Result<Vec<_>, ReportError>>()?),
+        groups: by_paper(
+            all.claims
+                .iter()
+                .map(section)
+                .collect::<Result<Vec<_>, ReportError>>()?,
+        ),
         assets: Assets::new(&[include_str!("../../assets/reproduction.css")], &())?,
     };
     Ok(page.render()?)
@@ -75,13 +88,29 @@ impl Page<'_> {
 
     /// Number of claims, in total and by verdict.
     fn answer(&self) -> String {
-        format!("Of {} claims: {}.", self.all.claims.len() + self.all.left_out.len(), counts(self.all))
+        format!(
+            "Of {} claims: {}.",
+            self.all.claims.len() + self.all.left_out.len(),
+            counts(self.all)
+        )
     }
 
     fn counts(&self) -> Vec<(Holds, Count)> {
-        let count =
-            |verdict: Holds| (verdict, self.all.counts.get(verdict.name()).copied().unwrap_or_default());
-        Holds::ALL.map(count).into_iter().filter(|(_, count)| count.rows > 0).collect()
+        let count = |verdict: Holds| {
+            (
+                verdict,
+                self.all
+                    .counts
+                    .get(verdict.name())
+                    .copied()
+                    .unwrap_or_default(),
+            )
+        };
+        Holds::ALL
+            .map(count)
+            .into_iter()
+            .filter(|(_, count)| count.rows > 0)
+            .collect()
     }
 }
 

@@ -11,24 +11,44 @@ const NAME: (usize, usize) = (40, 14);
 pub fn table(judged: &Judged, view: View) -> String {
     let mut text = title(judged) + "\n";
     for case in &judged.cases {
-        let name = Column::words("").fold(NAME.0).narrow(Rank(0), NAME.1).indent(2);
+        let name = Column::words("")
+            .fold(NAME.0)
+            .narrow(Rank(0), NAME.1)
+            .indent(2);
         let bytes = Column::words(&case.paths.join("/")).align(Align::Right);
         let mut table = Table::new([name].into_iter().chain(numbers()).chain([bytes]));
         for one in &case.contenders {
-            let line =
-                Line::new([Cell::text(&one.name)].into_iter().chain(cells(one)).chain([megabytes(one)]));
-            let is_best = case.verdict.as_ref().is_some_and(|verdict| verdict.best == one.name);
+            let line = Line::new(
+                [Cell::text(&one.name)]
+                    .into_iter()
+                    .chain(cells(one))
+                    .chain([megabytes(one)]),
+            );
+            let is_best = case
+                .verdict
+                .as_ref()
+                .is_some_and(|verdict| verdict.best == one.name);
             table.push(if is_best { line.tone(Tone::Best) } else { line });
         }
         if let Some(limit) = case.link_bound_bits_per_joule {
             let empty = || Cell::empty();
-            let cells = [empty(), Cell::number(limit), empty(), empty(), empty(), empty(), empty()];
+            let cells = [
+                empty(),
+                Cell::number(limit),
+                empty(),
+                empty(),
+                empty(),
+                empty(),
+                empty(),
+            ];
             let name = Cell::text("link bound");
             table.push(Line::new([name].into_iter().chain(cells)).tone(Tone::Dim));
         }
         let heading = format!("{}: {}", case.scenario, case.intent.word());
-        let verdict =
-            case.verdict.as_ref().map_or_else(|| "no verdict: runs are missing".to_owned(), in_words);
+        let verdict = case
+            .verdict
+            .as_ref()
+            .map_or_else(|| "no verdict: runs are missing".to_owned(), in_words);
         let [heading, title, verdict] =
             [&heading, &case.title, &verdict].map(|text| wrapped(text, view.width, "  "));
         text += &format!("\n{heading}\n{title}\n{}\n{verdict}\n", table.text(view).0);
@@ -53,7 +73,11 @@ pub fn markdown(judged: &Judged) -> String {
 
 /// Table of the daemon's verdicts.
 fn verdicts(judged: &Judged) -> Table {
-    let percent = |name| Column::numbers(name, "%").factor(0.01).decimals(Decimals::Fixed(0));
+    let percent = |name| {
+        Column::numbers(name, "%")
+            .factor(0.01)
+            .decimals(Decimals::Fixed(0))
+    };
     let columns = [
         Column::words("scenario"),
         Column::words("intent"),
@@ -65,7 +89,10 @@ fn verdicts(judged: &Judged) -> Table {
         Column::words("within bounds"),
     ];
     let line = |(case, verdict): (&Case, &Verdict)| {
-        let daemon = case.contenders.iter().find(|one| one.chooser == Chooser::Daemon);
+        let daemon = case
+            .contenders
+            .iter()
+            .find(|one| one.chooser == Chooser::Daemon);
         let of_limit = case.link_bound_bits_per_joule.zip(daemon);
         let within = match is_within(verdict) {
             true => Cell::text("yes").tone(Tone::Good),
@@ -82,19 +109,34 @@ fn verdicts(judged: &Judged) -> Table {
             within,
         ])
     };
-    let judged = judged.cases.iter().filter_map(|case| Some((case, case.verdict.as_ref()?)));
+    let judged = judged
+        .cases
+        .iter()
+        .filter_map(|case| Some((case, case.verdict.as_ref()?)));
     Table::new(columns).with(judged.map(line))
 }
 
 /// Table of all contenders of all cases.
 fn contenders(judged: &Judged) -> Table {
     let names = [Column::words("scenario"), Column::words("who chooses")];
-    let columns = names.into_iter().chain(numbers()).chain([Column::words("MB by path")]);
+    let columns = names
+        .into_iter()
+        .chain(numbers())
+        .chain([Column::words("MB by path")]);
     let lines = judged.cases.iter().flat_map(|case| {
         case.contenders.iter().enumerate().map(move |(place, one)| {
-            let scenario = if place == 0 { Cell::text(&case.scenario) } else { Cell::empty() };
+            let scenario = if place == 0 {
+                Cell::text(&case.scenario)
+            } else {
+                Cell::empty()
+            };
             let names = [scenario, Cell::text(format!("`{}`", one.name))];
-            Line::new(names.into_iter().chain(cells(one)).chain([by_path(case, one)]))
+            Line::new(
+                names
+                    .into_iter()
+                    .chain(cells(one))
+                    .chain([by_path(case, one)]),
+            )
         })
     });
     Table::new(columns).with(lines)
@@ -102,21 +144,35 @@ fn contenders(judged: &Judged) -> Table {
 
 /// Columns of every contender.
 fn numbers() -> [Column; 6] {
-    let numbers = |name, factor| Column::numbers(name, "").factor(factor).decimals(Decimals::UpTo(2));
+    let numbers = |name, factor| {
+        Column::numbers(name, "")
+            .factor(factor)
+            .decimals(Decimals::UpTo(2))
+    };
     [
         numbers("J", 1.0),
         numbers("Mbit/J", 1e6),
         numbers("Mbit/s", 1e6),
         numbers("done, s", 1.0),
         numbers("delay p95, ms", 1e-3).short("p95, ms"),
-        numbers("longest stall, s", 1.0).short("stall, s").hidden(Rank(0)),
+        numbers("longest stall, s", 1.0)
+            .short("stall, s")
+            .hidden(Rank(0)),
     ]
 }
 
 /// Cells of the columns of [`numbers`].
 fn cells(one: &Contender) -> [Cell; 6] {
-    let [energy, efficiency, goodput] = [one.energy_j, one.bits_per_joule, one.goodput_bps].map(Cell::number);
-    [energy, efficiency, goodput, known(one.completion_s), known(one.delay_p95_s), known(one.longest_stall_s)]
+    let [energy, efficiency, goodput] =
+        [one.energy_j, one.bits_per_joule, one.goodput_bps].map(Cell::number);
+    [
+        energy,
+        efficiency,
+        goodput,
+        known(one.completion_s),
+        known(one.delay_p95_s),
+        known(one.longest_stall_s),
+    ]
 }
 
 fn known(value: Option<f64>) -> Cell {
@@ -124,7 +180,11 @@ fn known(value: Option<f64>) -> Cell {
 }
 
 fn title(judged: &Judged) -> String {
-    format!("Kernel {}, {} of each contender", judged.release, seeds(judged.seeds))
+    format!(
+        "Kernel {}, {} of each contender",
+        judged.release,
+        seeds(judged.seeds)
+    )
 }
 
 /// True if every bound of the intent is met.
@@ -134,7 +194,10 @@ fn is_within(verdict: &Verdict) -> bool {
 
 fn in_words(verdict: &Verdict) -> String {
     let mut parts = vec![
-        format!("{} of plain's joules for each bit", percent_sign(verdict.energy_of_plain)),
+        format!(
+            "{} of plain's joules for each bit",
+            percent_sign(verdict.energy_of_plain)
+        ),
         format!(
             "{} of the bits for each joule of {}",
             percent_sign(verdict.efficiency_of_best),
@@ -142,9 +205,16 @@ fn in_words(verdict: &Verdict) -> String {
         ),
     ];
     if let Some(goodput) = verdict.goodput_of_single {
-        parts.push(format!("{} of the best single path's goodput", percent_sign(goodput)));
+        parts.push(format!(
+            "{} of the best single path's goodput",
+            percent_sign(goodput)
+        ));
     }
-    let within = if is_within(verdict) { "within bounds" } else { "out of bounds" };
+    let within = if is_within(verdict) {
+        "within bounds"
+    } else {
+        "out of bounds"
+    };
     format!("{within}: {}", parts.join("; "))
 }
 
@@ -163,10 +233,23 @@ fn number(value: f64) -> String {
 }
 
 fn megabytes(one: &Contender) -> Cell {
-    Cell::text(one.bytes.iter().map(|bytes| number(bytes / 1e6)).collect::<Vec<_>>().join("/"))
+    Cell::text(
+        one.bytes
+            .iter()
+            .map(|bytes| number(bytes / 1e6))
+            .collect::<Vec<_>>()
+            .join("/"),
+    )
 }
 
 fn by_path(case: &Case, one: &Contender) -> Cell {
     let part = |(name, bytes): (&String, &f64)| format!("{name} {}", number(bytes / 1e6));
-    Cell::text(case.paths.iter().zip(&one.bytes).map(part).collect::<Vec<_>>().join(", "))
+    Cell::text(
+        case.paths
+            .iter()
+            .zip(&one.bytes)
+            .map(part)
+            .collect::<Vec<_>>()
+            .join(", "),
+    )
 }

@@ -84,11 +84,17 @@ pub fn csv(map: &Map) -> String {
     let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let [x, y] = &map.axes;
     let head = |axis: &Axis| quoted(&format!("{} [{}]", axis.keys.join(","), axis.unit));
-    let mut text = format!("{},{},policy,{},best,tied\n", head(x), head(y), map.metric.name);
+    let mut text = format!(
+        "{},{},policy,{},best,tied\n",
+        head(x),
+        head(y),
+        map.metric.name
+    );
     for (point, verdict) in map.winners.verdicts.iter().enumerate() {
         let (column, row) = map.column_and_row(point);
         for (policy, Policy { policy: name, .. }) in map.policies.iter().enumerate() {
-            let value = map.values[policy][point].map_or_else(String::new, |value| value.to_string());
+            let value =
+                map.values[policy][point].map_or_else(String::new, |value| value.to_string());
             let (best, tied) = (verdict.best == Some(policy), verdict.ties.contains(&policy));
             text += &format!(
                 "{},{},{},{value},{},{}\n",

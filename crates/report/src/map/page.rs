@@ -19,10 +19,19 @@ pub fn html(map: &Map) -> Result<String, ReportError> {
 fn page(map: &Map) -> MapPage {
     let axis = |axis: &Axis| MapAxis {
         title: axis.title(),
-        values: (0..axis.numbers.len()).map(|index| axis.value(index)).collect(),
+        values: (0..axis.numbers.len())
+            .map(|index| axis.value(index))
+            .collect(),
     };
-    let set = map.set.iter().map(|(key, value)| format!("{key} = {value}"));
-    let mut chips = vec![map.scenario.clone(), format!("{} engine", map.engine), map.metric.title.to_owned()];
+    let set = map
+        .set
+        .iter()
+        .map(|(key, value)| format!("{key} = {value}"));
+    let mut chips = vec![
+        map.scenario.clone(),
+        format!("{} engine", map.engine),
+        map.metric.title.to_owned(),
+    ];
     chips.extend(set);
     MapPage {
         title: map.title.clone(),
@@ -32,11 +41,30 @@ fn page(map: &Map) -> MapPage {
         more_is_better: map.metric.better == Better::Higher,
         x: axis(&map.axes[0]),
         y: axis(&map.axes[1]),
-        policies: map.policies.iter().map(|policy| policy.label.clone()).collect(),
+        policies: map
+            .policies
+            .iter()
+            .map(|policy| policy.label.clone())
+            .collect(),
         values: map.values.clone(),
-        best: map.winners.verdicts.iter().map(|verdict| verdict.best).collect(),
-        clear: map.winners.verdicts.iter().map(|verdict| verdict.is_clear()).collect(),
-        all_tie: map.winners.verdicts.iter().map(|verdict| verdict.ties.len() == map.values.len()).collect(),
+        best: map
+            .winners
+            .verdicts
+            .iter()
+            .map(|verdict| verdict.best)
+            .collect(),
+        clear: map
+            .winners
+            .verdicts
+            .iter()
+            .map(|verdict| verdict.is_clear())
+            .collect(),
+        all_tie: map
+            .winners
+            .verdicts
+            .iter()
+            .map(|verdict| verdict.ties.len() == map.values.len())
+            .collect(),
         checked: map
             .spot
             .iter()
@@ -67,7 +95,14 @@ fn answer(map: &Map) -> String {
         others => format!("; {others} more elsewhere"),
     };
     match named.is_empty() {
-        true => format!("No policy has the best {} alone at any point.", map.metric.title),
-        false => format!("Best {}: {} of the points{others}.", map.metric.title, named.join(", ")),
+        true => format!(
+            "No policy has the best {} alone at any point.",
+            map.metric.title
+        ),
+        false => format!(
+            "Best {}: {} of the points{others}.",
+            map.metric.title,
+            named.join(", ")
+        ),
     }
 }

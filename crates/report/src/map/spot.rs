@@ -26,24 +26,25 @@ pub struct SpotCheck {
     pub same: usize,
     /// Number of points with different winners that tie in one of the engines.
     pub ties: usize,
-    /// Median of the absolute relative difference of the packet engine's values from the map's, over policies
-    /// and points.
+    /// Median of the absolute relative difference of the packet engine's values from the map's,
+    /// over policies and points.
     pub median: Option<f64>,
     /// The largest difference with its sign, then its policy and point.
     pub worst: Option<(f64, usize, usize)>,
 }
 
 impl SpotCheck {
-    /// Compares the map's `values` by policy and point with the packet engine's by policy and index in
-    /// `chosen`.
+    /// Compares the map's `values` by policy and point with the packet engine's by policy and index
+    /// in `chosen`.
     pub fn of(
         chosen: &[usize],
         values: &[Vec<Option<f64>>],
         packet: &[Vec<Option<f64>>],
         metric: &Metric,
     ) -> Self {
-        let column =
-            |values: &[Vec<Option<f64>>], at: usize| values.iter().map(|v| v[at]).collect::<Vec<_>>();
+        let column = |values: &[Vec<Option<f64>>], at: usize| {
+            values.iter().map(|v| v[at]).collect::<Vec<_>>()
+        };
         let check = |(place, &point): (usize, &usize)| Checked {
             point,
             map: Verdict::of(&column(values, point), metric),
@@ -60,7 +61,9 @@ impl SpotCheck {
         let mut differences = vec![];
         for (policy, packet) in packet.iter().enumerate() {
             for (&point, packet) in chosen.iter().zip(packet) {
-                if let (Some(packet), Some(map @ f64::MIN_POSITIVE..)) = (*packet, values[policy][point]) {
+                if let (Some(packet), Some(map @ f64::MIN_POSITIVE..)) =
+                    (*packet, values[policy][point])
+                {
                     differences.push((packet / map - 1.0, policy, point));
                 }
             }
@@ -70,7 +73,10 @@ impl SpotCheck {
             same: points.iter().filter(is_same).count(),
             ties: points.iter().filter(is_tie).count(),
             median: median(differences.iter().map(size)),
-            worst: differences.iter().copied().max_by(|a, b| size(a).total_cmp(&size(b))),
+            worst: differences
+                .iter()
+                .copied()
+                .max_by(|a, b| size(a).total_cmp(&size(b))),
             points,
         }
     }
@@ -90,7 +96,8 @@ mod tests {
         let packet = [of([11.0, 9.0, 10.0]), of([9.0, 10.0, 10.05])];
         let spot = SpotCheck::of(&[0, 1, 2], &map, &packet, &GOODPUT);
         assert_eq!((spot.same, spot.ties), (1, 1));
-        // Differences: +0.1, −0.1, 0 and 0, 1/9, 1.05/9: the median of 0, 0, 0.1, 0.1, 0.111, 0.1167 is 0.1.
+        // Differences: +0.1, −0.1, 0 and 0, 1/9, 1.05/9: the median of 0, 0, 0.1, 0.1, 0.111,
+        // 0.1167 is 0.1.
         assert!((spot.median.unwrap() - 0.1).abs() < 1e-12);
         let (worst, policy, point) = spot.worst.unwrap();
         assert!((worst - 1.05 / 9.0).abs() < 1e-12 && (policy, point) == (1, 2));

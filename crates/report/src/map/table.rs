@@ -20,10 +20,13 @@ const COLOURS: [u8; 8] = [74, 208, 78, 175, 220, 117, 141, 248];
 
 /// Letter of a policy: A, B, …
 pub(crate) fn letter(policy: usize) -> char {
-    char::from_u32('A' as u32 + policy as u32).filter(char::is_ascii_uppercase).unwrap_or('*')
+    char::from_u32('A' as u32 + policy as u32)
+        .filter(char::is_ascii_uppercase)
+        .unwrap_or('*')
 }
 
-/// Text for a terminal. The plane has 80 columns, the notes below it `width`. `color` paints the regions.
+/// Text for a terminal. The plane has 80 columns, the notes below it `width`. `color` paints the
+/// regions.
 pub fn table(map: &Map, width: usize, color: bool) -> String {
     let mut text = format!("{}\n\n", wrapped(&title(map), width, ""));
     text += &plane(map, color);
@@ -38,7 +41,10 @@ pub fn table(map: &Map, width: usize, color: bool) -> String {
 fn title(map: &Map) -> String {
     let partial = if map.partial { " · INCOMPLETE" } else { "" };
     let engine = &map.engine;
-    format!("{} · {} · {engine} engine{partial}", map.title, map.metric.title)
+    format!(
+        "{} · {} · {engine} engine{partial}",
+        map.title, map.metric.title
+    )
 }
 
 /// The rows from the highest y, some with labels, and x below.
@@ -47,22 +53,41 @@ fn plane(map: &Map, color: bool) -> String {
     let (columns, rows) = (x.numbers.len(), y.numbers.len());
     let wide = (WIDTH / columns).clamp(1, 2);
     let labels = (0..rows).map(|row| y.value(row)).collect::<Vec<_>>();
-    let margin = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    let margin = labels
+        .iter()
+        .map(|label| label.chars().count())
+        .max()
+        .unwrap_or(0);
     // About six labels.
     let every = rows.div_ceil(6).max(1);
     let mut text = format!("{:>margin$}  {}\n", "", y.title());
     for row in (0..rows).rev() {
         let is_labelled = row % every == 0 || row + 1 == rows;
-        let label = if is_labelled { labels[row].as_str() } else { "" };
-        let _ = write!(text, "{label:>margin$} {}", if is_labelled { '┤' } else { '│' });
+        let label = if is_labelled {
+            labels[row].as_str()
+        } else {
+            ""
+        };
+        let _ = write!(
+            text,
+            "{label:>margin$} {}",
+            if is_labelled { '┤' } else { '│' }
+        );
         for column in 0..columns {
-            text += &cell(&map.winners.verdicts[row * columns + column], map.values.len(), wide, color);
+            text += &cell(
+                &map.winners.verdicts[row * columns + column],
+                map.values.len(),
+                wide,
+                color,
+            );
         }
         text += "\n";
     }
     let _ = writeln!(text, "{:>margin$} └{}", "", "─".repeat(columns * wide));
     let (first, last) = (x.value(0), x.value(columns - 1));
-    let room = (columns * wide).saturating_sub(first.chars().count()).max(last.chars().count() + 1);
+    let room = (columns * wide)
+        .saturating_sub(first.chars().count())
+        .max(last.chars().count() + 1);
     let _ = writeln!(text, "{:>margin$}  {first}{last:>room$}", "");
     let _ = writeln!(text, "{:>margin$}  {}", "", x.title());
     text
@@ -83,7 +108,10 @@ fn cell(verdict: &Verdict, policies: usize, wide: usize, color: bool) -> String 
 }
 
 fn painted(text: &str, policy: usize) -> String {
-    format!("\x1b[30;48;5;{}m{text}\x1b[0m", COLOURS[policy % COLOURS.len()])
+    format!(
+        "\x1b[30;48;5;{}m{text}\x1b[0m",
+        COLOURS[policy % COLOURS.len()]
+    )
 }
 
 /// Table of the letters, policies and their regions.
@@ -98,31 +126,61 @@ fn legend(map: &Map) -> Table {
 
 /// Table of the regions for a page, with the colours and letters of its map.
 pub(super) fn regions(map: &Map) -> Table {
-    let best: Vec<Option<usize>> = map.winners.verdicts.iter().map(|verdict| verdict.best).collect();
+    let best: Vec<Option<usize>> = map
+        .winners
+        .verdicts
+        .iter()
+        .map(|verdict| verdict.best)
+        .collect();
     let looks = looks(&best, map.policies.len());
-    let line =
-        |(policy, cells)| Line::new(cells).swatch(looks[policy]).badge(letter(policy).to_string(), true);
+    let line = |(policy, cells)| {
+        Line::new(cells)
+            .swatch(looks[policy])
+            .badge(letter(policy).to_string(), true)
+    };
     Table::new(columns()).with(cells(map).enumerate().map(line))
 }
 
 fn columns() -> [Column; 4] {
-    let part = |name, decimals| Column::numbers(name, "%").factor(0.01).decimals(Decimals::Fixed(decimals));
+    let part = |name, decimals| {
+        Column::numbers(name, "%")
+            .factor(0.01)
+            .decimals(Decimals::Fixed(decimals))
+    };
     let policy = Column::words("policy").fold(POLICY).indent(2);
-    [policy, part("best", 0), part("tied", 0).hidden(Rank(0)), part("behind, at most", 1).hidden(Rank(1))]
+    [
+        policy,
+        part("best", 0),
+        part("tied", 0).hidden(Rank(0)),
+        part("behind, at most", 1).hidden(Rank(1)),
+    ]
 }
 
 /// Policies with the fractions of the points of their regions.
 fn cells(map: &Map) -> impl Iterator<Item = [Cell; 4]> {
     let part = |count: usize| Cell::number(count as f64 / map.points() as f64);
-    map.policies.iter().zip(&map.winners.regions).map(move |(Policy { label, .. }, region)| {
-        [Cell::text(label), part(region.clear), part(region.tied), Cell::number(region.shortfall)]
-    })
+    map.policies
+        .iter()
+        .zip(&map.winners.regions)
+        .map(move |(Policy { label, .. }, region)| {
+            [
+                Cell::text(label),
+                part(region.clear),
+                part(region.tied),
+                Cell::number(region.shortfall),
+            ]
+        })
 }
 
 /// Notes, and the result of the spot check.
 pub(super) fn notes(map: &Map) -> Vec<String> {
     let tie = TIE * 100.0;
-    let ties = if map.winners.verdicts.iter().any(|verdict| verdict.ties.len() == map.values.len()) {
+    let ties = if map
+        .winners
+        .verdicts
+        .iter()
+        .any(|verdict| verdict.ties.len() == map.values.len())
+    {
         format!("; {ALL_TIE} all within {tie} %")
     } else {
         String::new()
@@ -131,7 +189,10 @@ pub(super) fn notes(map: &Map) -> Vec<String> {
         "Capital: the best by more than {tie} %; small: the best, with others within {tie} %{ties}. Best, \
          tied: % of the points; behind: largest distance from the best policy."
     );
-    [reading].into_iter().chain(map.spot.as_ref().map(|spot| spot_note(map, spot))).collect()
+    [reading]
+        .into_iter()
+        .chain(map.spot.as_ref().map(|spot| spot_note(map, spot)))
+        .collect()
 }
 
 fn spot_note(map: &Map, spot: &SpotCheck) -> String {
@@ -141,7 +202,11 @@ fn spot_note(map: &Map, spot: &SpotCheck) -> String {
         spot.same, map.seeds
     );
     if spot.ties > 0 {
-        let _ = write!(note, ", and at {} more a winner that ties with it", spot.ties);
+        let _ = write!(
+            note,
+            ", and at {} more a winner that ties with it",
+            spot.ties
+        );
     }
     if let (Some(median), Some((worst, policy, point))) = (spot.median, spot.worst) {
         let (policy, place) = (&map.policies[policy].policy, map.place(point));

@@ -7,15 +7,19 @@ pub(super) const MOST_DECIMALS: usize = 9;
 /// Stated numbers with at most this many significant digits are shown as printed.
 const PRINTED: usize = 5;
 
-/// A stated number: as printed in the paper. Computed ones have three significant digits, and effects at
-/// least two digits of the difference from 1.
+/// A stated number: as printed in the paper. Computed ones have three significant digits, and
+/// effects at least two digits of the difference from 1.
 pub(super) fn stated(value: f64, is_effect: bool) -> String {
     if rounded(value, PRINTED) == value {
         return without_idle_zeros(format!("{value}"));
     }
     let short = number(value);
     let of_effect = digits_after_point(value - 1.0, 2);
-    if is_effect && of_effect > digits_of(&short) { format!("{value:.of_effect$}") } else { short }
+    if is_effect && of_effect > digits_of(&short) {
+        format!("{value:.of_effect$}")
+    } else {
+        short
+    }
 }
 
 /// Number of decimals for this many significant digits of `value`.
@@ -24,15 +28,21 @@ pub(super) fn digits_after_point(value: f64, digits: i32) -> usize {
     if size == 0.0 || !size.is_finite() {
         return 0;
     }
-    (f64::from(digits - 1) - libm::floor(libm::log10(size))).clamp(0.0, MOST_DECIMALS as f64) as usize
+    (f64::from(digits - 1) - libm::floor(libm::log10(size))).clamp(0.0, MOST_DECIMALS as f64)
+        as usize
 }
 
 fn digits_of(text: &str) -> usize {
-    text.split_once('.').map_or(0, |(_, decimals)| decimals.len())
+    text.split_once('.')
+        .map_or(0, |(_, decimals)| decimals.len())
 }
 
 pub(super) fn without_idle_zeros(text: String) -> String {
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }
 
 /// Three significant digits, and all digits before the point.

@@ -7,8 +7,8 @@ use super::Reproduction;
 use crate::machine::{ReportError, in_lines};
 use crate::scale::rounded;
 
-/// The scoreboard as JSON, with one line for each experiment. Numbers have six significant digits, more than
-/// any interval supports, which keeps the file small enough for a repository.
+/// The scoreboard as JSON, with one line for each experiment. Numbers have six significant digits,
+/// more than any interval supports, which keeps the file small enough for a repository.
 ///
 /// # Errors
 /// If a number cannot be written as JSON.
@@ -44,8 +44,12 @@ mod tests {
 
     #[test]
     fn numbers_in_files_have_six_digits() {
-        let mut json = serde_json::json!({"a": [0.123_456_789, 1_234_567.8], "n": 7, "text": "0.123456789"});
+        let mut json =
+            serde_json::json!({"a": [0.123_456_789, 1_234_567.8], "n": 7, "text": "0.123456789"});
         round(&mut json);
-        assert_eq!(json, serde_json::json!({"a": [0.123_457, 1_234_570.0], "n": 7, "text": "0.123456789"}));
+        assert_eq!(
+            json,
+            serde_json::json!({"a": [0.123_457, 1_234_570.0], "n": 7, "text": "0.123456789"})
+        );
     }
 }

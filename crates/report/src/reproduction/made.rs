@@ -12,7 +12,8 @@ pub struct Made {
     pub commit: String,
     /// Hash of the row's findings, set-up and scenarios; for a search with the box.
     pub set_up: String,
-    /// Hash of the engine's stored results for these scenarios and policies; empty for a row without runs.
+    /// Hash of the engine's stored results for these scenarios and policies; empty for a row
+    /// without runs.
     pub engine: String,
     /// Changes since then that the reader of the stored results has found.
     #[serde(skip)]
@@ -39,7 +40,10 @@ impl Made {
             Since::Engine => "; results of the engine have changed since",
             Since::SetUp => "; its set-up has changed since",
         };
-        format!("commit {}{since}", self.commit.get(..DIGITS).unwrap_or(&self.commit))
+        format!(
+            "commit {}{since}",
+            self.commit.get(..DIGITS).unwrap_or(&self.commit)
+        )
     }
 }
 
@@ -49,9 +53,20 @@ mod tests {
 
     #[test]
     fn a_row_names_its_commit_and_what_has_changed_since() {
-        let made = |since| Made { commit: "0123456789abcdef".to_owned(), since, ..Made::default() };
+        let made = |since| Made {
+            commit: "0123456789abcdef".to_owned(),
+            since,
+            ..Made::default()
+        };
         assert_eq!(made(Since::Same).words(), "commit 0123456789ab");
-        assert_eq!(made(Since::SetUp).words(), "commit 0123456789ab; its set-up has changed since");
-        assert!(made(Since::Engine).words().ends_with("; results of the engine have changed since"));
+        assert_eq!(
+            made(Since::SetUp).words(),
+            "commit 0123456789ab; its set-up has changed since"
+        );
+        assert!(
+            made(Since::Engine)
+                .words()
+                .ends_with("; results of the engine have changed since")
+        );
     }
 }

@@ -5,17 +5,32 @@ use crate::table::{Cell, Column, Line, Table};
 
 /// Tables of the experiments whose id starts with `paper`; empty if there are none.
 pub fn reproduction_markdown(all: &Reproduction, paper: &str) -> String {
-    let reports: Vec<&Report> =
-        all.experiments.iter().filter(|report| report.id.starts_with(paper)).collect();
+    let reports: Vec<&Report> = all
+        .experiments
+        .iter()
+        .filter(|report| report.id.starts_with(paper))
+        .collect();
     if reports.is_empty() {
         return String::new();
     }
-    let mut text = format!("{}Intervals are 95 %, by bootstrap over seeds.\n\n", provenance(all));
+    let mut text = format!(
+        "{}Intervals are 95 %, by bootstrap over seeds.\n\n",
+        provenance(all)
+    );
     let line = |report: &&Report| {
-        Line::new([format!("`{}`", report.id), report.claim.clone(), verdict(report)].map(Cell::text))
+        Line::new(
+            [
+                format!("`{}`", report.id),
+                report.claim.clone(),
+                verdict(report),
+            ]
+            .map(Cell::text),
+        )
     };
     let columns = ["experiment", "claim", "verdict"].map(Column::words);
-    text += &Table::new(columns).with(reports.iter().map(line)).markdown();
+    text += &Table::new(columns)
+        .with(reports.iter().map(line))
+        .markdown();
     for report in reports {
         text += &section(report);
     }
@@ -25,11 +40,22 @@ pub fn reproduction_markdown(all: &Reproduction, paper: &str) -> String {
 /// Every value that the set-ups of `paper` use, with its origin; empty if there are none.
 pub fn values_markdown(all: &Reproduction, paper: &str) -> String {
     let columns = ["value", "", "origin", "where, from what, or why"].map(Column::words);
-    let set_ups = all.set_ups.iter().filter(|set_up| set_up.name.starts_with(paper));
+    let set_ups = all
+        .set_ups
+        .iter()
+        .filter(|set_up| set_up.name.starts_with(paper));
     let table = |set_up: &SetUp| {
         let line = |of: &UsedValue| {
             let key = format!("`{}`", of.key);
-            Line::new([key, of.value.clone(), of.origin.name().to_owned(), of.why.clone()].map(Cell::text))
+            Line::new(
+                [
+                    key,
+                    of.value.clone(),
+                    of.origin.name().to_owned(),
+                    of.why.clone(),
+                ]
+                .map(Cell::text),
+            )
         };
         let lines = Table::new(columns.clone()).with(set_up.values.iter().map(line));
         format!("**{}**\n\n{}", set_up.name, lines.markdown())
@@ -37,10 +63,15 @@ pub fn values_markdown(all: &Reproduction, paper: &str) -> String {
     set_ups.map(table).collect::<Vec<_>>().join("\n")
 }
 
-/// All experiments by paper: number of each verdict, and each experiment with its claim. Links lead to the
-/// papers' pages.
+/// All experiments by paper: number of each verdict, and each experiment with its claim. Links lead
+/// to the papers' pages.
 pub fn reproduction_summary(all: &Reproduction) -> String {
-    format!("{}\n\n{}\n{}", provenance(all).trim_end(), counts(all).markdown(), scoreboard(all).markdown())
+    format!(
+        "{}\n\n{}\n{}",
+        provenance(all).trim_end(),
+        counts(all).markdown(),
+        scoreboard(all).markdown()
+    )
 }
 
 /// The command and its cost, one sentence; for rows of several commands, their commits.
@@ -48,7 +79,10 @@ fn provenance(all: &Reproduction) -> String {
     match all.merged {
         false => {
             let minutes = (all.run_s / 60.0).ceil();
-            format!("`{}`: {} runs, {minutes:.0} minutes of one core. ", all.command, all.runs)
+            format!(
+                "`{}`: {} runs, {minutes:.0} minutes of one core. ",
+                all.command, all.runs
+            )
         }
         true => "Each row names the commit that made it. ".to_owned(),
     }
@@ -63,17 +97,25 @@ fn counts(all: &Reproduction) -> Table {
         table.push(Line::new([Cell::text(name)].into_iter().chain(counts)));
     };
     let count = |wanted: Option<&str>| {
-        let of_paper =
-            |report: &&Report| !report.is_ours && wanted.is_none_or(|wanted| report.paper() == wanted);
+        let of_paper = |report: &&Report| {
+            !report.is_ours && wanted.is_none_or(|wanted| report.paper() == wanted)
+        };
         let of_paper = || all.experiments.iter().filter(of_paper);
-        Verdict::ALL.map(|verdict| of_paper().filter(|report| report.verdict == verdict).count())
+        Verdict::ALL.map(|verdict| {
+            of_paper()
+                .filter(|report| report.verdict == verdict)
+                .count()
+        })
     };
     for name in all.papers() {
         let page = if name == "claim" { "claims" } else { name };
         push(format!("[{page}]({page}.md)"), count(Some(name)));
     }
     push("all".to_owned(), count(None));
-    push("independent causes".to_owned(), Verdict::ALL.map(|verdict| all.causes(verdict)));
+    push(
+        "independent causes".to_owned(),
+        Verdict::ALL.map(|verdict| all.causes(verdict)),
+    );
     table
 }
 
@@ -82,18 +124,36 @@ fn scoreboard(all: &Reproduction) -> Table {
     let columns = ["experiment", "claim", "verdict", "kernel"].map(Column::words);
     let line = |report: &Report| {
         let kernel = report.kernel.as_ref().map_or(String::new(), |second| {
-            let far = second.farthest.as_ref().map_or(String::new(), |far| format!(" ({})", far.words()));
+            let far = second
+                .farthest
+                .as_ref()
+                .map_or(String::new(), |far| format!(" ({})", far.words()));
             format!("{}{far}", second.agreement.name())
         });
-        Line::new([format!("`{}`", report.id), report.claim.clone(), verdict(report), kernel].map(Cell::text))
+        Line::new(
+            [
+                format!("`{}`", report.id),
+                report.claim.clone(),
+                verdict(report),
+                kernel,
+            ]
+            .map(Cell::text),
+        )
     };
     Table::new(columns).with(all.experiments.iter().map(line))
 }
 
 /// Verdict with its reading, and a note on this project's own statements.
 fn verdict(report: &Report) -> String {
-    let reading = report.reading.as_ref().map_or(String::new(), |reading| format!(" ({reading})"));
-    let ours = if report.is_ours { ", our own statement" } else { "" };
+    let reading = report
+        .reading
+        .as_ref()
+        .map_or(String::new(), |reading| format!(" ({reading})"));
+    let ours = if report.is_ours {
+        ", our own statement"
+    } else {
+        ""
+    };
     format!("{}{reading}{ours}", report.verdict.name())
 }
 
@@ -119,10 +179,18 @@ fn section(report: &Report) -> String {
         text += &format!("\n{}", Table::new(columns).with(lines).markdown());
     }
     if let Some(kernel) = &report.kernel {
-        let far =
-            kernel.farthest.as_ref().map_or(String::new(), |far| format!("; farthest: {}", far.words()));
-        let made = kernel.made.as_ref().map_or(String::new(), |made| format!(" ({})", made.words()));
-        text += &format!("\nIn the real stack: {}{far}.{made}\n", kernel.agreement.name());
+        let far = kernel
+            .farthest
+            .as_ref()
+            .map_or(String::new(), |far| format!("; farthest: {}", far.words()));
+        let made = kernel
+            .made
+            .as_ref()
+            .map_or(String::new(), |made| format!(" ({})", made.words()));
+        text += &format!(
+            "\nIn the real stack: {}{far}.{made}\n",
+            kernel.agreement.name()
+        );
     }
     if let Some(made) = &report.made {
         text += &format!("\nMade by {}.\n", made.words());
@@ -135,7 +203,11 @@ fn section(report: &Report) -> String {
 }
 
 fn line(finding: &Finding, where_from: &str) -> Line {
-    let unit = if finding.unit.is_empty() { String::new() } else { format!(", {}", finding.unit) };
+    let unit = if finding.unit.is_empty() {
+        String::new()
+    } else {
+        format!(", {}", finding.unit)
+    };
     let verdict = finding.verdict.map_or("not judged", Verdict::name);
     let shown = finding.shown();
     Line::new([
@@ -149,11 +221,17 @@ fn line(finding: &Finding, where_from: &str) -> Line {
 
 fn sentence(text: &str) -> String {
     let text = capital(text);
-    if text.is_empty() || text.ends_with('.') { text } else { text + "." }
+    if text.is_empty() || text.ends_with('.') {
+        text
+    } else {
+        text + "."
+    }
 }
 
 /// `text` with its first letter in upper case.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
 }

@@ -56,7 +56,8 @@ pub struct Reproduction {
     pub cores: u32,
     /// Whether some runs are missing: interrupted or failed.
     pub partial: bool,
-    /// Whether the rows are of several commands: commit, command, runs and time are those of the last one.
+    /// Whether the rows are of several commands: commit, command, runs and time are those of the
+    /// last one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub merged: bool,
     /// Ids of the experiments that a quick run leaves out unless they are named.
@@ -97,7 +98,8 @@ pub struct SetUp {
 /// A value that experiments use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UsedValue {
-    /// A key of the scenario, an option of a policy (`MPTCP[scheduler]`), or a parameter of the box.
+    /// A key of the scenario, an option of a policy (`MPTCP[scheduler]`), or a parameter of the
+    /// box.
     pub key: String,
     /// The value; several for a sweep.
     pub value: String,
@@ -141,14 +143,14 @@ pub struct Report {
     pub source: String,
     /// Statement of the paper.
     pub claim: String,
-    /// Verdict of our measurements: the weakest verdict of the findings under one reading of the paper, and
-    /// the strongest over its readings.
+    /// Verdict of our measurements: the weakest verdict of the findings under one reading of the
+    /// paper, and the strongest over its readings.
     pub verdict: Verdict,
     /// The reading with this verdict, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<String>,
-    /// Made from the findings: the deciding ones with their numbers; or the reason why nothing can be
-    /// measured.
+    /// Made from the findings: the deciding ones with their numbers; or the reason why nothing can
+    /// be measured.
     pub reason: String,
     /// The question that decides it. Experiments with the same cause are not independent evidence.
     #[serde(default)]
@@ -161,8 +163,8 @@ pub struct Report {
     pub values_of: Option<String>,
     /// Runs: scenarios with their overrides, policies, seeds, engine.
     pub set_up: Vec<String>,
-    /// Sources of its numbers except the kernel: `packet`, `slotted`, `computed` (closed forms and solvers);
-    /// empty without numbers.
+    /// Sources of its numbers except the kernel: `packet`, `slotted`, `computed` (closed forms and
+    /// solvers); empty without numbers.
     #[serde(default)]
     pub engines: Vec<String>,
     /// Each stated number or relation, with ours.
@@ -187,8 +189,8 @@ pub struct Report {
 pub struct Finding {
     /// The measured quantity, for example `EEMPTCP's goodput ÷ LIA's`.
     pub what: String,
-    /// Place of the best of a sweep, for example `256kB`. Separate from `what`, because the kernel's best
-    /// place may differ.
+    /// Place of the best of a sweep, for example `256kB`. Separate from `what`, because the
+    /// kernel's best place may differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best_at: Option<String>,
     /// Unit of the numbers; empty for ratios.
@@ -224,11 +226,22 @@ impl Finding {
         let verdict = rule.judge(measured);
         let (what, unit) = (what.into(), unit.to_owned());
         let (n, run, reading) = (n as u32, None, None);
-        Finding { what, best_at: None, unit, rule, measured, n, verdict, run, reading, rival: false }
+        Finding {
+            what,
+            best_at: None,
+            unit,
+            rule,
+            measured,
+            n,
+            verdict,
+            run,
+            reading,
+            rival: false,
+        }
     }
 
-    /// Judges a paper's statement about a single run by the range of one of our runs; `values` are one per
-    /// run.
+    /// Judges a paper's statement about a single run by the range of one of our runs; `values` are
+    /// one per run.
     pub fn of_one_run(what: impl Into<String>, unit: &str, rule: Rule, values: &[f64]) -> Self {
         Finding::new(what, unit, rule, interval(values), values.len()).with_run(prediction(values))
     }
@@ -236,18 +249,31 @@ impl Finding {
     /// Judges again by the range of a single run.
     pub fn with_run(self, run: Option<(f64, f64)>) -> Self {
         let verdict = self.rule.judge_one_run(self.measured, run);
-        Finding { verdict, run, ..self }
+        Finding {
+            verdict,
+            run,
+            ..self
+        }
     }
 
     /// Sets the reading of the paper.
     pub fn under(self, reading: &str) -> Self {
-        Finding { reading: Some(reading.to_owned()), ..self }
+        Finding {
+            reading: Some(reading.to_owned()),
+            ..self
+        }
     }
 
     /// The measured quantity and, in a sweep, the place of the best.
     pub(crate) fn what_and_where(&self) -> String {
-        let best = self.best_at.as_ref().map_or(String::new(), |place| format!(", best at {place}"));
-        let reading = self.reading.as_ref().map_or(String::new(), |reading| format!(", {reading}"));
+        let best = self
+            .best_at
+            .as_ref()
+            .map_or(String::new(), |place| format!(", best at {place}"));
+        let reading = self
+            .reading
+            .as_ref()
+            .map_or(String::new(), |reading| format!(", {reading}"));
         format!("{}{reading}{best}", self.what)
     }
 }
@@ -312,9 +338,18 @@ pub struct Line {
 
 impl Line {
     /// Our line through `points`.
-    pub fn new(name: impl Into<String>, points: impl IntoIterator<Item = (f64, Option<f64>)>) -> Self {
+    pub fn new(
+        name: impl Into<String>,
+        points: impl IntoIterator<Item = (f64, Option<f64>)>,
+    ) -> Self {
         let (x, y) = points.into_iter().unzip();
-        Line { name: name.into(), x, y, interval: vec![], stated: false }
+        Line {
+            name: name.into(),
+            x,
+            y,
+            interval: vec![],
+            stated: false,
+        }
     }
 
     /// Our line through means, with a band of their intervals.
@@ -323,9 +358,13 @@ impl Line {
         points: impl IntoIterator<Item = (f64, Option<Estimate>)>,
     ) -> Self {
         let (x, estimates): (Vec<f64>, Vec<Option<Estimate>>) = points.into_iter().unzip();
-        let ends = |ours: &Option<Estimate>| ours.map_or((f64::NAN, f64::NAN), |ours| (ours.lo, ours.hi));
+        let ends =
+            |ours: &Option<Estimate>| ours.map_or((f64::NAN, f64::NAN), |ours| (ours.lo, ours.hi));
         let means = estimates.iter().map(|ours| ours.map(|ours| ours.mean));
-        Line { interval: estimates.iter().map(ends).collect(), ..Line::new(name, x.into_iter().zip(means)) }
+        Line {
+            interval: estimates.iter().map(ends).collect(),
+            ..Line::new(name, x.into_iter().zip(means))
+        }
     }
 }
 
@@ -381,8 +420,8 @@ impl FiveNumbers {
 }
 
 impl Report {
-    /// The same with all verdicts derived again from the numbers of its findings. What its paper leaves open
-    /// and what was not run stays so.
+    /// The same with all verdicts derived again from the numbers of its findings. What its paper
+    /// leaves open and what was not run stays so.
     #[must_use]
     pub fn judged(mut self) -> Self {
         let again = |findings: &mut Vec<Finding>| {
@@ -392,7 +431,11 @@ impl Report {
         };
         again(&mut self.findings);
         if !matches!(self.verdict, Verdict::NotTestable | Verdict::NotRun) {
-            let Judged { verdict, reading, reason } = judge(&self.findings);
+            let Judged {
+                verdict,
+                reading,
+                reason,
+            } = judge(&self.findings);
             let is_slip = self.verdict == Verdict::Erratum && verdict == Verdict::NotReproduced;
             self.verdict = if is_slip { Verdict::Erratum } else { verdict };
             (self.reading, self.reason) = (reading, reason);
@@ -400,12 +443,18 @@ impl Report {
         self.kernel = self.kernel.take().and_then(|mut kernel| {
             again(&mut kernel.findings);
             let name = |finding: &Finding| (finding.what.clone(), finding.reading.clone());
-            let simulated = |real: &Finding| self.findings.iter().find(|other| name(other) == name(real));
-            let pairs =
-                kernel.findings.iter().filter_map(|real| Some((real.clone(), simulated(real)?.clone())));
+            let simulated =
+                |real: &Finding| self.findings.iter().find(|other| name(other) == name(real));
+            let pairs = kernel
+                .findings
+                .iter()
+                .filter_map(|real| Some((real.clone(), simulated(real)?.clone())));
             let (real, simulated): (Vec<Finding>, Vec<Finding>) = pairs.unzip();
             let again = SecondMeasurement::of(&real, &simulated, self.reading.as_deref())?;
-            Some(SecondMeasurement { made: kernel.made, ..again })
+            Some(SecondMeasurement {
+                made: kernel.made,
+                ..again
+            })
         });
         self.confirmed()
     }
@@ -413,9 +462,16 @@ impl Report {
     /// The same without the verdict *reproduced* if the kernel's own stack does not confirm it.
     #[must_use]
     pub fn confirmed(mut self) -> Self {
-        let unconfirmed = self.kernel.as_ref().map(|kernel| kernel.verdict).filter(|verdict| {
-            !matches!(verdict, Verdict::Reproduced | Verdict::NotTestable | Verdict::NotRun)
-        });
+        let unconfirmed = self
+            .kernel
+            .as_ref()
+            .map(|kernel| kernel.verdict)
+            .filter(|verdict| {
+                !matches!(
+                    verdict,
+                    Verdict::Reproduced | Verdict::NotTestable | Verdict::NotRun
+                )
+            });
         if let (Verdict::Reproduced, Some(kernel)) = (self.verdict, unconfirmed) {
             self.verdict = Verdict::InSimulation;
             self.reason += &format!("; in the kernel: {}", kernel.name());
@@ -425,23 +481,34 @@ impl Report {
 
     /// The id up to its first dash: `000`.
     pub(crate) fn paper(&self) -> &str {
-        self.id.split_once('-').map_or(self.id.as_str(), |(paper, _)| paper)
+        self.id
+            .split_once('-')
+            .map_or(self.id.as_str(), |(paper, _)| paper)
     }
 
     /// Its cause; the id if it has none.
     fn cause_or_id(&self) -> &str {
-        if self.cause.is_empty() { &self.id } else { &self.cause }
+        if self.cause.is_empty() {
+            &self.id
+        } else {
+            &self.cause
+        }
     }
 
     /// Kind of the experiment, from its id.
     pub(crate) fn kind(&self) -> &'static str {
-        const KINDS: [(&str, &str); 4] =
-            [("fig", "figure"), ("tab", "table"), ("thm", "theorem"), ("alg", "algorithm")];
+        const KINDS: [(&str, &str); 4] = [
+            ("fig", "figure"),
+            ("tab", "table"),
+            ("thm", "theorem"),
+            ("alg", "algorithm"),
+        ];
         match self.id.split_once('-') {
             Some(("claim", _)) => "claim",
-            Some((_, part)) => {
-                KINDS.iter().find(|(prefix, _)| part.starts_with(prefix)).map_or("text", |&(_, kind)| kind)
-            }
+            Some((_, part)) => KINDS
+                .iter()
+                .find(|(prefix, _)| part.starts_with(prefix))
+                .map_or("text", |&(_, kind)| kind),
             None => "text",
         }
     }
@@ -457,19 +524,35 @@ impl Reproduction {
 
     /// Number of the papers' experiments with `verdict`.
     pub fn count(&self, verdict: Verdict) -> usize {
-        self.experiments.iter().filter(|report| !report.is_ours && report.verdict == verdict).count()
+        self.experiments
+            .iter()
+            .filter(|report| !report.is_ours && report.verdict == verdict)
+            .count()
     }
 
     /// Numbers of experiments by the kernel's agreement, in the order of [`Agreement::ALL`].
     pub(crate) fn kernel_counts(&self) -> [usize; Agreement::ALL.len()] {
-        let kernels = || self.experiments.iter().filter_map(|report| report.kernel.as_ref());
-        Agreement::ALL.map(|agreement| kernels().filter(|kernel| kernel.agreement == agreement).count())
+        let kernels = || {
+            self.experiments
+                .iter()
+                .filter_map(|report| report.kernel.as_ref())
+        };
+        Agreement::ALL.map(|agreement| {
+            kernels()
+                .filter(|kernel| kernel.agreement == agreement)
+                .count()
+        })
     }
 
     /// Number of independent causes of those experiments.
     pub fn causes(&self, verdict: Verdict) -> usize {
         let of = |report: &&Report| !report.is_ours && report.verdict == verdict;
-        let causes: BTreeSet<&str> = self.experiments.iter().filter(of).map(Report::cause_or_id).collect();
+        let causes: BTreeSet<&str> = self
+            .experiments
+            .iter()
+            .filter(of)
+            .map(Report::cause_or_id)
+            .collect();
         causes.len()
     }
 }

@@ -29,8 +29,8 @@ pub struct SecondMeasurement {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Agreement {
-    /// All intervals lie within a factor of 1.25 of the simulator's numbers; where a claim is about a ratio,
-    /// of the simulator's effect, which is the ratio minus 1.
+    /// All intervals lie within a factor of 1.25 of the simulator's numbers; where a claim is about
+    /// a ratio, of the simulator's effect, which is the ratio minus 1.
     Agrees,
     /// Some interval lies entirely outside.
     Differs,
@@ -41,7 +41,11 @@ pub enum Agreement {
 
 impl Agreement {
     /// All of them.
-    pub const ALL: [Agreement; 3] = [Agreement::Agrees, Agreement::Differs, Agreement::Inconclusive];
+    pub const ALL: [Agreement; 3] = [
+        Agreement::Agrees,
+        Agreement::Differs,
+        Agreement::Inconclusive,
+    ];
 
     /// Name for readers.
     pub fn name(self) -> &'static str {
@@ -87,7 +91,9 @@ impl Farthest {
     pub fn words(&self) -> String {
         let Estimate { mean, lo, hi } = self.kernel;
         let decimals = digits_after_point(mean.abs().max(hi.abs()), 3);
-        let Farthest { what, simulated, n, .. } = self;
+        let Farthest {
+            what, simulated, n, ..
+        } = self;
         let kernel = format!("{mean:.decimals$} [{lo:.decimals$}, {hi:.decimals$}]");
         format!("{what}: {kernel}, simulator {simulated:.decimals$}, n = {n}")
     }
@@ -102,11 +108,15 @@ impl Farthest {
 const SAME: f64 = 1.25;
 
 impl SecondMeasurement {
-    /// Compares the kernel's findings with the simulator's, which count under `reading`; `None` if the kernel
-    /// measured nothing that is judged.
+    /// Compares the kernel's findings with the simulator's, which count under `reading`; `None` if
+    /// the kernel measured nothing that is judged.
     pub fn of(measured: &[Finding], simulated: &[Finding], reading: Option<&str>) -> Option<Self> {
         let has_spread = |finding: &Finding| finding.measured.is_some() && finding.n > 1;
-        let pairs: Vec<_> = measured.iter().zip(simulated).filter(|(real, _)| has_spread(real)).collect();
+        let pairs: Vec<_> = measured
+            .iter()
+            .zip(simulated)
+            .filter(|(real, _)| has_spread(real))
+            .collect();
         if pairs.iter().all(|(real, _)| real.verdict.is_none()) {
             return None;
         }
@@ -116,7 +126,12 @@ impl SecondMeasurement {
         let beside = |&(real, other): &(&Finding, &Finding)| {
             let (kernel, simulated) = (real.measured?, other.measured?.mean);
             let agreement = Agreement::of(&real.rule, simulated, &kernel);
-            let far = Farthest { what: real.what_and_where(), simulated, kernel, n: real.n };
+            let far = Farthest {
+                what: real.what_and_where(),
+                simulated,
+                kernel,
+                n: real.n,
+            };
             (kernel.mean.is_finite() && simulated.is_finite()).then_some((agreement, far))
         };
         let compared: Vec<(Agreement, Farthest)> = pairs.iter().filter_map(beside).collect();
@@ -134,7 +149,12 @@ impl SecondMeasurement {
             let ((a_differs, a), (b_differs, b)) = (decides(a), decides(b));
             a_differs.cmp(&b_differs).then(a.total_cmp(&b))
         });
-        let all = || pairs.iter().map(|(real, _)| *real).filter(|real| real.verdict.is_some());
+        let all = || {
+            pairs
+                .iter()
+                .map(|(real, _)| *real)
+                .filter(|real| real.verdict.is_some())
+        };
         // The kernel may not have run the policies of that reading.
         let counting: Vec<&Finding> = match all().any(|real| counts(&real)) {
             true => all().filter(counts).collect(),
@@ -155,7 +175,15 @@ mod tests {
     use super::*;
 
     fn agreement(rule: Rule, simulated: f64, lo: f64, hi: f64) -> Agreement {
-        Agreement::of(&rule, simulated, &Estimate { mean: (lo + hi) / 2.0, lo, hi })
+        Agreement::of(
+            &rule,
+            simulated,
+            &Estimate {
+                mean: (lo + hi) / 2.0,
+                lo,
+                hi,
+            },
+        )
     }
 
     #[test]
@@ -169,17 +197,29 @@ mod tests {
         // No effect in either, within 1 % of the ratio.
         assert_eq!(agreement(less, 0.999, 0.992, 1.008), Agreement::Agrees);
         assert_eq!(agreement(less, 0.999, 1.05, 1.08), Agreement::Differs);
-        let similar = Rule::Within { low: 0.95, high: 1.05 };
+        let similar = Rule::Within {
+            low: 0.95,
+            high: 1.05,
+        };
         assert_eq!(agreement(similar, 1.0, 0.93, 0.97), Agreement::Differs);
     }
 
     #[test]
     fn numbers_with_a_unit_agree_within_a_factor() {
-        let value = Rule::Value { stated: 415.66, tolerance: 0.1 };
+        let value = Rule::Value {
+            stated: 415.66,
+            tolerance: 0.1,
+        };
         assert_eq!(agreement(value, 385.0, 320.0, 460.0), Agreement::Agrees);
         assert_eq!(agreement(value, 385.0, 252.0, 300.0), Agreement::Differs);
-        assert_eq!(agreement(value, 385.0, 252.0, 321.0), Agreement::Inconclusive);
+        assert_eq!(
+            agreement(value, 385.0, 252.0, 321.0),
+            Agreement::Inconclusive
+        );
         // A bound other than 1 is no ratio's.
-        assert_eq!(agreement(Rule::Above { than: 0.0 }, 10.0, 9.0, 11.0), Agreement::Agrees);
+        assert_eq!(
+            agreement(Rule::Above { than: 0.0 }, 10.0, 9.0, 11.0),
+            Agreement::Agrees
+        );
     }
 }

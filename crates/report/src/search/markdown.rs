@@ -6,10 +6,14 @@ use super::{Claim, Fit, Holds, Search, SearchedBox};
 use crate::Since;
 use crate::table::{Cell, Column, Line, Table};
 
-/// One sentence for each claim of a paper, with pictures of the regions from the folder `pictures` next to
-/// the page; empty if the search has no claim of the paper.
+/// One sentence for each claim of a paper, with pictures of the regions from the folder `pictures`
+/// next to the page; empty if the search has no claim of the paper.
 pub fn search_markdown(all: &Search, paper: &str, pictures: &str) -> String {
-    let claims: Vec<&Claim> = all.claims.iter().filter(|claim| claim.paper() == paper).collect();
+    let claims: Vec<&Claim> = all
+        .claims
+        .iter()
+        .filter(|claim| claim.paper() == paper)
+        .collect();
     if claims.is_empty() {
         return String::new();
     }
@@ -19,7 +23,12 @@ pub fn search_markdown(all: &Search, paper: &str, pictures: &str) -> String {
     }
     let is_of = |id: &&String| id.split('-').next() == Some(paper);
     text += &left_out(all.left_out.iter().filter(is_of));
-    for (place, fit) in all.fits.iter().filter(|fit| fit.in_box.starts_with(paper)).enumerate() {
+    for (place, fit) in all
+        .fits
+        .iter()
+        .filter(|fit| fit.in_box.starts_with(paper))
+        .enumerate()
+    {
         text += if place == 0 { "\n" } else { "" };
         text += &format!("{}\n", fit.words());
     }
@@ -27,7 +36,10 @@ pub fn search_markdown(all: &Search, paper: &str, pictures: &str) -> String {
         let file = format!("{pictures}/{}.svg", file_name(&claim.id));
         text += &format!("\n![`{}`: where it holds]({file})\n", claim.id);
     }
-    let commands: Vec<&&Claim> = claims.iter().filter(|claim| claim.verdict == Holds::When).collect();
+    let commands: Vec<&&Claim> = claims
+        .iter()
+        .filter(|claim| claim.verdict == Holds::When)
+        .collect();
     if !commands.is_empty() {
         text += "\nCommands for the nearest points:\n\n```\n";
         text.extend(commands.iter().map(|claim| format!("{}\n", claim.command)));
@@ -47,14 +59,21 @@ pub fn search_summary(all: &Search) -> String {
 
 /// Number of claims by verdict, for a page that links to the sentences.
 pub fn search_short_markdown(all: &Search) -> String {
-    format!("Of {} claims: {}.\n", all.claims.len() + all.left_out.len(), counts(all))
+    format!(
+        "Of {} claims: {}.\n",
+        all.claims.len() + all.left_out.len(),
+        counts(all)
+    )
 }
 
 fn provenance(all: &Search) -> String {
     let made = match all.merged {
         false => {
             let minutes = (all.run_s / 60.0).ceil();
-            format!("`{}`: {} runs, {minutes:.0} minutes of one core.", all.command, all.runs)
+            format!(
+                "`{}`: {} runs, {minutes:.0} minutes of one core.",
+                all.command, all.runs
+            )
         }
         true => format!("Searched by {}.", all.commits().join(", ")),
     };
@@ -64,7 +83,11 @@ fn provenance(all: &Search) -> String {
 /// Names the rows that were not searched, one line; empty without any.
 fn left_out<'a>(ids: impl Iterator<Item = &'a String>) -> String {
     let ids: Vec<String> = ids.map(|id| format!("`{id}`")).collect();
-    if ids.is_empty() { String::new() } else { format!("- Not searched: {}.\n", ids.join(", ")) }
+    if ids.is_empty() {
+        String::new()
+    } else {
+        format!("- Not searched: {}.\n", ids.join(", "))
+    }
 }
 
 fn line(claim: &Claim) -> String {
@@ -72,13 +95,20 @@ fn line(claim: &Claim) -> String {
         Some(made) if made.since != Since::Same => format!(" ({})", made.words()),
         _ => String::new(),
     };
-    format!("- `{}`, {}: **{}**{since}\n", claim.id, claim.claim, claim.sentence)
+    format!(
+        "- `{}`, {}: **{}**{since}\n",
+        claim.id, claim.claim, claim.sentence
+    )
 }
 
 /// Parameters of a paper's boxes, with their reasons.
 fn what_was_open(all: &Search, paper: &str) -> String {
     let mut text = String::new();
-    for searched in all.boxes.iter().filter(|searched| searched.name.starts_with(paper)) {
+    for searched in all
+        .boxes
+        .iter()
+        .filter(|searched| searched.name.starts_with(paper))
+    {
         if searched.parameters.is_empty() {
             continue;
         }
@@ -117,12 +147,18 @@ impl Fit {
             .iter()
             .map(|key| format!("{key} = {}", self.at.get(key).map_or("", String::as_str)))
             .collect();
-        let place = if values.is_empty() { "the usual setting".to_owned() } else { values.join(", ") };
+        let place = if values.is_empty() {
+            "the usual setting".to_owned()
+        } else {
+            values.join(", ")
+        };
         let verdict = match self.fits {
             true => "A setting fits all of them".to_owned(),
             false => format!("None of {} settings fits all of them", self.points),
         };
-        let usual = self.usual_loss.map_or(String::new(), |loss| format!(", the usual setting {loss:.2}"));
+        let usual = self.usual_loss.map_or(String::new(), |loss| {
+            format!(", the usual setting {loss:.2}")
+        });
         format!(
             "Inverse inference, {}: {} printed numbers. {verdict}. The best, {place}, is {:.2} tolerances \
              off in the root mean square{usual}. The largest deviation is {:.1} tolerances: {}.",

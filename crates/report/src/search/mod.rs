@@ -54,7 +54,8 @@ pub struct Search {
     pub cores: u32,
     /// Whether runs are missing: interrupted or failed.
     pub partial: bool,
-    /// Whether the claims are of several commands: commit, command, runs and time are those of the last one.
+    /// Whether the claims are of several commands: commit, command, runs and time are those of the
+    /// last one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub merged: bool,
     /// Rows of the papers that were not searched, or not since their set-up or box changed.
@@ -93,8 +94,13 @@ pub enum Holds {
 
 impl Holds {
     /// All verdicts.
-    pub const ALL: [Holds; 5] =
-        [Holds::Throughout, Holds::When, Holds::Nowhere, Holds::Undetermined, Holds::Erratum];
+    pub const ALL: [Holds; 5] = [
+        Holds::Throughout,
+        Holds::When,
+        Holds::Nowhere,
+        Holds::Undetermined,
+        Holds::Erratum,
+    ];
 
     /// Name in JSON.
     pub fn name(self) -> &'static str {
@@ -123,11 +129,12 @@ pub struct Claim {
     pub part_fails: f64,
     /// Fraction where the intervals leave it undecided.
     pub part_undecided: f64,
-    /// 95 % intervals (Wilson) of the three fractions by name, over the points of the hypercube; empty
-    /// without points.
+    /// 95 % intervals (Wilson) of the three fractions by name, over the points of the hypercube;
+    /// empty without points.
     #[serde(default)]
     pub intervals: BTreeMap<String, (f64, f64)>,
-    /// The nearest point to the usual one where it holds with two sets of seeds; `None` if there is none.
+    /// The nearest point to the usual one where it holds with two sets of seeds; `None` if there is
+    /// none.
     pub nearest: Option<BTreeMap<String, String>>,
     /// Parameters of that point that differ from the usual values.
     #[serde(default)]
@@ -153,11 +160,12 @@ pub struct Claim {
     /// State at each point of the box: `holds`, `fails`, `undecided`.
     #[serde(default)]
     pub states: Vec<PointState>,
-    /// Fraction of the points of the hypercube where the effect has the stated sign but not the stated size.
+    /// Fraction of the points of the hypercube where the effect has the stated sign but not the
+    /// stated size.
     #[serde(default)]
     pub part_direction: f64,
-    /// Conditions of the region where most points hold, for example `scheduler is first-free`, and the
-    /// numbers of points there.
+    /// Conditions of the region where most points hold, for example `scheduler is first-free`, and
+    /// the numbers of points there.
     #[serde(default)]
     pub when: When,
     /// Judged findings that need time series, which a search does not run.
@@ -176,8 +184,8 @@ pub struct Claim {
 /// A region of a box.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct When {
-    /// Conditions that must all be met; empty if no parameter decides beyond chance, or if the claim holds at
-    /// less than 90 of 100 new points that meet them.
+    /// Conditions that must all be met; empty if no parameter decides beyond chance, or if the
+    /// claim holds at less than 90 of 100 new points that meet them.
     pub conditions: Vec<String>,
     /// Number of new points in the region where the claim holds.
     pub holding: usize,
@@ -272,15 +280,25 @@ impl Search {
         let of = |verdict: Holds| {
             let rows = || claims.iter().filter(move |claim| claim.verdict == verdict);
             let causes: BTreeSet<&str> = rows().map(|claim| claim.cause.as_str()).collect();
-            (verdict.name().to_owned(), Count { rows: rows().count(), causes: causes.len() })
+            (
+                verdict.name().to_owned(),
+                Count {
+                    rows: rows().count(),
+                    causes: causes.len(),
+                },
+            )
         };
         Holds::ALL.map(of).into_iter().collect()
     }
 
     /// The commits that made the claims, without repetition.
     pub(crate) fn commits(&self) -> Vec<String> {
-        let mut all: Vec<String> =
-            self.claims.iter().filter_map(|claim| claim.made.as_ref()).map(Made::words).collect();
+        let mut all: Vec<String> = self
+            .claims
+            .iter()
+            .filter_map(|claim| claim.made.as_ref())
+            .map(Made::words)
+            .collect();
         all.sort();
         all.dedup();
         all
@@ -296,6 +314,8 @@ impl Search {
 impl Claim {
     /// Paper of the claim.
     pub(crate) fn paper(&self) -> &str {
-        self.id.split_once('-').map_or(self.id.as_str(), |(paper, _)| paper)
+        self.id
+            .split_once('-')
+            .map_or(self.id.as_str(), |(paper, _)| paper)
     }
 }

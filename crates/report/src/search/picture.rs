@@ -10,13 +10,16 @@ pub(super) fn has_region(all: &Search, claim: &Claim) -> bool {
     claim.verdict == Holds::When && axes(all, claim).is_some()
 }
 
-/// Box of a claim and the two parameters of its picture: the deciding ones, or those that the nearest point
-/// changes.
+/// Box of a claim and the two parameters of its picture: the deciding ones, or those that the
+/// nearest point changes.
 fn axes<'a>(all: &'a Search, claim: &Claim) -> Option<(&'a SearchedBox, usize, usize)> {
     let searched = all.box_of(claim)?;
     let mut chosen: Vec<usize> = vec![];
     for key in claim.deciding.iter().chain(&claim.changed) {
-        let place = searched.parameters.iter().position(|open| open.key == *key)?;
+        let place = searched
+            .parameters
+            .iter()
+            .position(|open| open.key == *key)?;
         if !chosen.contains(&place) {
             chosen.push(place);
         }
@@ -48,14 +51,24 @@ pub(crate) fn region(all: &Search, claim: &Claim) -> Option<Plot> {
     plot.ticks = [x, y].map(|place| Some(ticks(&searched.parameters[place])));
     plot.titles = [x, y].map(|place| title(&searched.parameters[place]));
     for (index, (point, state)) in searched.points.iter().zip(&claim.states).enumerate() {
-        let spread = |place: usize| spread(&searched.parameters[place], point.places[place], index, place);
+        let spread = |place: usize| {
+            spread(
+                &searched.parameters[place],
+                point.places[place],
+                index,
+                place,
+            )
+        };
         let look = match state {
             PointState::Holds => "first",
             PointState::Fails => "cross",
             PointState::Undecided => "hollow",
         };
         // The first point is the usual setting.
-        let (at, ring) = ([spread(x), spread(y)], if index == 0 { " ring" } else { "" });
+        let (at, ring) = (
+            [spread(x), spread(y)],
+            if index == 0 { " ring" } else { "" },
+        );
         plot.dots.push(Dot {
             at,
             whiskers: None,
@@ -68,8 +81,8 @@ pub(crate) fn region(all: &Search, claim: &Claim) -> Option<Plot> {
     Some(plot)
 }
 
-/// Spreads the points of one choice over its range, so that they do not overlap. Deterministic, by the golden
-/// ratio.
+/// Spreads the points of one choice over its range, so that they do not overlap. Deterministic, by
+/// the golden ratio.
 fn spread(open: &Open, place: f64, index: usize, parameter: usize) -> f64 {
     if open.choices.is_empty() || index == 0 {
         return place;
@@ -91,6 +104,10 @@ fn ticks(open: &Open) -> Vec<(f64, String)> {
 }
 
 fn title(open: &Open) -> String {
-    let logarithmic = if open.values.ends_with("logarithmic") { ", logarithmic" } else { "" };
+    let logarithmic = if open.values.ends_with("logarithmic") {
+        ", logarithmic"
+    } else {
+        ""
+    };
     format!("{}{logarithmic}", open.key)
 }

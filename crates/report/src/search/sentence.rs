@@ -7,7 +7,12 @@ fn part(claim: &Claim, name: &str, part: f64) -> String {
     let percent = |part: f64| format!("{:.0}", 100.0 * part);
     match claim.intervals.get(name) {
         Some((low, high)) => {
-            format!("{} % [{}, {}] of the box", percent(part), percent(*low), percent(*high))
+            format!(
+                "{} % [{}, {}] of the box",
+                percent(part),
+                percent(*low),
+                percent(*high)
+            )
         }
         None => format!("{} % of the box", percent(part)),
     }
@@ -34,15 +39,24 @@ fn verdict(claim: &Claim) -> String {
         ),
         Holds::Undetermined => format!("Undetermined: {}.", end(&claim.reason)),
         Holds::Throughout if claim.states.len() <= 1 => {
-            format!("Holds; nothing that it depends on is left open: {}.", end(&claim.reason))
+            format!(
+                "Holds; nothing that it depends on is left open: {}.",
+                end(&claim.reason)
+            )
         }
         Holds::Throughout => {
-            format!("Holds throughout: in {}.", part(claim, "holds", claim.part_holds))
+            format!(
+                "Holds throughout: in {}.",
+                part(claim, "holds", claim.part_holds)
+            )
         }
         Holds::Nowhere => {
             let direction = match claim.part_direction {
                 0.0 => String::new(),
-                of => format!("; the effect has the stated sign, but not the size, in {:.0} %", 100.0 * of),
+                of => format!(
+                    "; the effect has the stated sign, but not the size, in {:.0} %",
+                    100.0 * of
+                ),
             };
             let tried = claim.states.len();
             let fails = part(claim, "fails", claim.part_fails);
@@ -59,8 +73,11 @@ fn verdict(claim: &Claim) -> String {
 fn when(claim: &Claim) -> String {
     let holds = part(claim, "holds", claim.part_holds);
     let region = match claim.when.conditions.as_slice() {
-        [] if claim.part_holds > 0.0 => format!("Holds in {holds}, without a condition that says where"),
-        [] => "Holds only at points that were added at the border, at none of those drawn first".to_owned(),
+        [] if claim.part_holds > 0.0 => {
+            format!("Holds in {holds}, without a condition that says where")
+        }
+        [] => "Holds only at points that were added at the border, at none of those drawn first"
+            .to_owned(),
         conditions => format!(
             "Holds when {} ({} of {} new points there); in {holds}",
             conditions.join(" and "),
@@ -84,5 +101,9 @@ fn when(claim: &Claim) -> String {
 
 /// The reason without its full stop.
 fn end(reason: &str) -> &str {
-    if reason.is_empty() { "nothing was measured" } else { reason.trim_end_matches('.') }
+    if reason.is_empty() {
+        "nothing was measured"
+    } else {
+        reason.trim_end_matches('.')
+    }
 }

@@ -7,7 +7,13 @@ const PLAIN: &str = "\u{1b}[0m";
 
 /// Claims with their sentences, at most `width` characters wide; `color` highlights verdicts.
 pub fn search_table(all: &Search, width: usize, color: bool) -> String {
-    let strong = |text: &str| if color { format!("{BOLD}{text}{PLAIN}") } else { text.to_owned() };
+    let strong = |text: &str| {
+        if color {
+            format!("{BOLD}{text}{PLAIN}")
+        } else {
+            text.to_owned()
+        }
+    };
     let title = format!(
         "Where the papers' claims hold · {} claims · {} runs · seed {}",
         all.claims.len(),
@@ -18,7 +24,12 @@ pub fn search_table(all: &Search, width: usize, color: bool) -> String {
     if all.partial {
         text += "PARTIAL: some runs are missing; the same command resumes them.\n\n";
     }
-    let widest = all.claims.iter().map(|claim| claim.id.chars().count()).max().unwrap_or(0);
+    let widest = all
+        .claims
+        .iter()
+        .map(|claim| claim.id.chars().count())
+        .max()
+        .unwrap_or(0);
     let indent = " ".repeat(widest + 2);
     for claim in &all.claims {
         let line = format!("{:widest$}  {}", claim.id, claim.sentence);
@@ -31,7 +42,10 @@ pub fn search_table(all: &Search, width: usize, color: bool) -> String {
     }
     for fit in &all.fits {
         text += "\n";
-        text += &textwrap::fill(&fit.words(), textwrap::Options::new(width.max(40)).subsequent_indent("  "));
+        text += &textwrap::fill(
+            &fit.words(),
+            textwrap::Options::new(width.max(40)).subsequent_indent("  "),
+        );
     }
     text + "\n\n" + &textwrap::fill(&counts(all), width.max(40)) + "\n"
 }
@@ -57,6 +71,12 @@ pub(crate) fn counts(all: &Search) -> String {
         };
         (count.rows > 0).then(|| format!("{} {words}{causes}", count.rows))
     };
-    let left_out = (!all.left_out.is_empty()).then(|| format!("{} not searched", all.left_out.len()));
-    Holds::ALL.into_iter().filter_map(count).chain(left_out).collect::<Vec<_>>().join(", ")
+    let left_out =
+        (!all.left_out.is_empty()).then(|| format!("{} not searched", all.left_out.len()));
+    Holds::ALL
+        .into_iter()
+        .filter_map(count)
+        .chain(left_out)
+        .collect::<Vec<_>>()
+        .join(", ")
 }

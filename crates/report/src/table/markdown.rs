@@ -3,8 +3,8 @@
 use super::{Align, Column, Line, Table, Tone};
 
 impl Table {
-    /// A head, a rule and a line for each line of the table. Units follow names after a comma; bad cells are
-    /// bold.
+    /// A head, a rule and a line for each line of the table. Units follow names after a comma; bad
+    /// cells are bold.
     pub fn markdown(&self) -> String {
         let heads: Vec<String> = self.columns.iter().map(Column::heading).collect();
         let rules = self.columns.iter().map(|column| match column.align {
@@ -23,7 +23,11 @@ impl Table {
     fn cells(&self, line: &Line) -> Vec<String> {
         let cell = |(column, cell): (&Column, &super::Cell)| {
             let text = column.with_interval(cell);
-            if cell.tone == Tone::Bad { format!("**{text}**") } else { text }
+            if cell.tone == Tone::Bad {
+                format!("**{text}**")
+            } else {
+                text
+            }
         };
         self.columns.iter().zip(&line.cells).map(cell).collect()
     }

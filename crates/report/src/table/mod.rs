@@ -1,5 +1,5 @@
-//! One table for all reports: columns, lines and notes, formatted for a terminal, as Markdown, as HTML, and
-//! as CSV or JSON.
+//! One table for all reports: columns, lines and notes, formatted for a terminal, as Markdown, as
+//! HTML, and as CSV or JSON.
 //!
 //! | module | form | treatment of width |
 //! |---|---|---|
@@ -91,32 +91,54 @@ impl Cell {
 
     /// An unknown value: `–`, and null for programs.
     pub fn unknown() -> Self {
-        Cell { field: Field::Number(None), interval: None, shown: None, tone: Tone::Plain }
+        Cell {
+            field: Field::Number(None),
+            interval: None,
+            shown: None,
+            tone: Tone::Plain,
+        }
     }
 
     /// A name or a sentence. Text between backticks is code. A newline starts a new line.
     pub fn text(text: impl Into<String>) -> Self {
-        Cell { field: Field::Text(text.into()), interval: None, shown: None, tone: Tone::Plain }
+        Cell {
+            field: Field::Text(text.into()),
+            interval: None,
+            shown: None,
+            tone: Tone::Plain,
+        }
     }
 
     /// A number in SI base units; unknown if it is not finite.
     pub fn number(value: f64) -> Self {
-        Cell { field: Field::Number(value.is_finite().then_some(value)), ..Cell::unknown() }
+        Cell {
+            field: Field::Number(value.is_finite().then_some(value)),
+            ..Cell::unknown()
+        }
     }
 
     /// A count.
     pub fn count(count: u64) -> Self {
-        Cell { field: Field::Count(Some(count)), ..Cell::unknown() }
+        Cell {
+            field: Field::Count(Some(count)),
+            ..Cell::unknown()
+        }
     }
 
     /// Adds the 95 % interval from `lo` to `hi`, which is shown as ± half of its width.
     pub fn with_interval(self, lo: f64, hi: f64) -> Self {
-        Cell { interval: Some((lo, hi)), ..self }
+        Cell {
+            interval: Some((lo, hi)),
+            ..self
+        }
     }
 
     /// Sets the shown text, whatever the column's format.
     pub fn shown(self, text: impl Into<String>) -> Self {
-        Cell { shown: Some(text.into()), ..self }
+        Cell {
+            shown: Some(text.into()),
+            ..self
+        }
     }
 
     /// Sets a colour in the terminal and a class in HTML.
@@ -187,7 +209,10 @@ impl Column {
 
     /// Sets a short name for terminals.
     pub fn short(self, name: &str) -> Self {
-        Column { short: name.to_owned(), ..self }
+        Column {
+            short: name.to_owned(),
+            ..self
+        }
     }
 
     /// Overrides the default of [`Column::words`] and [`Column::numbers`].
@@ -207,12 +232,18 @@ impl Column {
 
     /// Hides the column in a narrow terminal, in the order of ranks.
     pub fn hidden(self, rank: Rank) -> Self {
-        Column { hidden: rank, ..self }
+        Column {
+            hidden: rank,
+            ..self
+        }
     }
 
     /// Hides the intervals in a narrow terminal, in the order of ranks.
     pub fn plain(self, rank: Rank) -> Self {
-        Column { plain: rank, ..self }
+        Column {
+            plain: rank,
+            ..self
+        }
     }
 
     /// Ranks for hiding the column and its intervals.
@@ -222,10 +253,14 @@ impl Column {
 
     /// Breaks cells into lines of at most `most` characters.
     pub fn fold(self, most: usize) -> Self {
-        Column { fold: Some(most), ..self }
+        Column {
+            fold: Some(most),
+            ..self
+        }
     }
 
-    /// In the order of ranks, breaks cells into lines of at least `least` characters, more if there is room.
+    /// In the order of ranks, breaks cells into lines of at least `least` characters, more if there
+    /// is room.
     pub fn narrow(mut self, rank: Rank, least: usize) -> Self {
         self.folds.push((rank, least));
         self
@@ -243,7 +278,11 @@ impl Column {
 
     /// The name with its unit after a comma.
     fn heading(&self) -> String {
-        if self.unit.is_empty() { self.name.clone() } else { format!("{}, {}", self.name, self.unit) }
+        if self.unit.is_empty() {
+            self.name.clone()
+        } else {
+            format!("{}, {}", self.name, self.unit)
+        }
     }
 
     /// The name, and the unit below it.
@@ -257,7 +296,9 @@ impl Column {
 
     /// Such as `175 ±3`.
     pub(crate) fn with_interval(&self, cell: &Cell) -> String {
-        let half = self.half_width(cell).map_or_else(String::new, |half| format!(" ±{half}"));
+        let half = self
+            .half_width(cell)
+            .map_or_else(String::new, |half| format!(" ±{half}"));
         self.shown(cell) + &half
     }
 
@@ -292,7 +333,10 @@ impl Column {
 
     /// Half of the interval's width, without sign and unit.
     fn half_width(&self, cell: &Cell) -> Option<String> {
-        let half = cell.interval.map(|(lo, hi)| (hi - lo) / 2.0).filter(|half| half.is_finite())?;
+        let half = cell
+            .interval
+            .map(|(lo, hi)| (hi - lo) / 2.0)
+            .filter(|half| half.is_finite())?;
         cell.value().map(|_| self.number(half))
     }
 }
@@ -325,7 +369,10 @@ struct Badge {
 impl Line {
     /// A line with one cell for each column.
     pub fn new(cells: impl IntoIterator<Item = Cell>) -> Self {
-        Line { cells: cells.into_iter().collect(), ..Line::default() }
+        Line {
+            cells: cells.into_iter().collect(),
+            ..Line::default()
+        }
     }
 
     /// Sets the tone of all its cells.
@@ -340,18 +387,27 @@ impl Line {
 
     /// Sets the tooltip in HTML.
     pub fn hint(self, hint: impl Into<String>) -> Self {
-        Line { hint: hint.into(), ..self }
+        Line {
+            hint: hint.into(),
+            ..self
+        }
     }
 
     /// Adds a badge after the name in HTML, dimmed if `stands_back`.
     pub fn badge(mut self, word: impl Into<String>, stands_back: bool) -> Self {
-        self.badges.push(Badge { word: word.into(), stands_back });
+        self.badges.push(Badge {
+            word: word.into(),
+            stands_back,
+        });
         self
     }
 
     /// Adds a square before the name in HTML, in the colour of a chart's policy number `look`.
     pub fn swatch(self, look: usize) -> Self {
-        Line { swatch: Some(crate::chart::look(look)), ..self }
+        Line {
+            swatch: Some(crate::chart::look(look)),
+            ..self
+        }
     }
 }
 
@@ -365,7 +421,10 @@ pub struct Table {
 impl Table {
     /// A table without lines.
     pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
-        Table { columns: columns.into_iter().collect(), lines: Vec::new() }
+        Table {
+            columns: columns.into_iter().collect(),
+            lines: Vec::new(),
+        }
     }
 
     /// Adds a line.
@@ -373,7 +432,11 @@ impl Table {
     /// # Panics
     /// If the line does not have one cell for each column.
     pub fn push(&mut self, line: Line) {
-        assert_eq!(line.cells.len(), self.columns.len(), "a line has a cell for each column");
+        assert_eq!(
+            line.cells.len(),
+            self.columns.len(),
+            "a line has a cell for each column"
+        );
         self.lines.push(line);
     }
 
@@ -388,7 +451,10 @@ impl Table {
 
     /// The table with its lines in the order of `places`.
     pub(crate) fn ordered(self, places: impl IntoIterator<Item = usize>) -> Self {
-        let lines = places.into_iter().map(|place| self.lines[place].clone()).collect();
+        let lines = places
+            .into_iter()
+            .map(|place| self.lines[place].clone())
+            .collect();
         Table { lines, ..self }
     }
 

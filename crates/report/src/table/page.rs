@@ -42,8 +42,8 @@ impl Table {
         self.page(id, Some(&format!("{id}-title")), "", None)
     }
 
-    /// Like [`Table::html`], with the lines sorted by a column, largest first. Numbers carry their value, so
-    /// that scripts can sort.
+    /// Like [`Table::html`], with the lines sorted by a column, largest first. Numbers carry their
+    /// value, so that scripts can sort.
     ///
     /// # Errors
     /// If the template fails.
@@ -67,21 +67,51 @@ impl Table {
         sorted: Option<usize>,
     ) -> Result<String, ReportError> {
         let is_limit = |line: &&Line| line.tone == Tone::Dim;
-        let shown = |line| Shown { line, cells: self.shown_cells(line, sorted.is_some()) };
-        let lines = self.lines.iter().filter(|line| !is_limit(line)).map(shown).collect();
-        let groups = [("", lines), ("limits", self.lines.iter().filter(is_limit).map(shown).collect())];
-        let heads = self.columns.iter().enumerate().map(|(place, column)| (column, sorted == Some(place)));
-        Ok(Page { heads: heads.collect(), id, named_by, label, groups }.render()?)
+        let shown = |line| Shown {
+            line,
+            cells: self.shown_cells(line, sorted.is_some()),
+        };
+        let lines = self
+            .lines
+            .iter()
+            .filter(|line| !is_limit(line))
+            .map(shown)
+            .collect();
+        let groups = [
+            ("", lines),
+            (
+                "limits",
+                self.lines.iter().filter(is_limit).map(shown).collect(),
+            ),
+        ];
+        let heads = self
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(place, column)| (column, sorted == Some(place)));
+        Ok(Page {
+            heads: heads.collect(),
+            id,
+            named_by,
+            label,
+            groups,
+        }
+        .render()?)
     }
 
     fn shown_cells(&self, line: &Line, is_sortable: bool) -> Vec<ShownCell> {
         let shown = |(column, cell): (&Column, &Cell)| {
             let text = column.shown(cell);
-            let parts = text.split('`').enumerate().filter(|(_, text)| !text.is_empty());
+            let parts = text
+                .split('`')
+                .enumerate()
+                .filter(|(_, text)| !text.is_empty());
             ShownCell {
                 class: cell.class(column.align),
                 value: cell.value().filter(|_| is_sortable),
-                parts: parts.map(|(part, text)| (part % 2 == 1, text.to_owned())).collect(),
+                parts: parts
+                    .map(|(part, text)| (part % 2 == 1, text.to_owned()))
+                    .collect(),
                 half_width: column.half_width(cell),
             }
         };

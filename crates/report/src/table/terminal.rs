@@ -29,9 +29,9 @@ enum Step {
 }
 
 impl Table {
-    /// Head, rule and lines without a final line break, and a description of the hidden columns: `2 columns
-    /// and 1 interval hidden`. Reductions happen in the order of ranks; those that later ones make
-    /// unnecessary are undone.
+    /// Head, rule and lines without a final line break, and a description of the hidden columns: `2
+    /// columns and 1 interval hidden`. Reductions happen in the order of ranks; those that later
+    /// ones make unnecessary are undone.
     pub fn text(&self, view: View) -> (String, Option<String>) {
         let mut steps: Vec<(Rank, Step)> = self.steps().collect();
         steps.sort();
@@ -51,7 +51,10 @@ impl Table {
                 given_up.insert(step);
             }
         }
-        (self.draft(&given_up).widened(view.width).drawn(view.color), hidden(&given_up))
+        (
+            self.draft(&given_up).widened(view.width).drawn(view.color),
+            hidden(&given_up),
+        )
     }
 
     /// The whole table without colours.
@@ -61,31 +64,56 @@ impl Table {
 
     fn steps(&self) -> impl Iterator<Item = (Rank, Step)> {
         self.columns.iter().enumerate().flat_map(|(place, column)| {
-            let has_intervals = self.lines.iter().any(|line| column.half_width(&line.cells[place]).is_some());
-            let narrow = column.folds.iter().map(move |&(rank, least)| (rank, Step::Narrow(place, least)));
+            let has_intervals = self
+                .lines
+                .iter()
+                .any(|line| column.half_width(&line.cells[place]).is_some());
+            let narrow = column
+                .folds
+                .iter()
+                .map(move |&(rank, least)| (rank, Step::Narrow(place, least)));
             let plain = has_intervals.then_some((column.plain, Step::Plain(place)));
-            let rest = plain.into_iter().chain([(column.hidden, Step::Hidden(place))]);
+            let rest = plain
+                .into_iter()
+                .chain([(column.hidden, Step::Hidden(place))]);
             narrow.chain(rest).filter(|(rank, _)| *rank != Rank::NEVER)
         })
     }
 
     fn draft(&self, given_up: &BTreeSet<Step>) -> Draft<'_> {
         let shown = |(place, _): &(usize, &Column)| !given_up.contains(&Step::Hidden(*place));
-        let columns = self.columns.iter().enumerate().filter(shown).map(|(place, column)| {
-            let narrow = given_up.iter().filter_map(|step| match step {
-                Step::Narrow(of, least) if *of == place => Some(*least),
-                _ => None,
+        let columns = self
+            .columns
+            .iter()
+            .enumerate()
+            .filter(shown)
+            .map(|(place, column)| {
+                let narrow = given_up.iter().filter_map(|step| match step {
+                    Step::Narrow(of, least) if *of == place => Some(*least),
+                    _ => None,
+                });
+                Drawn::of(
+                    self,
+                    place,
+                    column,
+                    narrow.min(),
+                    !given_up.contains(&Step::Plain(place)),
+                )
             });
-            Drawn::of(self, place, column, narrow.min(), !given_up.contains(&Step::Plain(place)))
-        });
-        Draft { table: self, columns: columns.collect() }
+        Draft {
+            table: self,
+            columns: columns.collect(),
+        }
     }
 }
 
 /// Description of what is hidden. A column counts once, with its intervals.
 fn hidden(given_up: &BTreeSet<Step>) -> Option<String> {
     let is_hidden = |place: usize| given_up.contains(&Step::Hidden(place));
-    let columns = given_up.iter().filter(|step| matches!(step, Step::Hidden(_))).count();
+    let columns = given_up
+        .iter()
+        .filter(|step| matches!(step, Step::Hidden(_)))
+        .count();
     let plain = |step: &&Step| matches!(step, Step::Plain(place) if !is_hidden(*place));
     let intervals = given_up.iter().filter(plain).count();
     let counted = |n: usize, of: &str| format!("{n} {of}{}", if n == 1 { "" } else { "s" });
@@ -117,7 +145,11 @@ impl<'a> Drawn<'a> {
         narrow: Option<usize>,
         with_intervals: bool,
     ) -> Self {
-        let name = if column.short.is_empty() { &column.name } else { &column.short };
+        let name = if column.short.is_empty() {
+            &column.name
+        } else {
+            &column.short
+        };
         let units = table.has_units().then_some(&column.unit);
         let head = std::iter::once(name).chain(units).cloned().collect();
         let texts = texts(table, place, column, with_intervals);
@@ -132,17 +164,26 @@ impl<'a> Drawn<'a> {
     }
 
     fn lines_of(&self, text: &str) -> Vec<String> {
-        let Some(fold) = self.fold else { return text.lines().map(str::to_owned).collect() };
+        let Some(fold) = self.fold else {
+            return text.lines().map(str::to_owned).collect();
+        };
         let indent = " ".repeat(self.column.indent);
         let options = textwrap::Options::new(fold)
             .subsequent_indent(&indent)
             .word_separator(textwrap::WordSeparator::Custom(words));
-        textwrap::wrap(text, options).into_iter().map(|line| line.replace(KEPT, " ")).collect()
+        textwrap::wrap(text, options)
+            .into_iter()
+            .map(|line| line.replace(KEPT, " "))
+            .collect()
     }
 
     fn width(&self) -> usize {
         let cells = self.texts.iter().flat_map(|text| self.lines_of(text));
-        cells.chain(self.head.iter().cloned()).map(|line| display_width(&line)).max().unwrap_or(0)
+        cells
+            .chain(self.head.iter().cloned())
+            .map(|line| display_width(&line))
+            .max()
+            .unwrap_or(0)
     }
 }
 
@@ -150,9 +191,9 @@ impl<'a> Drawn<'a> {
 fn words(line: &str) -> Box<dyn Iterator<Item = textwrap::core::Word<'_>> + '_> {
     let mut rest = line;
     Box::new(std::iter::from_fn(move || {
-        let breaks = rest
-            .char_indices()
-            .find(|&(at, letter)| letter == ' ' || (letter == ',' && !rest[at + 1..].starts_with(KEPT)));
+        let breaks = rest.char_indices().find(|&(at, letter)| {
+            letter == ' ' || (letter == ',' && !rest[at + 1..].starts_with(KEPT))
+        });
         let end = breaks.map_or(rest.len(), |(at, _)| at + 1);
         let end = rest.len() - rest[end..].trim_start_matches(' ').len();
         let (word, after) = rest.split_at(end);
@@ -178,7 +219,9 @@ impl Draft<'_> {
     /// Distributes the rest of `width` among broken columns, the first ones first.
     fn widened(mut self, width: usize) -> Self {
         for place in 0..self.columns.len() {
-            let Some(fold) = self.columns[place].fold else { continue };
+            let Some(fold) = self.columns[place].fold else {
+                continue;
+            };
             let (own, all) = (self.columns[place].width(), self.width());
             let room = width.saturating_sub(all.saturating_sub(own));
             let column = &mut self.columns[place];
@@ -191,9 +234,17 @@ impl Draft<'_> {
         let widths: Vec<usize> = self.columns.iter().map(Drawn::width).collect();
         let mut lines = Vec::new();
         let heads = if self.table.has_units() { 2 } else { 1 };
-        let of_head = |line: usize| self.columns.iter().map(|column| column.head[line].as_str()).collect();
-        lines.extend((0..heads).map(|line| self.joined(&widths, of_head(line), |_| Tone::Plain, color)));
-        lines.push(RULE.repeat(widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)));
+        let of_head = |line: usize| {
+            self.columns
+                .iter()
+                .map(|column| column.head[line].as_str())
+                .collect()
+        };
+        lines.extend(
+            (0..heads).map(|line| self.joined(&widths, of_head(line), |_| Tone::Plain, color)),
+        );
+        lines
+            .push(RULE.repeat(widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)));
         for (place, line) in self.table.lines.iter().enumerate() {
             if line.apart {
                 lines.push(String::new());
@@ -204,15 +255,25 @@ impl Draft<'_> {
     }
 
     fn line(&self, widths: &[usize], place: usize, line: &Line, color: bool) -> Vec<String> {
-        let cells: Vec<Vec<String>> =
-            self.columns.iter().map(|column| column.lines_of(&column.texts[place])).collect();
+        let cells: Vec<Vec<String>> = self
+            .columns
+            .iter()
+            .map(|column| column.lines_of(&column.texts[place]))
+            .collect();
         let height = cells.iter().map(Vec::len).max().unwrap_or(0).max(1);
         let tone = |column: usize| match line.cells[self.columns[column].place].tone {
             Tone::Plain => line.tone,
             tone => tone,
         };
-        let part = |at: usize| cells.iter().map(|cell| cell.get(at).map_or("", String::as_str)).collect();
-        (0..height).map(|at| self.joined(widths, part(at), tone, color)).collect()
+        let part = |at: usize| {
+            cells
+                .iter()
+                .map(|cell| cell.get(at).map_or("", String::as_str))
+                .collect()
+        };
+        (0..height)
+            .map(|at| self.joined(widths, part(at), tone, color))
+            .collect()
     }
 
     /// One line of text. Colours surround texts and do not add to the width.
@@ -231,7 +292,10 @@ impl Draft<'_> {
                 Align::Left => (0, fill),
                 Align::Right => (fill, 0),
             };
-            let (shown, end) = (text.trim_end(), display_width(text) - display_width(text.trim_end()));
+            let (shown, end) = (
+                text.trim_end(),
+                display_width(text) - display_width(text.trim_end()),
+            );
             blanks += before;
             if !shown.is_empty() {
                 line += &" ".repeat(blanks);
@@ -266,7 +330,12 @@ fn display_width(text: &str) -> usize {
 fn texts(table: &Table, place: usize, column: &Column, with_intervals: bool) -> Vec<String> {
     let cells = || table.lines.iter().map(|line| &line.cells[place]);
     let halves: Vec<Option<String>> = cells().map(|cell| column.half_width(cell)).collect();
-    let widest = halves.iter().flatten().map(|half| display_width(half)).max().filter(|_| with_intervals);
+    let widest = halves
+        .iter()
+        .flatten()
+        .map(|half| display_width(half))
+        .max()
+        .filter(|_| with_intervals);
     let text = |(cell, half): (&Cell, &Option<String>)| {
         let text = column.shown(cell).replace('`', "");
         match (widest, half) {

@@ -3,9 +3,18 @@ use super::{Cell, Column, Decimals, Line, Rank, Table, Tone, View};
 /// A name, a rate with intervals, a fraction and a remark.
 fn table() -> Table {
     let columns = [
-        Column::words("policy").fold(16).narrow(Rank(2), 8).indent(2),
-        Column::numbers("goodput", "Mbit/s").factor(1e6).decimals(Decimals::Fixed(2)).plain(Rank(0)),
-        Column::numbers("change", "%").factor(0.01).decimals(Decimals::Signed(1)).hidden(Rank(1)),
+        Column::words("policy")
+            .fold(16)
+            .narrow(Rank(2), 8)
+            .indent(2),
+        Column::numbers("goodput", "Mbit/s")
+            .factor(1e6)
+            .decimals(Decimals::Fixed(2))
+            .plain(Rank(0)),
+        Column::numbers("change", "%")
+            .factor(0.01)
+            .decimals(Decimals::Signed(1))
+            .hidden(Rank(1)),
         Column::words("reached"),
     ];
     Table::new(columns).with([
@@ -16,7 +25,12 @@ fn table() -> Table {
             Cell::text("yes").tone(Tone::Good),
         ])
         .tone(Tone::Best),
-        Line::new([Cell::text("a|b"), Cell::unknown(), Cell::empty(), Cell::text("no").tone(Tone::Bad)]),
+        Line::new([
+            Cell::text("a|b"),
+            Cell::unknown(),
+            Cell::empty(),
+            Cell::text("no").tone(Tone::Bad),
+        ]),
     ])
 }
 
@@ -48,16 +62,34 @@ fn a_narrow_terminal_hides_by_rank_and_counts_hidden_columns() {
     };
     assert_eq!(hidden(44), None);
     assert_eq!(hidden(43).as_deref(), Some("1 interval hidden"));
-    assert_eq!(hidden(40).as_deref(), Some("1 column hidden"), "columns that fit again are shown");
-    assert_eq!(hidden(34).as_deref(), Some("1 column and 1 interval hidden"));
-    assert_eq!(hidden(26).as_deref(), Some("1 column and 1 interval hidden"), "names are broken");
+    assert_eq!(
+        hidden(40).as_deref(),
+        Some("1 column hidden"),
+        "columns that fit again are shown"
+    );
+    assert_eq!(
+        hidden(34).as_deref(),
+        Some("1 column and 1 interval hidden")
+    );
+    assert_eq!(
+        hidden(26).as_deref(),
+        Some("1 column and 1 interval hidden"),
+        "names are broken"
+    );
 }
 
 #[test]
 fn broken_names_use_the_remaining_room() {
-    let columns = [Column::words("").fold(16).narrow(Rank(0), 5).indent(1), Column::numbers("n", "")];
-    let table = Table::new(columns).with([Line::new([Cell::text("aa bb cc dd ee"), Cell::count(7)])]);
-    let (text, hidden) = table.text(View { width: 14, color: false });
+    let columns = [
+        Column::words("").fold(16).narrow(Rank(0), 5).indent(1),
+        Column::numbers("n", ""),
+    ];
+    let table =
+        Table::new(columns).with([Line::new([Cell::text("aa bb cc dd ee"), Cell::count(7)])]);
+    let (text, hidden) = table.text(View {
+        width: 14,
+        color: false,
+    });
     assert!(text.ends_with("\naa bb cc dd  7\n ee"), "{text}");
     assert_eq!(hidden, None);
 }
@@ -87,10 +119,19 @@ fn markdown_has_units_alignment_and_bold_bad_cells() {
 #[test]
 fn a_page_has_sort_values_and_escaped_texts() {
     let html = table().sorted_html("policies", 1).unwrap();
-    assert!(html.contains("aria-labelledby=\"policies-title\"") && html.contains("tabindex=\"0\""), "{html}");
+    assert!(
+        html.contains("aria-labelledby=\"policies-title\"") && html.contains("tabindex=\"0\""),
+        "{html}"
+    );
     assert!(html.contains("<code>mptcp</code> with olia"), "{html}");
-    assert!(html.contains("data-sort=\"2500000\">2.50 <span class=\"pm\">±0.10</span>"), "{html}");
-    assert!(html.contains("<tr class=\"best\">") && html.contains("<td class=\"bad\">no</td>"), "{html}");
+    assert!(
+        html.contains("data-sort=\"2500000\">2.50 <span class=\"pm\">±0.10</span>"),
+        "{html}"
+    );
+    assert!(
+        html.contains("<tr class=\"best\">") && html.contains("<td class=\"bad\">no</td>"),
+        "{html}"
+    );
     let hostile = Table::new([Column::words("policy")]).with([Line::new([Cell::text("<b>")])]);
     assert!(hostile.labelled_html("x").unwrap().contains("&#60;b&#62;"));
 }
@@ -99,6 +140,12 @@ fn a_page_has_sort_values_and_escaped_texts() {
 fn repeated_cells_are_shown_once() {
     let columns = [Column::words("scenario").once(), Column::words("policy")];
     let line = |policy: &str| Line::new([Cell::text("wlan"), Cell::text(policy)]);
-    let (text, _) = Table::new(columns).with(["a", "b"].map(line)).text(View { width: 80, color: false });
-    assert_eq!(text, "scenario  policy\n────────────────\nwlan      a\n          b");
+    let (text, _) = Table::new(columns).with(["a", "b"].map(line)).text(View {
+        width: 80,
+        color: false,
+    });
+    assert_eq!(
+        text,
+        "scenario  policy\n────────────────\nwlan      a\n          b"
+    );
 }

@@ -35,8 +35,14 @@ fn advice() -> AdvicePage {
         line: vec![[2.86, 18.6], [4.19, 15.7], [4.19, 11.7]],
         deadline_s: Some(3.0),
         ranges: vec![
-            AdviceRange { sizes: "below 7.14 MB".into(), interfaces: "wifi alone".into() },
-            AdviceRange { sizes: "above".into(), interfaces: "wifi + lte".into() },
+            AdviceRange {
+                sizes: "below 7.14 MB".into(),
+                interfaces: "wifi alone".into(),
+            },
+            AdviceRange {
+                sizes: "above".into(),
+                interfaces: "wifi + lte".into(),
+            },
         ],
         paths: paths("wifi", "20.0"),
         notes: vec!["Joules are modelled, not measured.".into()],
@@ -61,30 +67,55 @@ fn nothing_is_loaded_from_elsewhere() {
 fn the_page_has_reason_plans_ranges_and_command_without_scripts() {
     let page = advice_html(&advice()).unwrap();
     let advice = advice();
-    for text in [&advice.title, &advice.reason, &advice.command, &advice.commit, &advice.notes[0]] {
+    for text in [
+        &advice.title,
+        &advice.reason,
+        &advice.command,
+        &advice.commit,
+        &advice.notes[0],
+    ] {
         assert!(page.contains(text.as_str()), "{text}");
     }
     for way in &advice.ways {
-        let cells =
-            [&way.energy, &way.time, &way.split, &way.rates].map(|cell| format!("<td>{cell}</td>")).concat();
+        let cells = [&way.energy, &way.time, &way.split, &way.rates]
+            .map(|cell| format!("<td>{cell}</td>"))
+            .concat();
         assert!(page.contains(&cells), "{cells}");
     }
     for range in &advice.ranges {
         assert!(
-            page.contains(&format!("{}</th><td class=\"text\">{}</td>", range.sizes, range.interfaces)),
+            page.contains(&format!(
+                "{}</th><td class=\"text\">{}</td>",
+                range.sizes, range.interfaces
+            )),
             "{range:?}"
         );
     }
-    assert_eq!(page.matches("<tr class=\"best\">").count(), 1, "the advice is marked, and it alone");
+    assert_eq!(
+        page.matches("<tr class=\"best\">").count(),
+        1,
+        "the advice is marked, and it alone"
+    );
 }
 
 #[test]
 fn the_plot_has_every_corner_the_line_and_the_deadline() {
     let page = advice_html(&advice()).unwrap();
     assert_eq!(page.matches("<circle class=\"dot").count(), 3);
-    assert_eq!(page.matches("<circle class=\"halo").count(), 1, "a ring around the best");
-    assert!(page.contains("split 67.8/32.2 %\n"), "a corner's description");
-    assert_eq!(page.matches("<path class=\"guide").count(), 2, "the line, and where it goes on");
+    assert_eq!(
+        page.matches("<circle class=\"halo").count(),
+        1,
+        "a ring around the best"
+    );
+    assert!(
+        page.contains("split 67.8/32.2 %\n"),
+        "a corner's description"
+    );
+    assert_eq!(
+        page.matches("<path class=\"guide").count(),
+        2,
+        "the line, and where it goes on"
+    );
     assert!(page.contains("<line class=\"upright\"") && page.contains(">deadline</text>"));
 }
 
@@ -102,13 +133,23 @@ fn hostile_names_are_escaped() {
     advice.notes[0] = hostile.into();
     advice.command = hostile.into();
     let page = advice_html(&advice).unwrap();
-    assert_eq!(page.matches("<script").count(), clean.matches("<script").count());
-    assert_eq!(page.matches("</script").count(), clean.matches("</script").count());
+    assert_eq!(
+        page.matches("<script").count(),
+        clean.matches("<script").count()
+    );
+    assert_eq!(
+        page.matches("</script").count(),
+        clean.matches("</script").count()
+    );
     assert!(!page.contains("<img"));
 }
 
 #[test]
 fn without_a_deadline_the_plot_has_no_deadline_line() {
-    let page = advice_html(&AdvicePage { deadline_s: None, ..advice() }).unwrap();
+    let page = advice_html(&AdvicePage {
+        deadline_s: None,
+        ..advice()
+    })
+    .unwrap();
     assert!(!page.contains("<line class=\"upright\""));
 }

@@ -1,8 +1,8 @@
 //! Invented but plausible results of a comparison.
 
 use joulepath_model::result::{
-    Comparison, Counters, DelayStats, EnergySplit, Manifest, PathResult, Reference, RunResult, ScenarioRef,
-    Series,
+    Comparison, Counters, DelayStats, EnergySplit, Manifest, PathResult, Reference, RunResult,
+    ScenarioRef, Series,
 };
 use joulepath_report::{LINK_BOUND, PolicyRuns, TCP_REFERENCE, summarise};
 use rand_core::Rng;
@@ -20,8 +20,18 @@ const PATHS: [&str; 3] = ["wifi", "lte", "umts"];
 /// Slope in J/bit and sunk power in W of each path.
 const ENERGY: [(f64, f64); 3] = [(137e-9, 0.133), (52e-9, 1.288), (122e-9, 0.818)];
 const PLANS: [Plan; 8] = [
-    Plan { policy: "uncoupled", label: "uncoupled", goodput_bps: 2.91e6, shares: [0.31, 0.52, 0.17] },
-    Plan { policy: "mptcp", label: "mptcp (LIA)", goodput_bps: 2.64e6, shares: [0.33, 0.55, 0.12] },
+    Plan {
+        policy: "uncoupled",
+        label: "uncoupled",
+        goodput_bps: 2.91e6,
+        shares: [0.31, 0.52, 0.17],
+    },
+    Plan {
+        policy: "mptcp",
+        label: "mptcp (LIA)",
+        goodput_bps: 2.64e6,
+        shares: [0.33, 0.55, 0.12],
+    },
     Plan {
         policy: "mptcp[cc=olia]",
         label: "mptcp[cc=olia]",
@@ -40,9 +50,24 @@ const PLANS: [Plan; 8] = [
         goodput_bps: 2.44e6,
         shares: [0.45, 0.46, 0.09],
     },
-    Plan { policy: "dts", label: "dts", goodput_bps: 2.31e6, shares: [0.52, 0.41, 0.07] },
-    Plan { policy: "eemptcp", label: "eemptcp", goodput_bps: 2.02e6, shares: [0.78, 0.22, 0.0] },
-    Plan { policy: "es-mptcp", label: "es-mptcp (recon.)", goodput_bps: 1.88e6, shares: [0.88, 0.12, 0.0] },
+    Plan {
+        policy: "dts",
+        label: "dts",
+        goodput_bps: 2.31e6,
+        shares: [0.52, 0.41, 0.07],
+    },
+    Plan {
+        policy: "eemptcp",
+        label: "eemptcp",
+        goodput_bps: 2.02e6,
+        shares: [0.78, 0.22, 0.0],
+    },
+    Plan {
+        policy: "es-mptcp",
+        label: "es-mptcp (recon.)",
+        goodput_bps: 1.88e6,
+        shares: [0.88, 0.12, 0.0],
+    },
 ];
 
 /// Values around a mean: the sum of twelve uniform numbers is nearly normal.
@@ -54,7 +79,10 @@ impl Noise {
     }
 
     pub(crate) fn normal(&mut self) -> f64 {
-        (0..12).map(|_| f64::from(self.0.next_u32()) / 4_294_967_296.0).sum::<f64>() - 6.0
+        (0..12)
+            .map(|_| f64::from(self.0.next_u32()) / 4_294_967_296.0)
+            .sum::<f64>()
+            - 6.0
     }
 
     fn around(&mut self, mean: f64, relative: f64) -> f64 {
@@ -73,7 +101,12 @@ pub(crate) struct Fake {
 
 impl Default for Fake {
     fn default() -> Self {
-        Fake { policies: PLANS.len(), seeds: 30, samples: 0, workload: "bulk" }
+        Fake {
+            policies: PLANS.len(),
+            seeds: 30,
+            samples: 0,
+            workload: "bulk",
+        }
     }
 }
 
@@ -89,8 +122,16 @@ impl Fake {
             rivals: 0,
         };
         let limits = vec![
-            limit(TCP_REFERENCE, "wifi, at the rate that TCP would take", [0.9e6, 0.0, 0.0]),
-            limit(LINK_BOUND, "wifi alone, at its link's rate", [1.9e6, 0.0, 0.0]),
+            limit(
+                TCP_REFERENCE,
+                "wifi, at the rate that TCP would take",
+                [0.9e6, 0.0, 0.0],
+            ),
+            limit(
+                LINK_BOUND,
+                "wifi alone, at its link's rate",
+                [1.9e6, 0.0, 0.0],
+            ),
         ];
         let policies = PLANS[..self.policies].iter().map(|plan| PolicyRuns {
             policy: plan.policy.into(),
@@ -105,7 +146,8 @@ impl Fake {
             engine: "packet".into(),
             seeds: self.seeds as u32,
             manifest: Manifest {
-                scenario_sha256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".into(),
+                scenario_sha256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+                    .into(),
                 version: "0.1.0".into(),
                 commit: "33b56abc0ffee".into(),
                 seeds: (1..=self.seeds).collect(),
@@ -125,10 +167,17 @@ impl Fake {
         let goodput_bps = own * noise.around(plan.goodput_bps, 0.04);
         let file_bits = 8.0 * 16e6;
         let is_file = self.workload == "file";
-        let measured_s = if is_file { file_bits / goodput_bps } else { 120.0 };
-        let paths: Vec<_> =
-            (0..3).map(|path| path_result(plan, path, goodput_bps, measured_s, &mut noise)).collect();
-        let transfer_j = (0..3).map(|p| ENERGY[p].0 * paths[p].goodput_bps * measured_s).sum::<f64>();
+        let measured_s = if is_file {
+            file_bits / goodput_bps
+        } else {
+            120.0
+        };
+        let paths: Vec<_> = (0..3)
+            .map(|path| path_result(plan, path, goodput_bps, measured_s, &mut noise))
+            .collect();
+        let transfer_j = (0..3)
+            .map(|p| ENERGY[p].0 * paths[p].goodput_bps * measured_s)
+            .sum::<f64>();
         let sunk_j = (0..3).map(|p| sunk_w(plan, p) * measured_s).sum::<f64>();
         let tail_j = 0.04 * sunk_j;
         let energy_j = transfer_j + sunk_j + tail_j;
@@ -140,7 +189,11 @@ impl Fake {
             energy_j,
             power_w: energy_j / measured_s,
             bits_per_joule: goodput_bps * measured_s / energy_j,
-            energy_split: EnergySplit { sunk_j, transfer_j, tail_j },
+            energy_split: EnergySplit {
+                sunk_j,
+                transfer_j,
+                tail_j,
+            },
             completion_s: is_file.then_some(measured_s),
             delay: (self.workload == "messages").then(|| delay(noise.around(0.180, 0.1))),
             longest_stall_s: (self.workload == "messages").then(|| noise.around(0.210, 0.1)),
@@ -156,7 +209,12 @@ impl Fake {
             receive_buffer: None,
             channels: vec![],
             relays: vec![],
-            counters: Counters { packet_hops: 60_000, events: 61_000, queue_drops: 410, wire_losses: 2_900 },
+            counters: Counters {
+                packet_hops: 60_000,
+                events: 61_000,
+                queue_drops: 410,
+                wire_losses: 2_900,
+            },
             series: (self.samples > 0).then(|| series(plan, self.samples, &mut noise)),
         }
     }
@@ -178,7 +236,13 @@ fn delay(mean_s: f64) -> DelayStats {
     }
 }
 
-fn path_result(plan: &Plan, path: usize, goodput_bps: f64, measured_s: f64, noise: &mut Noise) -> PathResult {
+fn path_result(
+    plan: &Plan,
+    path: usize,
+    goodput_bps: f64,
+    measured_s: f64,
+    noise: &mut Noise,
+) -> PathResult {
     let share = plan.shares[path];
     let path_bps = share * goodput_bps;
     PathResult {
@@ -197,32 +261,59 @@ fn path_result(plan: &Plan, path: usize, goodput_bps: f64, measured_s: f64, nois
 
 /// Sawtooth curves with different periods.
 fn series(plan: &Plan, samples: usize, noise: &mut Noise) -> Series {
-    let time_s: Vec<f64> = (1..=samples).map(|i| 120.0 * i as f64 / samples as f64).collect();
+    let time_s: Vec<f64> = (1..=samples)
+        .map(|i| 120.0 * i as f64 / samples as f64)
+        .collect();
     let mut by_path = |value: &mut dyn FnMut(usize, f64, &mut Noise) -> f64| -> Vec<Vec<f64>> {
-        (0..3).map(|path| time_s.iter().map(|&t| value(path, t, noise)).collect()).collect()
+        (0..3)
+            .map(|path| time_s.iter().map(|&t| value(path, t, noise)).collect())
+            .collect()
     };
     let tooth = |path: usize, t: f64| 0.6 + 0.8 * (t / (7.0 + 4.0 * path as f64)).fract();
     let rate = |path: usize, t: f64| plan.shares[path] * plan.goodput_bps * tooth(path, t);
     let used = |path: usize| plan.shares[path] > 0.0;
     let cwnd = by_path(&mut |p, t, noise| {
-        if used(p) { noise.around(1.0 + 25.0 * plan.shares[p] * tooth(p, t), 0.03) } else { 1.0 }
+        if used(p) {
+            noise.around(1.0 + 25.0 * plan.shares[p] * tooth(p, t), 0.03)
+        } else {
+            1.0
+        }
     });
     let goodput_bps = by_path(&mut |p, t, noise| noise.around(rate(p, t), 0.08).max(0.0));
     let rtt_s = by_path(&mut |p, t, noise| {
-        if used(p) { noise.around(0.14 + 0.05 * p as f64 + 0.05 * tooth(p, t), 0.03) } else { 0.0 }
+        if used(p) {
+            noise.around(0.14 + 0.05 * p as f64 + 0.05 * tooth(p, t), 0.03)
+        } else {
+            0.0
+        }
     });
     let queue = by_path(&mut |p, t, noise| {
-        if used(p) { (40.0 * (tooth(p, t) - 0.7) + noise.normal()).max(0.0).round() } else { 0.0 }
+        if used(p) {
+            (40.0 * (tooth(p, t) - 0.7) + noise.normal())
+                .max(0.0)
+                .round()
+        } else {
+            0.0
+        }
     });
     let power_w = by_path(&mut |p, t, _| ENERGY[p].0 * rate(p, t) + sunk_w(plan, p));
-    Series { time_s, goodput_bps, cwnd, rtt_s, queue, power_w, ..Series::default() }
+    Series {
+        time_s,
+        goodput_bps,
+        cwnd,
+        rtt_s,
+        queue,
+        power_w,
+        ..Series::default()
+    }
 }
 
 fn limit(kind: &str, label: &str, rates_bps: [f64; 3]) -> Reference {
     let used = |path: &usize| rates_bps[*path] > 0.0;
     let goodput_bps = rates_bps.iter().sum::<f64>();
-    let power_w =
-        (0..3).map(|p| ENERGY[p].0 * rates_bps[p] + if used(&p) { ENERGY[p].1 } else { 0.0 }).sum::<f64>();
+    let power_w = (0..3)
+        .map(|p| ENERGY[p].0 * rates_bps[p] + if used(&p) { ENERGY[p].1 } else { 0.0 })
+        .sum::<f64>();
     Reference {
         kind: kind.into(),
         label: label.into(),

@@ -29,14 +29,34 @@ fn case(scenario: &str, policy: &str, runs: usize, packet: (f64, f64), kernel: (
         kernel.energy_j / packet.energy_j - 1.0,
     ];
     let (scenario, policy) = (scenario.to_owned(), policy.to_owned());
-    Case { scenario, policy, full: runs == 3, most_bps: None, packet, kernel, differences }
+    Case {
+        scenario,
+        policy,
+        full: runs == 3,
+        most_bps: None,
+        packet,
+        kernel,
+        differences,
+    }
 }
 
 fn gap() -> Gap {
     let cases = vec![
         case("home-wifi-lte", "mptcp", 5, (12.345e6, 0.6), (11.9e6, 0.55)),
-        case("home-wifi-lte", "mptcp[cc=olia,scheduler=blest,selector=all]", 3, (19.2e6, 0.7), (19.1e6, 0.7)),
-        case("three-radios-far-away", "single:wifi", 1, (0.4321e6, 1.0), (0.41e6, 1.0)),
+        case(
+            "home-wifi-lte",
+            "mptcp[cc=olia,scheduler=blest,selector=all]",
+            3,
+            (19.2e6, 0.7),
+            (19.1e6, 0.7),
+        ),
+        case(
+            "three-radios-far-away",
+            "single:wifi",
+            1,
+            (0.4321e6, 1.0),
+            (0.41e6, 1.0),
+        ),
     ];
     Gap::of("6.12.57".into(), cases, 3, Some(Nanos(500_000)))
 }
@@ -53,7 +73,13 @@ fn the_page_has_its_tables() {
 
 #[test]
 fn a_terminal_of_80_columns_shows_all_cases() {
-    let text = table(&gap(), View { width: 80, color: false });
+    let text = table(
+        &gap(),
+        View {
+            width: 80,
+            color: false,
+        },
+    );
     assert!(widest(&text) <= 80, "{text}");
     insta::assert_snapshot!(text);
 }

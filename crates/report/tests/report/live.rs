@@ -4,7 +4,13 @@ use joulepath_model::live::Intent;
 use joulepath_report::live::{Case, Chooser, Contender, Judged, Work, markdown, table};
 use joulepath_report::table::View;
 
-fn contender(name: &str, chooser: Chooser, energy_j: f64, goodput_bps: f64, part: f64) -> Contender {
+fn contender(
+    name: &str,
+    chooser: Chooser,
+    energy_j: f64,
+    goodput_bps: f64,
+    part: f64,
+) -> Contender {
     let bytes = goodput_bps * 10.0 / 8.0;
     Contender {
         name: name.into(),
@@ -29,7 +35,13 @@ fn case(scenario: &str, intent: Intent, daemon: (f64, f64)) -> Case {
         paths: vec!["wifi".into(), "lte".into()],
         contenders: vec![
             contender("live:frugal", Chooser::Daemon, daemon.0, daemon.1, 1.0),
-            contender("linux: all endpoints from the beginning", Chooser::Plain, 40.0, 20e6, 0.7),
+            contender(
+                "linux: all endpoints from the beginning",
+                Chooser::Plain,
+                40.0,
+                20e6,
+                0.7,
+            ),
             contender("single:wifi", Chooser::Policy, 10.0, 12e6, 1.0),
         ],
         link_bound_bits_per_joule: Some(14.2e6),
@@ -49,7 +61,11 @@ fn judged() -> Judged {
         case("live/one", Intent::Interactive, (50.0, 7e6)),
         without,
     ];
-    Judged { release: "6.12.57".into(), seeds: 3, cases }
+    Judged {
+        release: "6.12.57".into(),
+        seeds: 3,
+        cases,
+    }
 }
 
 /// Width of the widest line, characters.
@@ -64,7 +80,13 @@ fn the_page_has_its_tables() {
 
 #[test]
 fn a_terminal_of_80_columns_shows_all_contenders() {
-    let text = table(&judged(), View { width: 80, color: false });
+    let text = table(
+        &judged(),
+        View {
+            width: 80,
+            color: false,
+        },
+    );
     assert!(widest(&text) <= 80, "{text}");
     insta::assert_snapshot!(text);
 }

@@ -6,18 +6,57 @@ use serde_json::Value;
 
 #[test]
 fn json_has_the_documented_shape() {
-    let comparison = Fake { policies: 2, samples: 10, workload: "file", ..Fake::default() }.comparison();
+    let comparison = Fake {
+        policies: 2,
+        samples: 10,
+        workload: "file",
+        ..Fake::default()
+    }
+    .comparison();
     let json: Value = serde_json::from_str(&to_json(&comparison).unwrap()).unwrap();
-    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    assert_eq!(keys(&json), ["engine", "manifest", "partial", "references", "rows", "scenario", "seeds"]);
+    let keys = |value: &Value| {
+        value
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        keys(&json),
+        [
+            "engine",
+            "manifest",
+            "partial",
+            "references",
+            "rows",
+            "scenario",
+            "seeds"
+        ]
+    );
     let row = &json["rows"][1];
-    for metric in ["goodput_bps", "power_w", "energy_j", "bits_per_joule", "completion_s"] {
+    for metric in [
+        "goodput_bps",
+        "power_w",
+        "energy_j",
+        "bits_per_joule",
+        "completion_s",
+    ] {
         assert_eq!(keys(&row[metric]), ["hi", "lo", "mean"], "{metric}");
     }
-    for name in ["policy", "tcp_reference_share", "ratio", "completed", "paths"] {
+    for name in [
+        "policy",
+        "tcp_reference_share",
+        "ratio",
+        "completed",
+        "paths",
+    ] {
         assert!(!row[name].is_null(), "{name}");
     }
-    assert!(row["delay_s"].is_null() && row.as_object().unwrap().contains_key("delay_s"), "unknown is null");
+    assert!(
+        row["delay_s"].is_null() && row.as_object().unwrap().contains_key("delay_s"),
+        "unknown is null"
+    );
     assert!(row.get("series").is_none(), "series are for the report");
     let path = &row["paths"][0];
     assert!(path["name"] == "wifi" && path["share"].is_f64() && path["energy_j"].is_f64());
@@ -38,28 +77,47 @@ fn json_can_be_read_back() {
 
 #[test]
 fn rows_without_energy_have_no_efficiency_and_no_ratio() {
-    let free = RunResult { policy: "a".into(), goodput_bps: 1e6, ..RunResult::default() };
+    let free = RunResult {
+        policy: "a".into(),
+        goodput_bps: 1e6,
+        ..RunResult::default()
+    };
     let runs = |policy: &str| PolicyRuns {
         policy: policy.into(),
         label: policy.into(),
         parts: String::new(),
         uncoupled: false,
-        runs: (1..4).map(|seed| RunResult { seed, ..free.clone() }).collect(),
+        runs: (1..4)
+            .map(|seed| RunResult {
+                seed,
+                ..free.clone()
+            })
+            .collect(),
     };
     let scenario = Fake::default().comparison().scenario;
     for row in summarise(&scenario, &[], vec![runs("a"), runs("b")]) {
-        assert_eq!((row.estimate(&EFFICIENCY), row.ratio_interval), (None, None));
+        assert_eq!(
+            (row.estimate(&EFFICIENCY), row.ratio_interval),
+            (None, None)
+        );
         assert!(serde_json::to_value(&row).unwrap()["ratio"].is_null());
     }
 }
 
 #[test]
 fn runs_without_energy_have_no_bits_per_joule() {
-    let mut comparison = Fake { policies: 1, ..Fake::default() }.comparison();
+    let mut comparison = Fake {
+        policies: 1,
+        ..Fake::default()
+    }
+    .comparison();
     let run = &mut comparison.rows[0].runs[0];
     (run.energy_j, run.bits_per_joule) = (0.0, 0.0);
     let (header, lines) = parse(&runs_to_csv(&comparison).unwrap());
-    let column = header.iter().position(|name| name == "bits_per_joule").unwrap();
+    let column = header
+        .iter()
+        .position(|name| name == "bits_per_joule")
+        .unwrap();
     assert_eq!(lines[0][column], "");
     assert_ne!(lines[1][column], "");
 }
@@ -68,7 +126,10 @@ fn runs_without_energy_have_no_bits_per_joule() {
 fn parse(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header = reader.headers().unwrap().iter().map(String::from).collect();
-    let lines = reader.records().map(|record| record.unwrap().iter().map(String::from).collect()).collect();
+    let lines = reader
+        .records()
+        .map(|record| record.unwrap().iter().map(String::from).collect())
+        .collect();
     (header, lines)
 }
 
@@ -77,28 +138,53 @@ fn csv_has_a_line_per_policy_and_the_numbers_of_the_rows() {
     let mut comparison = Fake::default().comparison();
     comparison.rows[2].label = "a \"quoted\", label".into();
     let (header, lines) = parse(&to_csv(&comparison).unwrap());
-    let column =
-        |name: &str| header.iter().position(|h| h == name).unwrap_or_else(|| panic!("{name} in {header:?}"));
+    let column = |name: &str| {
+        header
+            .iter()
+            .position(|h| h == name)
+            .unwrap_or_else(|| panic!("{name} in {header:?}"))
+    };
     assert_eq!(lines.len(), comparison.rows.len());
     for (line, row) in lines.iter().zip(&comparison.rows) {
         assert_eq!(line[column("policy")], row.policy);
         assert_eq!(line[column("label")], row.label);
-        assert_eq!(line[column("bits_per_joule_lo")].parse(), Ok(row.estimate(&EFFICIENCY).unwrap().lo));
-        assert_eq!(line[column("lte_goodput_bps")].parse(), Ok(row.paths[1].goodput_bps));
+        assert_eq!(
+            line[column("bits_per_joule_lo")].parse(),
+            Ok(row.estimate(&EFFICIENCY).unwrap().lo)
+        );
+        assert_eq!(
+            line[column("lte_goodput_bps")].parse(),
+            Ok(row.paths[1].goodput_bps)
+        );
         assert_eq!(line[column("completion_s_mean")], "", "there is no file");
     }
 }
 
 #[test]
 fn csv_of_runs_has_a_line_per_policy_and_seed() {
-    let comparison = Fake { policies: 2, seeds: 5, ..Fake::default() }.comparison();
+    let comparison = Fake {
+        policies: 2,
+        seeds: 5,
+        ..Fake::default()
+    }
+    .comparison();
     let (header, lines) = parse(&runs_to_csv(&comparison).unwrap());
     let column = |name: &str| header.iter().position(|h| h == name).unwrap();
-    let keys: Vec<_> =
-        lines.iter().map(|line| (line[column("policy")].as_str(), line[column("seed")].as_str())).collect();
+    let keys: Vec<_> = lines
+        .iter()
+        .map(|line| {
+            (
+                line[column("policy")].as_str(),
+                line[column("seed")].as_str(),
+            )
+        })
+        .collect();
     assert_eq!(keys.len(), 10);
     assert_eq!((keys[0], keys[9]), (("uncoupled", "1"), ("mptcp", "5")));
     let run = &comparison.rows[1].runs[4];
     assert_eq!(lines[9][column("energy_j")].parse(), Ok(run.energy_j));
-    assert_eq!(lines[9][column("umts_segments")].parse(), Ok(run.paths[2].segments));
+    assert_eq!(
+        lines[9][column("umts_segments")].parse(),
+        Ok(run.paths[2].segments)
+    );
 }

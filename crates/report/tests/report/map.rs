@@ -6,12 +6,23 @@ use joulepath_report::{MapAxis, MapPage, map_html};
 
 /// Table of the regions of two policies.
 fn regions(first: &str) -> Table {
-    let columns = [Column::words("policy"), Column::numbers("best", "%"), Column::numbers("tied", "%")];
+    let columns = [
+        Column::words("policy"),
+        Column::numbers("best", "%"),
+        Column::numbers("tied", "%"),
+    ];
     let line = |(place, (name, cells)): (usize, (&str, [u64; 2]))| {
         let cells = [Cell::text(name)].into_iter().chain(cells.map(Cell::count));
-        Line::new(cells).swatch(place).badge(["A", "B"][place], true)
+        Line::new(cells)
+            .swatch(place)
+            .badge(["A", "B"][place], true)
     };
-    Table::new(columns).with([(first, [25, 25]), ("MPTCP", [26, 27])].into_iter().enumerate().map(line))
+    Table::new(columns).with(
+        [(first, [25, 25]), ("MPTCP", [26, 27])]
+            .into_iter()
+            .enumerate()
+            .map(line),
+    )
 }
 
 fn map() -> MapPage {
@@ -60,12 +71,25 @@ fn nothing_is_loaded_from_elsewhere() {
 fn the_page_has_regions_notes_and_command_without_scripts() {
     let page = map_html(&map()).unwrap();
     let map = map();
-    for text in [&map.title, &map.answer, &map.notes[0], &map.command, &map.commit] {
+    for text in [
+        &map.title,
+        &map.answer,
+        &map.notes[0],
+        &map.command,
+        &map.commit,
+    ] {
         assert!(page.contains(text.as_str()), "{text}");
     }
     assert!(page.contains("</i>MPTCP <span") && page.contains("</th><td>26</td><td>27</td>"));
     assert!(!page.contains("Some runs are missing"));
-    assert!(map_html(&MapPage { partial: true, ..map }).unwrap().contains("Some runs are missing"));
+    assert!(
+        map_html(&MapPage {
+            partial: true,
+            ..map
+        })
+        .unwrap()
+        .contains("Some runs are missing")
+    );
 }
 
 #[test]
@@ -74,34 +98,54 @@ fn the_script_gets_every_value_with_five_digits() {
     let (_, rest) = page.split_once("id=\"data\">").unwrap();
     let (data, _) = rest.split_once("</script>").unwrap();
     let data: serde_json::Value = serde_json::from_str(data).unwrap();
-    assert_eq!(data["values"][1], serde_json::json!([1.2346, 1.0, 3.0, null]));
+    assert_eq!(
+        data["values"][1],
+        serde_json::json!([1.2346, 1.0, 3.0, null])
+    );
     assert_eq!(data["best"], serde_json::json!([1, 0, 0, null]));
 }
 
-/// Winners: MPTCP at the first point, uncoupled at the second; the third ties, the fourth has none. MPTCP has
-/// 23 % more, then half.
+/// Winners: MPTCP at the first point, uncoupled at the second; the third ties, the fourth has none.
+/// MPTCP has 23 % more, then half.
 #[test]
 fn maps_show_winners_and_differences() {
     let page = map_html(&map()).unwrap();
     let (_, maps) = page.split_once("<svg class=\"heat\"").unwrap();
     let (winners, differences) = maps.split_once("<svg class=\"heat\"").unwrap();
-    assert!(winners.contains("uncoupled at 1 of 4 points, MPTCP at 1 of 4 points"), "{winners}");
+    assert!(
+        winners.contains("uncoupled at 1 of 4 points, MPTCP at 1 of 4 points"),
+        "{winners}"
+    );
     assert!(
         winners.contains("<path class=\"policy-0\" fill-opacity=\"1\" d=\"M1 1h1v1h-1z\"/>"),
         "{winners}"
     );
-    assert!(winners.contains("<path class=\"none\" fill-opacity=\"1\" d=\"M0 0h2v1h-2z\"/>"), "{winners}");
-    assert_eq!(winners.matches("<circle class=\"checked policy-0\"").count(), 1);
+    assert!(
+        winners.contains("<path class=\"none\" fill-opacity=\"1\" d=\"M0 0h2v1h-2z\"/>"),
+        "{winners}"
+    );
+    assert_eq!(
+        winners
+            .matches("<circle class=\"checked policy-0\"")
+            .count(),
+        1
+    );
     for letter in [">B</text>", ">A</text>", ">·</text>", ">?</text>"] {
         assert!(winners.contains(letter), "{letter}");
     }
-    assert!(differences.contains("from −50 % to +23.5 %"), "{differences}");
+    assert!(
+        differences.contains("from −50 % to +23.5 %"),
+        "{differences}"
+    );
     // log 1.2346 / log 2 is 0.304: 30 % of the colour; half has all of it.
     assert!(
         differences.contains("class=\"better\" fill-opacity=\"0.3\" d=\"M0 1h1v1h-1z\""),
         "{differences}"
     );
-    assert!(differences.contains("class=\"worse\" fill-opacity=\"1\" d=\"M1 1h1v1h-1z\""), "{differences}");
+    assert!(
+        differences.contains("class=\"worse\" fill-opacity=\"1\" d=\"M1 1h1v1h-1z\""),
+        "{differences}"
+    );
 }
 
 #[test]
@@ -118,7 +162,13 @@ fn hostile_names_are_escaped() {
     map.notes[0] = hostile.into();
     map.command = hostile.into();
     let page = map_html(&map).unwrap();
-    assert_eq!(page.matches("<script").count(), clean.matches("<script").count());
-    assert_eq!(page.matches("</script").count(), clean.matches("</script").count());
+    assert_eq!(
+        page.matches("<script").count(),
+        clean.matches("<script").count()
+    );
+    assert_eq!(
+        page.matches("</script").count(),
+        clean.matches("</script").count()
+    );
     assert!(!page.contains("<img"));
 }

@@ -5,19 +5,29 @@ const VOID: [&str; 6] = ["br", "hr", "img", "input", "link", "meta"];
 /// Elements with raw text as content.
 const RAW: [&str; 2] = ["script", "style"];
 
-/// Asserts that elements are closed in order, attributes are quoted and unique, and ids are unique and every
-/// reference to an id is valid.
+/// Asserts that elements are closed in order, attributes are quoted and unique, and ids are unique
+/// and every reference to an id is valid.
 pub(crate) fn assert_well_formed(page: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut ids: Vec<&str> = Vec::new();
     let mut wanted: Vec<&str> = Vec::new();
-    let mut rest = page.strip_prefix("<!doctype html>").expect("a page starts with its doctype");
+    let mut rest = page
+        .strip_prefix("<!doctype html>")
+        .expect("a page starts with its doctype");
     while let Some((_, tag)) = rest.split_once('<') {
-        let (name, after) = tag.split_at(tag.find(|c: char| !c.is_ascii_alphanumeric() && c != '/').unwrap());
+        let (name, after) = tag.split_at(
+            tag.find(|c: char| !c.is_ascii_alphanumeric() && c != '/')
+                .unwrap(),
+        );
         let (attributes, is_closed, after) = attributes(after);
         rest = after;
         if let Some(name) = name.strip_prefix('/') {
-            assert_eq!(open.pop(), Some(name), "before {}", &rest[..rest.len().min(80)]);
+            assert_eq!(
+                open.pop(),
+                Some(name),
+                "before {}",
+                &rest[..rest.len().min(80)]
+            );
             continue;
         }
         for (index, (key, value)) in attributes.iter().enumerate() {
@@ -33,7 +43,10 @@ pub(crate) fn assert_well_formed(page: &str) {
             }
         }
         if RAW.contains(&name) {
-            rest = rest.split_once(&format!("</{name}>")).expect("a raw element ends").1;
+            rest = rest
+                .split_once(&format!("</{name}>"))
+                .expect("a raw element ends")
+                .1;
         } else if !VOID.contains(&name) && !is_closed {
             open.push(name);
         }
@@ -59,7 +72,9 @@ fn attributes(mut text: &str) -> (Vec<(&str, &str)>, bool, &str) {
             }
         }
         // SVG has capitals and digits in some names: viewBox, x1.
-        let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').expect("a tag ends");
+        let end = text
+            .find(|c: char| !c.is_ascii_alphanumeric() && c != '-')
+            .expect("a tag ends");
         assert!(end > 0, "no attribute: {}", &text[..text.len().min(80)]);
         let (key, after) = text.split_at(end);
         match after.strip_prefix("=\"") {
@@ -76,13 +91,24 @@ fn attributes(mut text: &str) -> (Vec<(&str, &str)>, bool, &str) {
     }
 }
 
-/// Asserts that the page loads nothing: all links stay in it, and its policy forbids everything else.
+/// Asserts that the page loads nothing: all links stay in it, and its policy forbids everything
+/// else.
 pub(crate) fn assert_loads_nothing(page: &str) {
-    for loads in ["src=", "@import", "url(", "fetch(", "XMLHttpRequest", "import("] {
+    for loads in [
+        "src=",
+        "@import",
+        "url(",
+        "fetch(",
+        "XMLHttpRequest",
+        "import(",
+    ] {
         assert!(!page.contains(loads), "{loads}");
     }
     for link in page.split("href=").skip(1) {
         assert!(link.starts_with("\"#"), "{}", &link[..40]);
     }
-    assert!(page.contains("default-src 'none'"), "the browser would refuse, too");
+    assert!(
+        page.contains("default-src 'none'"),
+        "the browser would refuse, too"
+    );
 }

@@ -23,7 +23,10 @@ fn claim(id: &str, verdict: Holds) -> Claim {
         part_holds: 0.25,
         part_fails: 0.5,
         part_undecided: 0.25,
-        intervals: BTreeMap::from([("holds".into(), (0.07, 0.59)), ("fails".into(), (0.22, 0.78))]),
+        intervals: BTreeMap::from([
+            ("holds".into(), (0.07, 0.59)),
+            ("fails".into(), (0.22, 0.78)),
+        ]),
         nearest: (verdict == Holds::When).then_some(at),
         changed: vec!["queue".to_owned()],
         deciding: vec!["queue".to_owned(), "scheduler".to_owned()],
@@ -34,9 +37,19 @@ fn claim(id: &str, verdict: Holds) -> Claim {
         source: "004, figure 4".to_owned(),
         cause: "what cuts cost".to_owned(),
         in_box: Some("004, radios".to_owned()),
-        states: vec![PointState::Fails, PointState::Holds, PointState::Undecided, PointState::Fails],
+        states: vec![
+            PointState::Fails,
+            PointState::Holds,
+            PointState::Undecided,
+            PointState::Fails,
+        ],
         part_direction: 0.4,
-        when: When { conditions: vec!["queue > 100 packets".into()], holding: 93, points: 100, ran: 120 },
+        when: When {
+            conditions: vec!["queue > 100 packets".into()],
+            holding: 93,
+            points: 100,
+            ran: 120,
+        },
         not_searched: vec![],
         made: None,
         reason: "goodput, A ÷ B: 0.9 [0.8, 0.95], stated > 1".to_owned(),
@@ -60,7 +73,10 @@ fn found() -> Search {
         reason: "not said: a | b < c".into(),
         choices: choices.iter().map(|&choice| choice.to_owned()).collect(),
     };
-    let tried = |a: f64, b: f64| Tried { values: vec!["x".into(), "y".into()], places: vec![a, b] };
+    let tried = |a: f64, b: f64| Tried {
+        values: vec!["x".into(), "y".into()],
+        places: vec![a, b],
+    };
     Search {
         counts: Search::count(&claims),
         claims,
@@ -72,7 +88,12 @@ fn found() -> Search {
             ],
             hypercube: 3,
             seeds: 5,
-            points: vec![tried(0.35, 0.25), tried(0.9, 0.75), tried(0.5, 0.25), tried(0.1, 0.25)],
+            points: vec![
+                tried(0.35, 0.25),
+                tried(0.9, 0.75),
+                tried(0.5, 0.25),
+                tried(0.1, 0.25),
+            ],
         }],
         fits: vec![Fit {
             in_box: "004, radios".into(),
@@ -108,12 +129,19 @@ fn a_sentence_gives_region_fraction_and_nearest_point() {
          the usual: queue = 200 packets."
     );
     let said = claim("004-fig4", Holds::Nowhere).sentence;
-    assert!(said.starts_with("Contradicted throughout: at none of 4 points"), "{said}");
+    assert!(
+        said.starts_with("Contradicted throughout: at none of 4 points"),
+        "{said}"
+    );
     assert!(
         said.contains("stated sign, but not the size, in 40 %") && said.contains("0.9 [0.8, 0.95]"),
         "{said}"
     );
-    assert!(claim("004-dT", Holds::Erratum).sentence.starts_with("Erratum: goodput"));
+    assert!(
+        claim("004-dT", Holds::Erratum)
+            .sentence
+            .starts_with("Erratum: goodput")
+    );
 }
 
 /// Fields and words that scripts rely on.
@@ -122,14 +150,32 @@ fn json_has_the_documented_fields_and_words() {
     let json: serde_json::Value = serde_json::from_str(&search_json(&found()).unwrap()).unwrap();
     let claims = json["claims"].as_array().unwrap();
     for claim in claims {
-        for key in
-            ["id", "verdict", "part_holds", "part_fails", "part_undecided", "nearest", "deciding", "command"]
-        {
+        for key in [
+            "id",
+            "verdict",
+            "part_holds",
+            "part_fails",
+            "part_undecided",
+            "nearest",
+            "deciding",
+            "command",
+        ] {
             assert!(claim.get(key).is_some(), "{key} is missing in {claim}");
         }
     }
-    let verdicts: Vec<&str> = claims.iter().map(|claim| claim["verdict"].as_str().unwrap()).collect();
-    assert_eq!(verdicts, ["holds when", "contradicted throughout", "erratum", "undetermined"]);
+    let verdicts: Vec<&str> = claims
+        .iter()
+        .map(|claim| claim["verdict"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        verdicts,
+        [
+            "holds when",
+            "contradicted throughout",
+            "erratum",
+            "undetermined"
+        ]
+    );
     assert_eq!(claims[0]["nearest"]["queue"], "200 packets");
     assert!(claims[1]["nearest"].is_null());
     let back: Search = serde_json::from_value(json).unwrap();
@@ -151,7 +197,9 @@ fn a_page_is_well_formed_and_loads_nothing() {
         assert!(!page.contains(loads), "{loads}");
     }
     assert!(
-        page.contains("id=\"004-fig4\"") && page.contains("<svg") && page.contains("not said: a | b &#60; c")
+        page.contains("id=\"004-fig4\"")
+            && page.contains("<svg")
+            && page.contains("not said: a | b &#60; c")
     );
 }
 
@@ -161,9 +209,20 @@ fn a_picture_shows_each_point_by_a_shape() {
     let svg = region_svg(&all, &all.claims[0]).unwrap();
     assert_eq!(svg.matches("class=\"dot first").count(), 1, "one holds");
     assert_eq!(svg.matches("class=\"mark cross").count(), 2, "two fail");
-    assert_eq!(svg.matches("class=\"dot hollow").count(), 1, "one is undecided");
-    assert!(svg.contains(">scheduler<") && svg.contains(">queue, logarithmic<"), "{svg}");
-    assert_eq!(region_svg(&all, &all.claims[1]), None, "what holds nowhere has no region");
+    assert_eq!(
+        svg.matches("class=\"dot hollow").count(),
+        1,
+        "one is undecided"
+    );
+    assert!(
+        svg.contains(">scheduler<") && svg.contains(">queue, logarithmic<"),
+        "{svg}"
+    );
+    assert_eq!(
+        region_svg(&all, &all.claims[1]),
+        None,
+        "what holds nowhere has no region"
+    );
 }
 
 #[test]
@@ -189,10 +248,19 @@ fn the_terminal_shows_every_claim_within_its_width() {
     for id in ["004-fig4", "004-fig5", "004-dT", "000-alg1"] {
         assert!(text.contains(id), "{id}");
     }
-    let counts = "1 holds in a part of its box, 1 contradicted throughout, 1 undetermined, 1 erratum";
-    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(counts), "{text}");
+    let counts =
+        "1 holds in a part of its box, 1 contradicted throughout, 1 undetermined, 1 erratum";
     assert!(
-        text.lines().filter(|line| !line.contains("joulepath")).all(|line| line.chars().count() <= 80),
+        text.split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .contains(counts),
+        "{text}"
+    );
+    assert!(
+        text.lines()
+            .filter(|line| !line.contains("joulepath"))
+            .all(|line| line.chars().count() <= 80),
         "{text}"
     );
 }

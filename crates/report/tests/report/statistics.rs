@@ -18,8 +18,8 @@ fn the_interval_covers_the_true_mean_about_95_times_in_100() {
         let estimate = estimate(&sample).unwrap();
         estimate.lo <= 10.0 && 10.0 <= estimate.hi
     });
-    // With n = 30 the percentile bootstrap covers about 94 %; four standard deviations of 500 trials are 4.2
-    // %.
+    // With n = 30 the percentile bootstrap covers about 94 %; four standard deviations of 500
+    // trials are 4.2 %.
     let share = covered.count() as f64 / f64::from(trials);
     assert!((0.90..=0.98).contains(&share), "{share}");
 }
@@ -29,9 +29,12 @@ fn the_interval_is_as_wide_as_theory_says() {
     let mut noise = Noise::new(2);
     let sample: Vec<f64> = (0..400).map(|_| noise.normal()).collect();
     let estimate = estimate(&sample).unwrap();
-    // 2 * 1.96 * 1 / sqrt(400) = 0.196; the sample's own deviation and the resampling each vary by a few
-    // percent.
-    assert!((estimate.hi - estimate.lo - 0.196).abs() < 0.03, "{estimate:?}");
+    // 2 * 1.96 * 1 / sqrt(400) = 0.196; the sample's own deviation and the resampling each vary by
+    // a few percent.
+    assert!(
+        (estimate.hi - estimate.lo - 0.196).abs() < 0.03,
+        "{estimate:?}"
+    );
 }
 
 #[test]
@@ -42,8 +45,14 @@ fn equal_runs_give_equal_bytes() {
 
 #[test]
 fn ratios_refer_to_the_first_policy() {
-    let comparison = Fake { policies: 2, ..Fake::default() }.comparison();
-    let [first, second] = comparison.rows.as_slice() else { panic!("two rows") };
+    let comparison = Fake {
+        policies: 2,
+        ..Fake::default()
+    }
+    .comparison();
+    let [first, second] = comparison.rows.as_slice() else {
+        panic!("two rows")
+    };
     assert_eq!((first.ratio, first.ratio_interval), (1.0, None));
     let [own, of_first] = [second, first].map(|row| row.estimate(&EFFICIENCY).unwrap());
     assert_eq!(second.ratio, own.mean / of_first.mean);
@@ -51,14 +60,25 @@ fn ratios_refer_to_the_first_policy() {
     assert!(paired.lo < second.ratio && second.ratio < paired.hi);
     // Most of the noise comes from the shared seed: deviations of 1.5 % each against 4.3 % each.
     let unpaired = own.hi / of_first.lo - own.lo / of_first.hi;
-    assert!(paired.hi - paired.lo < unpaired / 2.0, "{paired:?} against {unpaired}");
+    assert!(
+        paired.hi - paired.lo < unpaired / 2.0,
+        "{paired:?} against {unpaired}"
+    );
 }
 
 #[test]
 fn the_share_of_the_limit_divides_efficiencies() {
-    let comparison = Fake { policies: 1, ..Fake::default() }.comparison();
+    let comparison = Fake {
+        policies: 1,
+        ..Fake::default()
+    }
+    .comparison();
     let row = &comparison.rows[0];
-    for (limit, share) in comparison.references.iter().zip([row.tcp_reference_share, row.link_bound_share]) {
+    for (limit, share) in comparison
+        .references
+        .iter()
+        .zip([row.tcp_reference_share, row.link_bound_share])
+    {
         let ratio = share.unwrap() * limit.bits_per_joule / row.mean(&EFFICIENCY);
         assert!((ratio - 1.0).abs() < 1e-12, "{ratio}");
     }
@@ -67,9 +87,15 @@ fn the_share_of_the_limit_divides_efficiencies() {
 /// The rows reach 0.6 and 0.3 of the reference, 0.4 and 0.2 of the bound. Limits of bulk data stay.
 #[test]
 fn a_limit_of_streams_that_no_row_reaches_half_of_is_left_out() {
-    let bulk = Fake { policies: 2, ..Fake::default() }.comparison();
+    let bulk = Fake {
+        policies: 2,
+        ..Fake::default()
+    }
+    .comparison();
     let shares = |rows: &[Row]| -> Vec<_> {
-        rows.iter().map(|row| [row.tcp_reference_share, row.link_bound_share]).collect()
+        rows.iter()
+            .map(|row| [row.tcp_reference_share, row.link_bound_share])
+            .collect()
     };
     let mut rows = bulk.rows.clone();
     for (row, [tcp, link]) in rows.iter_mut().zip([[0.6, 0.4], [0.3, 0.2]]) {
@@ -79,23 +105,46 @@ fn a_limit_of_streams_that_no_row_reaches_half_of_is_left_out() {
     assert_eq!(leave_out_of_reach(&mut limits, &mut kept), None);
     assert_eq!((&limits, &kept), (&bulk.references, &rows));
     for limit in &mut limits {
-        limit.delivers = Some(Delivers { goodput_bps: 1e6, least: 0.99, mean_delay_s: 0.3 });
+        limit.delivers = Some(Delivers {
+            goodput_bps: 1e6,
+            least: 0.99,
+            mean_delay_s: 0.3,
+        });
     }
     let note = leave_out_of_reach(&mut limits, &mut rows).unwrap();
-    assert!(note.starts_with("No link bound: the best policy here reaches 40 % of it."), "{note}");
-    assert_eq!(limits.iter().map(|limit| limit.kind.as_str()).collect::<Vec<_>>(), [TCP_REFERENCE]);
+    assert!(
+        note.starts_with("No link bound: the best policy here reaches 40 % of it."),
+        "{note}"
+    );
+    assert_eq!(
+        limits
+            .iter()
+            .map(|limit| limit.kind.as_str())
+            .collect::<Vec<_>>(),
+        [TCP_REFERENCE]
+    );
     assert_eq!(shares(&rows), [[Some(0.6), None], [Some(0.3), None]]);
     // Rows without a share, of runs that did not deliver, say nothing about a limit.
-    rows.iter_mut().for_each(|row| row.tcp_reference_share = None);
+    rows.iter_mut()
+        .for_each(|row| row.tcp_reference_share = None);
     assert_eq!(leave_out_of_reach(&mut limits, &mut rows), None);
     assert!(!limits.iter().any(|limit| limit.kind == LINK_BOUND));
 }
 
 #[test]
 fn completion_covers_complete_runs_and_their_number_is_given() {
-    let comparison = Fake { workload: "file", policies: 1, seeds: 4, ..Fake::default() }.comparison();
+    let comparison = Fake {
+        workload: "file",
+        policies: 1,
+        seeds: 4,
+        ..Fake::default()
+    }
+    .comparison();
     let mut runs = comparison.rows[0].runs.clone();
-    for (run, completion) in runs.iter_mut().zip([Some(10.0), None, Some(14.0), Some(12.0)]) {
+    for (run, completion) in runs
+        .iter_mut()
+        .zip([Some(10.0), None, Some(14.0), Some(12.0)])
+    {
         run.completion_s = completion;
     }
     let row = one_row(&comparison.scenario, runs);
@@ -105,7 +154,13 @@ fn completion_covers_complete_runs_and_their_number_is_given() {
 
 #[test]
 fn a_file_that_never_completes_has_zero_complete_runs_and_no_time() {
-    let comparison = Fake { workload: "file", policies: 1, seeds: 3, ..Fake::default() }.comparison();
+    let comparison = Fake {
+        workload: "file",
+        policies: 1,
+        seeds: 3,
+        ..Fake::default()
+    }
+    .comparison();
     let mut runs = comparison.rows[0].runs.clone();
     runs.iter_mut().for_each(|run| run.completion_s = None);
     let row = one_row(&comparison.scenario, runs);
@@ -114,24 +169,51 @@ fn a_file_that_never_completes_has_zero_complete_runs_and_no_time() {
 
 #[test]
 fn a_bulk_transfer_has_no_count_of_complete_files() {
-    assert_eq!(Fake { policies: 1, ..Fake::default() }.comparison().rows[0].completed, None);
+    assert_eq!(
+        Fake {
+            policies: 1,
+            ..Fake::default()
+        }
+        .comparison()
+        .rows[0]
+            .completed,
+        None
+    );
 }
 
 #[test]
 fn series_become_medians_and_bands_of_the_row() {
-    let comparison = Fake { policies: 2, seeds: 12, samples: 240, ..Fake::default() }.comparison();
+    let comparison = Fake {
+        policies: 2,
+        seeds: 12,
+        samples: 240,
+        ..Fake::default()
+    }
+    .comparison();
     for row in &comparison.rows {
         let over_time = row.over_time.as_ref().unwrap();
         // 120 s in at most 80 bins: 2 s each.
-        assert_eq!((over_time.runs, over_time.bin_s, over_time.time_s.len()), (12, 2.0, 60));
+        assert_eq!(
+            (over_time.runs, over_time.bin_s, over_time.time_s.len()),
+            (12, 2.0, 60)
+        );
         assert_eq!(over_time.goodput_bps.len(), 3);
-        assert!(row.runs.iter().all(|run| run.series.is_none()), "the row holds them once");
+        assert!(
+            row.runs.iter().all(|run| run.series.is_none()),
+            "the row holds them once"
+        );
     }
 }
 
 #[test]
 fn the_longest_runs_set_the_bins_of_a_comparison() {
-    let mut comparison = Fake { policies: 2, seeds: 2, samples: 240, ..Fake::default() }.comparison();
+    let mut comparison = Fake {
+        policies: 2,
+        seeds: 2,
+        samples: 240,
+        ..Fake::default()
+    }
+    .comparison();
     let mut runs: Vec<PolicyRuns> = (0..2)
         .map(|index| PolicyRuns {
             policy: format!("p{index}"),
@@ -153,20 +235,32 @@ fn the_longest_runs_set_the_bins_of_a_comparison() {
             power_w: values,
             ..Series::default()
         };
-        policy.runs.iter_mut().for_each(|run| run.series = Some(series.clone()));
+        policy
+            .runs
+            .iter_mut()
+            .for_each(|run| run.series = Some(series.clone()));
     }
     // 80 s in 80 bins: 1 s for both; the short runs fill 8.
     let rows = summarise(&comparison.scenario, &[], runs);
     let bins: Vec<_> = rows
         .iter()
-        .map(|row| row.over_time.as_ref().map(|over_time| (over_time.bin_s, over_time.time_s.len())))
+        .map(|row| {
+            row.over_time
+                .as_ref()
+                .map(|over_time| (over_time.bin_s, over_time.time_s.len()))
+        })
         .collect();
     assert_eq!(bins, [Some((1.0, 8)), Some((1.0, 80))]);
 }
 
 #[test]
 fn rows_are_the_same_on_any_number_of_threads() {
-    let comparison = Fake { policies: 5, seeds: 12, ..Fake::default() }.comparison();
+    let comparison = Fake {
+        policies: 5,
+        seeds: 12,
+        ..Fake::default()
+    }
+    .comparison();
     let policies = || -> Vec<PolicyRuns> {
         let of_row = |row: &Row| PolicyRuns {
             policy: row.policy.clone(),
@@ -181,20 +275,31 @@ fn rows_are_the_same_on_any_number_of_threads() {
     assert_eq!(one.len(), 5);
     for threads in [2, 3, 9] {
         let threads = NonZeroUsize::new(threads).unwrap();
-        assert_eq!(one, summarise_on(threads, &comparison.scenario, &[], policies()));
+        assert_eq!(
+            one,
+            summarise_on(threads, &comparison.scenario, &[], policies())
+        );
     }
 }
 
 #[test]
 fn the_tcp_share_divides_a_connections_goodput_by_a_competitors() {
-    let mut comparison = Fake { policies: 1, seeds: 2, ..Fake::default() }.comparison();
+    let mut comparison = Fake {
+        policies: 1,
+        seeds: 2,
+        ..Fake::default()
+    }
+    .comparison();
     let mut runs = std::mem::take(&mut comparison.rows[0].runs);
-    // Two connections of 3 and 5 Mbit/s next to four TCP flows with 8 and 16 Mbit/s in total: (4 + 4)/(2 + 4)
-    // of one flow.
+    // Two connections of 3 and 5 Mbit/s next to four TCP flows with 8 and 16 Mbit/s in total: (4 +
+    // 4)/(2 + 4) of one flow.
     for (run, competitors_bps) in runs.iter_mut().zip([8e6, 16e6]) {
         (run.connections_bps, run.competitors_bps) = (vec![3e6, 5e6], competitors_bps);
     }
-    let with_rivals = |rivals| ScenarioRef { rivals, ..comparison.scenario.clone() };
+    let with_rivals = |rivals| ScenarioRef {
+        rivals,
+        ..comparison.scenario.clone()
+    };
     let share = one_row(&with_rivals(4), runs.clone()).tcp_share.unwrap();
     assert!((share.mean - 8.0 / 6.0).abs() < 1e-12, "{share:?}");
     assert_eq!(one_row(&with_rivals(0), runs).tcp_share, None);
@@ -202,7 +307,11 @@ fn the_tcp_share_divides_a_connections_goodput_by_a_competitors() {
 
 #[test]
 fn a_policy_without_runs_has_no_row() {
-    let comparison = Fake { policies: 2, ..Fake::default() }.comparison();
+    let comparison = Fake {
+        policies: 2,
+        ..Fake::default()
+    }
+    .comparison();
     let none = PolicyRuns {
         policy: "none".into(),
         label: "none".into(),
@@ -219,12 +328,22 @@ fn a_policy_without_runs_has_no_row() {
         runs: second.runs.clone(),
     };
     let rows = summarise(&comparison.scenario, &[], vec![none, some]);
-    assert_eq!(rows.iter().map(|row| row.policy.as_str()).collect::<Vec<_>>(), ["some"]);
+    assert_eq!(
+        rows.iter()
+            .map(|row| row.policy.as_str())
+            .collect::<Vec<_>>(),
+        ["some"]
+    );
     assert_eq!(rows[0].ratio, 1.0);
 }
 
 fn one_row(scenario: &ScenarioRef, runs: Vec<joulepath_model::result::RunResult>) -> Row {
-    let policy =
-        PolicyRuns { policy: "p".into(), label: "p".into(), parts: String::new(), uncoupled: false, runs };
+    let policy = PolicyRuns {
+        policy: "p".into(),
+        label: "p".into(),
+        parts: String::new(),
+        uncoupled: false,
+        runs,
+    };
     summarise(scenario, &[], vec![policy]).remove(0)
 }

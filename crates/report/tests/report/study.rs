@@ -7,7 +7,11 @@ use joulepath_model::study::Quantity;
 use joulepath_report::study::{Along, AlongLine, Places, Study, StudyRow, html};
 
 fn estimate(mean: f64) -> Option<Estimate> {
-    Some(Estimate { mean, lo: 0.9 * mean, hi: 1.1 * mean })
+    Some(Estimate {
+        mean,
+        lo: 0.9 * mean,
+        hi: 1.1 * mean,
+    })
 }
 
 fn study() -> Study {
@@ -51,9 +55,16 @@ fn study() -> Study {
         along: vec![
             along(
                 "path.wifi.loss",
-                Places::Numbers { unit: Quantity::Probability, log: true, values: vec![0.001, 0.01, 0.1] },
+                Places::Numbers {
+                    unit: Quantity::Probability,
+                    log: true,
+                    values: vec![0.001, 0.01, 0.1],
+                },
             ),
-            along("workload.kind", Places::Texts(vec!["bulk".into(), "file".into(), "stream".into()])),
+            along(
+                "workload.kind",
+                Places::Texts(vec!["bulk".into(), "file".into(), "stream".into()]),
+            ),
         ],
         failures: vec![("`fish` is not a unit of probability".into(), 3)],
         command: "joulepath study report sweep".into(),
@@ -72,14 +83,26 @@ fn a_page_is_well_formed_and_loads_nothing() {
 #[test]
 fn the_table_holds_the_numbers_without_scripts() {
     let page = html(&study()).unwrap();
-    for text in ["Loss &#38; rate", "grid, 6 points", "6 of 36 runs are not done yet", "33b56abc0ffee"] {
+    for text in [
+        "Loss &#38; rate",
+        "grid, 6 points",
+        "6 of 36 runs are not done yet",
+        "33b56abc0ffee",
+    ] {
         assert!(page.contains(text), "{text}");
     }
     // 1/(2 Mbit/J) = 0.5 µJ/bit = 500 nJ/bit ± 10 %; 3/2 = 1.5.
     assert!(page.contains("<small>nJ/bit</small>"));
-    assert!(page.contains("<td>500 <span class=\"pm\">±50</span></td>"), "{page}");
+    assert!(
+        page.contains("<td>500 <span class=\"pm\">±50</span></td>"),
+        "{page}"
+    );
     assert!(page.contains("<td>1.50 <span class=\"pm\">±0.15</span></td>"));
-    assert_eq!(page.matches("has the most data per joule in the packet engine").count(), 1);
+    assert_eq!(
+        page.matches("has the most data per joule in the packet engine")
+            .count(),
+        1
+    );
     // One best row in an engine with two policies; none in an engine with one.
     assert_eq!(page.matches(">best<").count(), 1);
     assert!(page.contains("single:&#60;wifi&#62; · packet <span class=\"badge\">best"));
@@ -92,7 +115,9 @@ fn figures_use_the_units_of_their_axes() {
     assert!(page.contains(">path.wifi.loss, %</p>") && page.contains(" data-log"));
     for group in ["bulk", "file", "stream"] {
         assert!(
-            page.contains(&format!("<li class=\"group\"><span class=\"name\">{group}</span>")),
+            page.contains(&format!(
+                "<li class=\"group\"><span class=\"name\">{group}</span>"
+            )),
             "{group}"
         );
     }
@@ -101,7 +126,16 @@ fn figures_use_the_units_of_their_axes() {
     // Without energy there is no figure of energy.
     let mut idle = study();
     for along in &mut idle.along {
-        along.lines.iter_mut().for_each(|line| line.joules_per_bit = vec![None; 3]);
+        along
+            .lines
+            .iter_mut()
+            .for_each(|line| line.joules_per_bit = vec![None; 3]);
     }
-    assert_eq!(html(&idle).unwrap().matches("<figure class=\"chart").count(), 2);
+    assert_eq!(
+        html(&idle)
+            .unwrap()
+            .matches("<figure class=\"chart")
+            .count(),
+        2
+    );
 }

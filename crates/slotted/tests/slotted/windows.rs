@@ -18,16 +18,19 @@ fn saturated(loss: f64, controller: &str) -> Params {
 
 #[test]
 fn a_single_window_follows_the_square_root_law() {
-    // Random losses at p per packet: w = k/√p with k between √(3/2), for periodic losses, and √2, for the
-    // fluid limit (Misra and Ott 1999: 1.31 on average). One reduction for all losses of a window raises it
-    // slightly.
+    // Random losses at p per packet: w = k/√p with k between √(3/2), for periodic losses, and √2,
+    // for the fluid limit (Misra and Ott 1999: 1.31 on average). One reduction for all losses of a
+    // window raises it slightly.
     for (loss, controller) in [(0.0005, "reno"), (0.0005, "lia"), (0.002, "lia")] {
         let means = ran(&saturated(loss, controller), Policy::Mptcp, 1).means;
         let k = means.window_packets[0] * loss.sqrt();
         assert!((1.15..1.45).contains(&k), "{controller} at {loss}: k = {k}");
         // It carries its window per RTT.
         let mbps = (1.0 - loss) * means.window_packets[0] / 0.02 * 12e3 / 1e6;
-        assert!((means.throughput_mbps / mbps - 1.0).abs() < 0.03, "{mbps} {means:?}");
+        assert!(
+            (means.throughput_mbps / mbps - 1.0).abs() < 0.03,
+            "{mbps} {means:?}"
+        );
     }
 }
 
@@ -37,7 +40,10 @@ fn without_loss_the_link_is_the_limit() {
     params.paths[0].rate = BitRate::from_bps(20_000_000);
     let means = ran(&params, Policy::Mptcp, 1).means;
     // A buffer of one bandwidth-delay product keeps Reno's link busy.
-    assert!((means.throughput_mbps / 20.0 - 1.0).abs() < 0.02, "{means:?}");
+    assert!(
+        (means.throughput_mbps / 20.0 - 1.0).abs() < 0.02,
+        "{means:?}"
+    );
     // BDP 33.3 packets, buffer as much: the window swings between one and two BDP.
     assert!((34.0..67.0).contains(&means.window_packets[0]), "{means:?}");
 }
@@ -78,7 +84,10 @@ fn emptcp_uses_wifi_alone_where_energy_is_linear() {
 #[test]
 fn so_mptcp_moves_load_from_mmwave_to_cheaper_radios() {
     let params = Params::three_radios(35);
-    let (so, all) = (ran(&params, Policy::SO_MPTCP, 1).means, ran(&params, Policy::Mptcp, 1).means);
+    let (so, all) = (
+        ran(&params, Policy::SO_MPTCP, 1).means,
+        ran(&params, Policy::Mptcp, 1).means,
+    );
     assert!(so.power_w < 0.9 * all.power_w, "{so:?} {all:?}");
     assert!(so.given_mbps[2] < 0.6 * all.given_mbps[2], "{so:?} {all:?}");
     // Data waits until the backlog is worth 100 · 5: at least that long.
@@ -90,7 +99,10 @@ fn in_turn_all_paths_carry_as_many_packets_as_the_slowest() {
     // Fixed windows of 20, 30 and 60 packets per slot, and more data than they carry.
     let mut params = Params::fixed_windows(1_000);
     params.load = BitRate::from_bps(200_000_000);
-    let (turns, all) = (ran(&params, Policy::RoundRobin, 1).means, ran(&params, Policy::Mptcp, 1).means);
+    let (turns, all) = (
+        ran(&params, Policy::RoundRobin, 1).means,
+        ran(&params, Policy::Mptcp, 1).means,
+    );
     for mbps in &turns.given_mbps {
         assert!((mbps - 20.0).abs() < 0.1, "{turns:?}");
     }

@@ -84,12 +84,21 @@ impl<'a> Machine<'a> {
             above: change.above.iter().map(name).collect(),
         });
         let paths = |of: fn(&Path) -> Option<String>| {
-            question.paths.iter().filter(|path| of(path).is_some()).map(|path| path.name.as_str()).collect()
+            question
+                .paths
+                .iter()
+                .filter(|path| of(path).is_some())
+                .map(|path| path.name.as_str())
+                .collect()
         };
         Machine {
             estimated: paths(Path::estimate),
             extrapolated: paths(Path::extrapolated),
-            stalling: question.stalling().iter().map(|stalling| name(&stalling.path)).collect(),
+            stalling: question
+                .stalling()
+                .iter()
+                .map(|stalling| name(&stalling.path))
+                .collect(),
             best: way(&advice.best),
             front: advice.front.iter().map(way).collect(),
             break_even: changes.collect(),

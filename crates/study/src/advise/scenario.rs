@@ -9,15 +9,15 @@ use joulepath_model::units::Nanos;
 
 use crate::error::{Error, Result};
 
-/// Bound on a run's time, as a multiple of the slowest plan's, and its minimum: leaves time for worse
-/// policies and for tails.
+/// Bound on a run's time, as a multiple of the slowest plan's, and its minimum: leaves time for
+/// worse policies and for tails.
 const SLOWER: f64 = 5.0;
 const LEAST_S: f64 = 60.0;
 /// Size of a packet on the wire, bits.
 const PACKET_BITS: f64 = 12e3;
 
-/// The scenario as TOML, ready to load: the paths with queues of one bandwidth-delay product, the transfer,
-/// and the policies worth comparing, `joule` first.
+/// The scenario as TOML, ready to load: the paths with queues of one bandwidth-delay product, the
+/// transfer, and the policies worth comparing, `joule` first.
 ///
 /// # Errors
 /// If a scenario cannot use the name of a path.
@@ -32,13 +32,24 @@ pub fn scenario(question: &Question, advice: &Advice) -> Result<String> {
             "# The advice assumes the links' full rates; controllers may reach less because of loss.\n"
         }
     };
-    Ok(format!("# A question to `joulepath advise`. {}\n{rates}\n{text}", advice.reason))
+    Ok(format!(
+        "# A question to `joulepath advise`. {}\n{rates}\n{text}",
+        advice.reason
+    ))
 }
 
 fn known(question: &Question, advice: &Advice) -> KnownConnection {
-    let slowest_s = advice.front.iter().map(|plan| plan.seconds).fold(advice.best.seconds, f64::max);
+    let slowest_s = advice
+        .front
+        .iter()
+        .map(|plan| plan.seconds)
+        .fold(advice.best.seconds, f64::max);
     let seconds = (SLOWER * slowest_s).max(LEAST_S).ceil();
-    let names: Vec<&str> = question.paths.iter().map(|path| path.name.as_str()).collect();
+    let names: Vec<&str> = question
+        .paths
+        .iter()
+        .map(|path| path.name.as_str())
+        .collect();
     let file = || format!("kind = \"file\"\nsize = \"{} B\"", question.size.0);
     // Without a price, the policy has its own.
     let price = match question.delay_price.0 {
@@ -47,15 +58,24 @@ fn known(question: &Question, advice: &Advice) -> KnownConnection {
     };
     let (workload, policy) = match question.within {
         Within::Whenever => (file(), joule(&price)),
-        Within::Deadline(deadline) => {
-            (file(), joule(&[price, vec![format!("deadline={deadline}")]].concat()))
-        }
+        Within::Deadline(deadline) => (
+            file(),
+            joule(&[price, vec![format!("deadline={deadline}")]].concat()),
+        ),
         // Until all data is made.
         Within::Rate(rate) => {
             let on_s = question.size.0 as f64 * 8.0 / rate.bps() as f64;
-            let times =
-                format!("interval = \"100 ms\"\non = \"{on_s} s\"\noff = \"{} s\"", seconds.max(on_s));
-            (format!("kind = \"stream\"\nrate = \"{} bit/s\"\n{times}", rate.bps()), "joule".to_owned())
+            let times = format!(
+                "interval = \"100 ms\"\non = \"{on_s} s\"\noff = \"{} s\"",
+                seconds.max(on_s)
+            );
+            (
+                format!(
+                    "kind = \"stream\"\nrate = \"{} bit/s\"\n{times}",
+                    rate.bps()
+                ),
+                "joule".to_owned(),
+            )
         }
     };
     let together = question.coupling.policy().to_owned();
@@ -64,7 +84,10 @@ fn known(question: &Question, advice: &Advice) -> KnownConnection {
         duration: Nanos::from_secs(seconds as u64),
         paths: question.paths.iter().map(known_path).collect(),
         workload,
-        device: DeviceEnergy { shared_base: question.base, ..DeviceEnergy::additive() },
+        device: DeviceEnergy {
+            shared_base: question.base,
+            ..DeviceEnergy::additive()
+        },
         policy,
         together,
     }
@@ -72,12 +95,25 @@ fn known(question: &Question, advice: &Advice) -> KnownConnection {
 
 /// The policy with these options.
 fn joule(options: &[String]) -> String {
-    if options.is_empty() { "joule".to_owned() } else { format!("joule[{}]", options.join(",")) }
+    if options.is_empty() {
+        "joule".to_owned()
+    } else {
+        format!("joule[{}]", options.join(","))
+    }
 }
 
 fn known_path(path: &Path) -> KnownPath {
-    let Path { name, rate, rtt, loss, energy, .. } = path;
-    let queue = (rate.bps() as f64 * rtt.as_secs_f64() / PACKET_BITS).max(QUEUE_PACKETS).ceil();
+    let Path {
+        name,
+        rate,
+        rtt,
+        loss,
+        energy,
+        ..
+    } = path;
+    let queue = (rate.bps() as f64 * rtt.as_secs_f64() / PACKET_BITS)
+        .max(QUEUE_PACKETS)
+        .ceil();
     KnownPath {
         name: name.clone(),
         rate: *rate,
@@ -92,7 +128,10 @@ fn known_path(path: &Path) -> KnownPath {
 
 /// Replaces the model by the name of the profile with the same numbers, if one exists.
 fn named(model: &InterfaceModel) -> InterfaceEnergy {
-    let inline = || InterfaceEnergy { profile: "inline".to_owned(), model: model.clone() };
+    let inline = || InterfaceEnergy {
+        profile: "inline".to_owned(),
+        model: model.clone(),
+    };
     energy::named(model).unwrap_or_else(inline)
 }
 
@@ -109,8 +148,11 @@ mod tests {
     ];
 
     fn asked(change: impl FnOnce(&mut Words)) -> Question {
-        let mut words =
-            Words { paths: PATHS.map(str::to_owned).into(), size: "10MB".into(), ..Words::default() };
+        let mut words = Words {
+            paths: PATHS.map(str::to_owned).into(),
+            size: "10MB".into(),
+            ..Words::default()
+        };
         change(&mut words);
         question(&words).unwrap()
     }
@@ -118,7 +160,8 @@ mod tests {
     fn of(change: impl FnOnce(&mut Words)) -> (Scenario, String) {
         let question = asked(change);
         let text = scenario(&question, &answer(&question).unwrap()).unwrap();
-        let again = load(&text, &|_| Err(String::new())).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+        let again = load(&text, &|_| Err(String::new()))
+            .unwrap_or_else(|errors| panic!("{errors}\n{text}"));
         (again, text)
     }
 
@@ -133,9 +176,18 @@ mod tests {
         }
         assert_eq!(scenario.device.shared_base, question.base);
         // One bandwidth-delay product: 20 Mbit/s · 30 ms = 50 packets of 1500 bytes.
-        assert!(text.contains("queue = \"50 packets\"") && text.contains("loss = \"0.5 %\""), "{text}");
-        assert!(text.contains("\"joule\", \"uncoupled\", \"single:wifi\", \"single:lte\""), "{text}");
-        let first = format!("# A question to `joulepath advise`. {}\n", answer(&question).unwrap().reason);
+        assert!(
+            text.contains("queue = \"50 packets\"") && text.contains("loss = \"0.5 %\""),
+            "{text}"
+        );
+        assert!(
+            text.contains("\"joule\", \"uncoupled\", \"single:wifi\", \"single:lte\""),
+            "{text}"
+        );
+        let first = format!(
+            "# A question to `joulepath advise`. {}\n",
+            answer(&question).unwrap().reason
+        );
         assert!(text.starts_with(&first), "{text}");
     }
 
@@ -156,12 +208,15 @@ mod tests {
             ..Words::default()
         };
         let question = question(&words).unwrap();
-        let error = scenario(&question, &answer(&question).unwrap()).unwrap_err().to_string();
+        let error = scenario(&question, &answer(&question).unwrap())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("my wifi"), "{error}");
     }
 
-    /// 500 MB are 4 Gbit. mmWave at 200 Mbit/s needs 20 s: 2.79 W at -80 dBm, 4.89 W at -115 dBm, and
-    /// 14.5 J of promotion and tail: 70 and 112 J. SA at 60 Mbit/s needs 67 s at 1.3 W, and 3 J: 90 J.
+    /// 500 MB are 4 Gbit. mmWave at 200 Mbit/s needs 20 s: 2.79 W at -80 dBm, 4.89 W at -115 dBm,
+    /// and 14.5 J of promotion and tail: 70 and 112 J. SA at 60 Mbit/s needs 67 s at 1.3 W, and 3
+    /// J: 90 J.
     #[test]
     fn advice_for_one_file_depends_on_the_signal() {
         let cheapest = |signal: &str| {
@@ -175,7 +230,10 @@ mod tests {
             };
             let question = question(&words).unwrap();
             let best = answer(&question).unwrap().best;
-            best.paths.iter().map(|part| question.paths[part.path].name.clone()).collect::<Vec<_>>()
+            best.paths
+                .iter()
+                .map(|part| question.paths[part.path].name.clone())
+                .collect::<Vec<_>>()
         };
         assert_eq!(cheapest("-80dBm"), ["mmwave"]);
         assert_eq!(cheapest("-115dBm"), ["sa"]);
@@ -183,9 +241,14 @@ mod tests {
 
     #[test]
     fn a_path_named_after_a_kind_of_radio_has_todays_profile() {
-        let paths = ["wifi:rate=20Mbit/s,rtt=30ms", "lte:rate=60Mbit/s,rtt=51ms"].map(str::to_owned);
+        let paths =
+            ["wifi:rate=20Mbit/s,rtt=30ms", "lte:rate=60Mbit/s,rtt=51ms"].map(str::to_owned);
         let question = asked(|words| words.paths = paths.into());
-        let profiles: Vec<_> = question.paths.iter().map(|path| named(&path.energy).profile).collect();
+        let profiles: Vec<_> = question
+            .paths
+            .iter()
+            .map(|path| named(&path.energy).profile)
+            .collect();
         assert_eq!(profiles, ["wifi6-2021", "lte-2021"]);
         let advice = answer(&question).unwrap();
         let said = serde_json::to_value(crate::advise::Machine::of(&question, &advice)).unwrap();
@@ -201,6 +264,9 @@ mod tests {
             ..Words::default()
         };
         let error = question(&words).unwrap_err().to_string();
-        assert!(error.contains("no power by signal is known for `wifi-huang2012`"), "{error}");
+        assert!(
+            error.contains("no power by signal is known for `wifi-huang2012`"),
+            "{error}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Selects the scenarios that count, and how to run them. A rule with a stated reason leaves out the others.
+//! Selects the scenarios that count, and how to run them. A rule with a stated reason leaves out
+//! the others.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +17,8 @@ use crate::source::{Overrides, Source};
 
 /// Folder of the papers' scenarios.
 const FOLDER: &str = "papers/";
-/// Time after the warm-up at which scenarios without an end stop. Windows, queues and bursts complete many
-/// cycles in it.
+/// Time after the warm-up at which scenarios without an end stop. Windows, queues and bursts
+/// complete many cycles in it.
 const LONGEST: Nanos = Nanos::from_secs(120);
 /// Like [`LONGEST`], for `--quick`.
 const LONGEST_QUICK: Nanos = Nanos::from_secs(10);
@@ -46,7 +47,11 @@ pub(super) struct Variant {
 impl Variant {
     fn of(source: &Source, overrides: Overrides) -> Result<Self> {
         let scenario = source.load(&overrides)?;
-        Ok(Variant { sha256: source.sha256(&scenario), overrides, scenario })
+        Ok(Variant {
+            sha256: source.sha256(&scenario),
+            overrides,
+            scenario,
+        })
     }
 }
 
@@ -78,15 +83,26 @@ pub(super) fn random(plan: &Plan, family: Family) -> impl Iterator<Item = Random
 }
 
 fn random_case(plan: &Plan, family: Family, random: Random) -> Result<Case> {
-    let source = Source::given(&random.name, random.text, random.trace.into_iter().collect(), None);
+    let source = Source::given(
+        &random.name,
+        random.text,
+        random.trace.into_iter().collect(),
+        None,
+    );
     if plan.set.is_none() {
         return load(&source, family, plan.is_quick);
     }
     // Scenarios of sets run unchanged.
     let cold = Variant::of(&source, vec![])?;
-    let known = (!plan.warm.is_empty()).then(|| history(&cold.scenario, family as u64, random.number));
+    let known =
+        (!plan.warm.is_empty()).then(|| history(&cold.scenario, family as u64, random.number));
     let warm = known.map(|known| Variant::of(&source, known)).transpose()?;
-    Ok(Case { name: random.name, family, cold, warm })
+    Ok(Case {
+        name: random.name,
+        family,
+        cold,
+        warm,
+    })
 }
 
 fn papers(quick: bool, counting: &mut Vec<Case>, left_out: &mut Vec<LeftOut>) -> Result<()> {
@@ -95,16 +111,24 @@ fn papers(quick: bool, counting: &mut Vec<Case>, left_out: &mut Vec<LeftOut>) ->
         .filter(|(name, _)| name.starts_with(FOLDER))
         .map(|&shipped| load(&Source::shipped(shipped), Family::Papers, quick))
         .collect::<Result<Vec<Case>>>()?;
-    let sources: Vec<(String, Option<String>)> =
-        loaded.iter().map(|case| (case.name.clone(), case.cold.scenario.source.clone())).collect();
+    let sources: Vec<(String, Option<String>)> = loaded
+        .iter()
+        .map(|case| (case.name.clone(), case.cold.scenario.source.clone()))
+        .collect();
     let readings = readings(&sources);
     for case in loaded {
-        let reading = readings.get(&case.name).map(|first| format!("another reading of {first}"));
+        let reading = readings
+            .get(&case.name)
+            .map(|first| format!("another reading of {first}"));
         let why = unfit(&case.cold.scenario).or(reading);
-        let why =
-            why.or_else(|| (quick && !QUICK.contains(&case.name.as_str())).then(|| "--quick".to_owned()));
+        let why = why.or_else(|| {
+            (quick && !QUICK.contains(&case.name.as_str())).then(|| "--quick".to_owned())
+        });
         match why {
-            Some(why) => left_out.push(LeftOut { scenario: case.name, why }),
+            Some(why) => left_out.push(LeftOut {
+                scenario: case.name,
+                why,
+            }),
             None => counting.push(case),
         }
     }
@@ -119,13 +143,25 @@ fn load(source: &Source, family: Family, quick: bool) -> Result<Case> {
         Workload::File { .. } => false,
         Workload::Messages { .. } | Workload::Stream { .. } | Workload::Requests { .. } => quick,
     };
-    let endless = whole.connections.iter().any(|group| is_cut(&group.workload));
+    let endless = whole
+        .connections
+        .iter()
+        .any(|group| is_cut(&group.workload));
     let overrides = match endless && whole.duration > until {
         true => vec![("duration".to_owned(), until.to_string())],
         false => vec![],
     };
-    let name = source.name().strip_prefix(FOLDER).unwrap_or(source.name()).to_owned();
-    Ok(Case { name, family, cold: Variant::of(source, overrides)?, warm: None })
+    let name = source
+        .name()
+        .strip_prefix(FOLDER)
+        .unwrap_or(source.name())
+        .to_owned();
+    Ok(Case {
+        name,
+        family,
+        cold: Variant::of(source, overrides)?,
+        warm: None,
+    })
 }
 
 /// The reason why policies cannot be compared with single paths there.
@@ -145,12 +181,15 @@ fn unfit(scenario: &Scenario) -> Option<String> {
     }
 }
 
-/// If scenarios share a source and differ in what the paper leaves open, the one with the shortest name
-/// counts. Returns the others, each mapped to that name.
+/// If scenarios share a source and differ in what the paper leaves open, the one with the shortest
+/// name counts. Returns the others, each mapped to that name.
 fn readings(sources: &[(String, Option<String>)]) -> BTreeMap<String, String> {
     let mut first: BTreeMap<&str, &str> = BTreeMap::new();
-    let with_source =
-        || sources.iter().filter_map(|(name, source)| Some((name.as_str(), source.as_deref()?)));
+    let with_source = || {
+        sources
+            .iter()
+            .filter_map(|(name, source)| Some((name.as_str(), source.as_deref()?)))
+    };
     for (name, source) in with_source() {
         let shortest = first.entry(source).or_insert(name);
         if name.len() < shortest.len() {
@@ -158,7 +197,9 @@ fn readings(sources: &[(String, Option<String>)]) -> BTreeMap<String, String> {
         }
     }
     let others = with_source().filter(|(name, source)| first[source] != *name);
-    others.map(|(name, source)| (name.to_owned(), first[source].to_owned())).collect()
+    others
+        .map(|(name, source)| (name.to_owned(), first[source].to_owned()))
+        .collect()
 }
 
 #[cfg(test)]
@@ -171,13 +212,25 @@ mod tests {
     #[test]
     fn readings_of_one_source_count_once() {
         let source = |name: &str, source: &str| (name.to_owned(), Some(source.to_owned()));
-        let all =
-            [source("a-long", "table 1"), source("a", "table 1"), source("b", "table 2"), ("c".into(), None)];
-        assert_eq!(readings(&all), BTreeMap::from([("a-long".to_owned(), "a".to_owned())]));
+        let all = [
+            source("a-long", "table 1"),
+            source("a", "table 1"),
+            source("b", "table 2"),
+            ("c".into(), None),
+        ];
+        assert_eq!(
+            readings(&all),
+            BTreeMap::from([("a-long".to_owned(), "a".to_owned())])
+        );
     }
 
     fn plan(families: &[Family]) -> Plan {
-        Plan::of(Request { families: families.to_vec(), ..Request::default() }).ok().unwrap()
+        Plan::of(Request {
+            families: families.to_vec(),
+            ..Request::default()
+        })
+        .ok()
+        .unwrap()
     }
 
     #[test]
@@ -185,27 +238,57 @@ mod tests {
         let (counting, _) = cases(&plan(&[])).ok().unwrap();
         assert!(counting.len() >= 60, "{}", counting.len());
         for &family in Family::of_kind(Kind::Ranked) {
-            assert!(counting.iter().filter(|case| case.family == family).count() >= 8, "{family}");
+            assert!(
+                counting.iter().filter(|case| case.family == family).count() >= 8,
+                "{family}"
+            );
         }
     }
 
     #[test]
     fn counted_scenarios_have_several_paths_and_the_others_a_reason() {
         let (counting, left_out) = cases(&plan(&[Family::Papers])).ok().unwrap();
-        assert!(counting.iter().all(|case| unfit(&case.cold.scenario).is_none()));
+        assert!(
+            counting
+                .iter()
+                .all(|case| unfit(&case.cold.scenario).is_none())
+        );
         let names: Vec<&str> = counting.iter().map(|case| case.name.as_str()).collect();
-        assert!(names.contains(&"000-table1") && names.contains(&"002-fig5a"), "{names:?}");
-        let why =
-            |name: &str| left_out.iter().find(|left| left.scenario == name).map(|left| left.why.as_str());
-        assert_eq!(why("000-table1-mss1460"), Some("another reading of 000-table1"));
-        assert_eq!(why("002-fig10"), Some("a data centre: a network, not a device"));
+        assert!(
+            names.contains(&"000-table1") && names.contains(&"002-fig5a"),
+            "{names:?}"
+        );
+        let why = |name: &str| {
+            left_out
+                .iter()
+                .find(|left| left.scenario == name)
+                .map(|left| left.why.as_str())
+        };
+        assert_eq!(
+            why("000-table1-mss1460"),
+            Some("another reading of 000-table1")
+        );
+        assert_eq!(
+            why("002-fig10"),
+            Some("a data centre: a network, not a device")
+        );
     }
 
     #[test]
     fn scenarios_without_an_end_are_cut_and_others_are_not() {
         let (counting, _) = cases(&plan(&[Family::Papers])).ok().unwrap();
-        let set = |name: &str| &counting.iter().find(|case| case.name == name).unwrap().cold.overrides;
-        assert_eq!(*set("002-fig5b"), [("duration".to_owned(), "120 s".to_owned())]);
+        let set = |name: &str| {
+            &counting
+                .iter()
+                .find(|case| case.name == name)
+                .unwrap()
+                .cold
+                .overrides
+        };
+        assert_eq!(
+            *set("002-fig5b"),
+            [("duration".to_owned(), "120 s".to_owned())]
+        );
         assert!(set("001-3g-wlan").is_empty());
     }
 
@@ -213,11 +296,20 @@ mod tests {
     fn one_path_or_many_connections_are_unfit() {
         let scenario = |change: &str| {
             let text = crate::shipped::find("quick").unwrap().1;
-            joulepath_model::scenario::load(&format!("{text}\n{change}"), &|_| Err(String::new())).unwrap()
+            joulepath_model::scenario::load(&format!("{text}\n{change}"), &|_| Err(String::new()))
+                .unwrap()
         };
         assert_eq!(unfit(&scenario("")), None);
         let connection = |keys: &str| scenario(&format!("[[connection]]\nname = \"c\"\n{keys}"));
-        assert!(unfit(&connection("count = 101")).unwrap().contains("101 connections"));
-        assert!(unfit(&connection("paths = [\"wifi\"]")).unwrap().contains("different paths"));
+        assert!(
+            unfit(&connection("count = 101"))
+                .unwrap()
+                .contains("101 connections")
+        );
+        assert!(
+            unfit(&connection("paths = [\"wifi\"]"))
+                .unwrap()
+                .contains("different paths")
+        );
     }
 }

@@ -8,7 +8,8 @@ use joulepath_report::benchmark::{FamilyRow, Kind, Metric};
 
 use crate::error::Error;
 
-/// A family of scenarios. The discriminants enter the scenarios' seeds: add new ones, never renumber.
+/// A family of scenarios. The discriminants enter the scenarios' seeds: add new ones, never
+/// renumber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u64)]
 pub enum Family {
@@ -58,7 +59,9 @@ impl Family {
     pub const fn of_kind(kind: Kind) -> &'static [Family] {
         use Family::*;
         match kind {
-            Kind::Ranked => &[Papers, Bulk, Files, Streams, Requests, Messages, Mobility, Shared],
+            Kind::Ranked => &[
+                Papers, Bulk, Files, Streams, Requests, Messages, Mobility, Shared,
+            ],
             Kind::Random => &[
                 F1Bulk,
                 F2File,
@@ -77,7 +80,11 @@ impl Family {
 
     /// Kind of the family, which decides how it is measured.
     pub fn kind(self) -> Kind {
-        if Family::of_kind(Kind::Random).contains(&self) { Kind::Random } else { Kind::Ranked }
+        if Family::of_kind(Kind::Random).contains(&self) {
+            Kind::Random
+        } else {
+            Kind::Ranked
+        }
     }
 
     /// Whether its tables show what competitors lose or get.
@@ -101,7 +108,11 @@ impl Family {
             _ => &[Metric::Score],
         };
         let [name, what] = [self.name(), self.what()].map(str::to_owned);
-        FamilyRow { name, what, columns: columns.to_vec() }
+        FamilyRow {
+            name,
+            what,
+            columns: columns.to_vec(),
+        }
     }
 
     /// Name on the command line.
@@ -126,35 +137,51 @@ impl Family {
                 "mobility",
                 "outages, fading, or walking away and back, under data without end, a file or a stream",
             ),
-            Family::Shared => {
-                ("shared", "data without end beside Reno or CUBIC on one bottleneck, on two, or on one path")
-            }
-            Family::F1Bulk => ("f1-bulk", "data without end for 60 or 300 s, slow start included"),
+            Family::Shared => (
+                "shared",
+                "data without end beside Reno or CUBIC on one bottleneck, on two, or on one path",
+            ),
+            Family::F1Bulk => (
+                "f1-bulk",
+                "data without end for 60 or 300 s, slow start included",
+            ),
             Family::F2File => ("f2-file", "one file of 10 kB to 200 MB"),
-            Family::F3Stream => {
-                ("f3-stream", "messages or constant bit rate, at 10–110 % of what WiFi carries for a TCP")
-            }
+            Family::F3Stream => (
+                "f3-stream",
+                "messages or constant bit rate, at 10–110 % of what WiFi carries for a TCP",
+            ),
             Family::F4Competitors => (
                 "f4-competitors",
                 "up to 10 Reno or CUBIC on each path's link, before or after, and web files",
             ),
-            Family::F5Shared => ("f5-shared", "one bottleneck of all paths, with one to four Reno or CUBIC"),
-            Family::F6Mobility => ("f6-mobility", "outages, steps of the rate, fading, a cellular trace"),
-            Family::F7Shallow => {
-                ("f7-shallow", "as f4 behind 0.02–0.25 bandwidth-delay products, managed queues, policers")
-            }
-            Family::F8Within => {
-                ("f8-within", "2 to 5 connections of the policy, RTTs 1 to 10 times the least")
-            }
-            Family::F9Adverse => {
-                ("f9-adverse", "standing queues, lost or bundled ACKs, delayed ACKs, queues of one packet")
-            }
-            Family::F10Signal => {
-                ("f10-signal", "a 5G radio whose signal changes, and with it its power and mostly its rate")
-            }
-            Family::F11Alike => {
-                ("f11-alike", "paths on links of their own that look like one, or one that nobody else uses")
-            }
+            Family::F5Shared => (
+                "f5-shared",
+                "one bottleneck of all paths, with one to four Reno or CUBIC",
+            ),
+            Family::F6Mobility => (
+                "f6-mobility",
+                "outages, steps of the rate, fading, a cellular trace",
+            ),
+            Family::F7Shallow => (
+                "f7-shallow",
+                "as f4 behind 0.02–0.25 bandwidth-delay products, managed queues, policers",
+            ),
+            Family::F8Within => (
+                "f8-within",
+                "2 to 5 connections of the policy, RTTs 1 to 10 times the least",
+            ),
+            Family::F9Adverse => (
+                "f9-adverse",
+                "standing queues, lost or bundled ACKs, delayed ACKs, queues of one packet",
+            ),
+            Family::F10Signal => (
+                "f10-signal",
+                "a 5G radio whose signal changes, and with it its power and mostly its rate",
+            ),
+            Family::F11Alike => (
+                "f11-alike",
+                "paths on links of their own that look like one, or one that nobody else uses",
+            ),
         }
     }
 }
@@ -169,7 +196,12 @@ impl FromStr for Family {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let all = || [Kind::Ranked, Kind::Random].into_iter().flat_map(Family::of_kind).copied();
+        let all = || {
+            [Kind::Ranked, Kind::Random]
+                .into_iter()
+                .flat_map(Family::of_kind)
+                .copied()
+        };
         let names: Vec<&str> = all().map(Family::name).collect();
         let found = all().find(|family| family.name() == text);
         found.ok_or_else(|| {

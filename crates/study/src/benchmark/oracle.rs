@@ -46,7 +46,11 @@ pub(super) struct Member {
 
 /// The portfolio on a scenario, without policies that equal another by definition.
 pub(super) fn portfolio(scenario: &Scenario) -> Vec<Member> {
-    let names: Vec<&str> = scenario.paths.iter().map(|path| path.name.as_str()).collect();
+    let names: Vec<&str> = scenario
+        .paths
+        .iter()
+        .map(|path| path.name.as_str())
+        .collect();
     let all = (1u32 << names.len()) - 1;
     let counts = |set: u32| match names.len() <= MOST_PATHS {
         true => true,
@@ -59,10 +63,16 @@ pub(super) fn portfolio(scenario: &Scenario) -> Vec<Member> {
             if set.is_power_of_two() && control == Control::Lia {
                 continue;
             }
-            members.push(Member { policy: fixed(&names, set, control), set: Some((set, control)) });
+            members.push(Member {
+                policy: fixed(&names, set, control),
+                set: Some((set, control)),
+            });
         }
     }
-    let of_name = |name: &str| Member { policy: written(name), set: None };
+    let of_name = |name: &str| Member {
+        policy: written(name),
+        set: None,
+    };
     let known: Vec<Member> = POLICIES.into_iter().map(of_name).collect();
     // `mptcp` is every path under LIA.
     members.retain(|member| known.iter().all(|known| known.policy != member.policy));
@@ -83,7 +93,9 @@ fn fixed(names: &[&str], set: u32, control: Control) -> Policy {
 
 /// The names of a set of paths, as `a+b`.
 pub(super) fn chosen(names: &[&str], set: u32) -> String {
-    let of_set = (0..names.len()).filter(|path| set >> path & 1 == 1).map(|path| names[path]);
+    let of_set = (0..names.len())
+        .filter(|path| set >> path & 1 == 1)
+        .map(|path| names[path]);
     of_set.collect::<Vec<_>>().join("+")
 }
 
@@ -102,7 +114,9 @@ pub(super) struct Known<'a> {
 
 /// The first of the members with the highest value.
 pub(super) fn best<'k, 'a>(known: &'k [Known<'a>]) -> Option<&'k Known<'a>> {
-    known.iter().reduce(|a, b| if b.value > a.value { b } else { a })
+    known
+        .iter()
+        .reduce(|a, b| if b.value > a.value { b } else { a })
 }
 
 /// The best policies on a scenario, each with its runs.
@@ -121,7 +135,11 @@ impl Hindsight {
             Some((value, policy, runs)) if value > best.value => (policy, runs),
             _ => of_portfolio.clone(),
         });
-        Some(Hindsight { members: known.len(), best: of_portfolio, searched })
+        Some(Hindsight {
+            members: known.len(),
+            best: of_portfolio,
+            searched,
+        })
     }
 
     /// Adds the metrics of a policy with these runs to its cell.
@@ -170,7 +188,10 @@ mod tests {
             paths.iter().map(path).collect::<Vec<_>>().concat()
         );
         let scenario = load(&text, &|_| Err(String::new())).unwrap();
-        portfolio(&scenario).iter().map(|member| member.policy.to_string()).collect()
+        portfolio(&scenario)
+            .iter()
+            .map(|member| member.policy.to_string())
+            .collect()
     }
 
     #[test]

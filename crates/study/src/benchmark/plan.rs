@@ -17,21 +17,22 @@ use crate::error::{Error, Kind as ErrorKind, Result};
 const SEEDS_RANKED: u32 = 3;
 const SEEDS_QUICK: u32 = 2;
 const SEEDS_RANDOM: u32 = 1;
-/// Of random families that judge harm: goodputs beside TCP flows differ between seeds by more than the tenth
-/// that counts as harm.
+/// Of random families that judge harm: goodputs beside TCP flows differ between seeds by more than
+/// the tenth that counts as harm.
 const SEEDS_BESIDE_TCPS: u32 = 3;
 /// Scenarios of each random family, enough to measure a change.
 const SCENARIOS_RANDOM: u32 = 64;
 /// Seed of the published scenarios of ranked families.
 const SCENARIO_SEED: u64 = 1;
-/// Default policies of random families: uncoupled TCPs, the standard, and the path selectors of the papers.
+/// Default policies of random families: uncoupled TCPs, the standard, and the path selectors of the
+/// papers.
 const POLICIES_RANDOM: [&str; 5] = ["uncoupled", "mptcp", "emptcp", "es-mptcp", "overflow"];
 
 /// Amount of work. The defaults depend on the kind of the families.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// All of one kind: ranked or random. If empty: all random families if `set` is given, else all ranked
-    /// ones.
+    /// All of one kind: ranked or random. If empty: all random families if `set` is given, else all
+    /// ranked ones.
     pub families: Vec<Family>,
     /// Set of the random families; default [`Set::Train`].
     pub set: Option<Set>,
@@ -39,20 +40,24 @@ pub struct Request {
     pub scenario_seed: Option<u64>,
     /// Number of the first scenario of each family, from 1; default 1.
     pub first: Option<u32>,
-    /// Scenarios of each family except the papers'; default 12 for ranked families, 64 for random ones.
+    /// Scenarios of each family except the papers'; default 12 for ranked families, 64 for random
+    /// ones.
     pub scenarios: Option<u32>,
-    /// Ranked families: run one scenario of each and two of the papers', shortened, with eight policies.
+    /// Ranked families: run one scenario of each and two of the papers', shortened, with eight
+    /// policies.
     pub quick: bool,
-    /// The policies; default: the whole registry for ranked families, five policies for random ones.
+    /// The policies; default: the whole registry for ranked families, five policies for random
+    /// ones.
     pub policies: Vec<Policy>,
-    /// Random families: policies that also run with the path history of an earlier visit: rate, RTT and loss
-    /// of each path, the rate known within a factor of 1.3.
+    /// Random families: policies that also run with the path history of an earlier visit: rate, RTT
+    /// and loss of each path, the rate known within a factor of 1.3.
     pub warm: Vec<Policy>,
     /// Random families: compare with the best of a portfolio of policies, chosen in hindsight.
     pub oracle: bool,
     /// With `oracle`: search for better schedules of paths, in this many runs per scenario.
     pub search: Option<u32>,
-    /// Seeds of each policy on each scenario; default 3, with `quick` 2, for random families without harm 1.
+    /// Seeds of each policy on each scenario; default 3, with `quick` 2, for random families
+    /// without harm 1.
     pub seeds: Option<u32>,
     /// Runs at a time; default: the number of cores. The results do not depend on it.
     pub jobs: Option<NonZeroUsize>,
@@ -90,23 +95,38 @@ impl Plan {
     /// Checks `request`.
     ///
     /// # Errors
-    /// If families are of both kinds, an option belongs to the other kind, there are no scenarios, or a
-    /// policy does not exist.
+    /// If families are of both kinds, an option belongs to the other kind, there are no scenarios,
+    /// or a policy does not exist.
     pub fn of(request: Request) -> Result<Self> {
         let kind = kind(&request)?;
         refuse_of_other_kind(kind, &request)?;
-        let asked = |family: &Family| request.families.is_empty() || request.families.contains(family);
-        let families = Family::of_kind(kind).iter().copied().filter(asked).collect();
+        let asked =
+            |family: &Family| request.families.is_empty() || request.families.contains(family);
+        let families = Family::of_kind(kind)
+            .iter()
+            .copied()
+            .filter(asked)
+            .collect();
         let known = |name: &str| name.parse().expect("the policies are well-formed");
         let (seeds, scenarios, policies) = match kind {
             Kind::Ranked if request.quick => (SEEDS_QUICK, 1, field::policies(true)),
             Kind::Ranked => (SEEDS_RANKED, scenarios::RANKED, field::policies(false)),
-            Kind::Random => (SEEDS_RANDOM, SCENARIOS_RANDOM, POLICIES_RANDOM.map(known).to_vec()),
+            Kind::Random => (
+                SEEDS_RANDOM,
+                SCENARIOS_RANDOM,
+                POLICIES_RANDOM.map(known).to_vec(),
+            ),
         };
-        let policies = if request.policies.is_empty() { policies } else { request.policies };
+        let policies = if request.policies.is_empty() {
+            policies
+        } else {
+            request.policies
+        };
         for policy in policies.iter().chain(&request.warm) {
-            policy::resolve(policy)
-                .map_err(|error| Error::Setup { error: Box::new(error.into()), kind: ErrorKind::Usage })?;
+            policy::resolve(policy).map_err(|error| Error::Setup {
+                error: Box::new(error.into()),
+                kind: ErrorKind::Usage,
+            })?;
         }
         Ok(Plan {
             kind,
@@ -133,7 +153,8 @@ impl Plan {
 
     /// Seeds of each policy on each scenario of a family.
     pub(super) fn seeds_of(&self, family: Family) -> u32 {
-        let beside_tcps = (self.kind == Kind::Random && family.judges_harm()).then_some(SEEDS_BESIDE_TCPS);
+        let beside_tcps =
+            (self.kind == Kind::Random && family.judges_harm()).then_some(SEEDS_BESIDE_TCPS);
         self.asked_seeds.or(beside_tcps).unwrap_or(self.seeds)
     }
 
@@ -159,20 +180,30 @@ impl Plan {
 }
 
 fn kind(request: &Request) -> Result<Kind> {
-    let random = request.families.iter().filter(|family| family.kind() == Kind::Random).count();
+    let random = request
+        .families
+        .iter()
+        .filter(|family| family.kind() == Kind::Random)
+        .count();
     match (random, request.families.len()) {
         (0, 0) if request.set.is_some() => Ok(Kind::Random),
         (0, _) => Ok(Kind::Ranked),
         (random, all) if random == all => Ok(Kind::Random),
-        _ => Err(Error::usage("ranked and random families are measured in different ways")
-            .with_help("run them one after the other")),
+        _ => Err(
+            Error::usage("ranked and random families are measured in different ways")
+                .with_help("run them one after the other"),
+        ),
     }
 }
 
 /// Refuses options that do not apply to families of `kind`.
 fn refuse_of_other_kind(kind: Kind, request: &Request) -> Result<()> {
     let ranked = [
-        ("quick", request.quick, "two scenarios of each family are quick"),
+        (
+            "quick",
+            request.quick,
+            "two scenarios of each family are quick",
+        ),
         (
             "a seed of scenarios",
             request.scenario_seed.is_some(),
@@ -180,17 +211,34 @@ fn refuse_of_other_kind(kind: Kind, request: &Request) -> Result<()> {
         ),
     ];
     let random = [
-        ("a set", request.set.is_some(), "leave the families out, or name random ones, such as f1-bulk"),
-        ("warm", !request.warm.is_empty(), "name random families, such as f1-bulk"),
-        ("an oracle", request.oracle, "name random families, such as f1-bulk"),
+        (
+            "a set",
+            request.set.is_some(),
+            "leave the families out, or name random ones, such as f1-bulk",
+        ),
+        (
+            "warm",
+            !request.warm.is_empty(),
+            "name random families, such as f1-bulk",
+        ),
+        (
+            "an oracle",
+            request.oracle,
+            "name random families, such as f1-bulk",
+        ),
     ];
-    let (given, other): (&[_], _) =
-        if kind == Kind::Ranked { (&random, "random") } else { (&ranked, "ranked") };
+    let (given, other): (&[_], _) = if kind == Kind::Ranked {
+        (&random, "random")
+    } else {
+        (&ranked, "ranked")
+    };
     if request.scenarios == Some(0) {
         return Err(Error::usage("there is no scenario").with_help("ask for at least one"));
     }
     if request.search.is_some() && !request.oracle {
-        return Err(Error::usage("a search starts from the oracle").with_help("ask for the oracle too"));
+        return Err(
+            Error::usage("a search starts from the oracle").with_help("ask for the oracle too")
+        );
     }
     match given.iter().find(|(_, given, _)| *given) {
         None => Ok(()),

@@ -16,8 +16,8 @@ use crate::engine::Task;
 /// A scenario with its policies and baselines.
 pub(super) struct Round {
     pub(super) case: Case,
-    /// Every entry that is not chosen in hindsight, each path alone, then the rest of the portfolio; the
-    /// error says why one cannot run.
+    /// Every entry that is not chosen in hindsight, each path alone, then the rest of the
+    /// portfolio; the error says why one cannot run.
     pub(super) setups: Vec<(Start, std::result::Result<Setup, String>)>,
     /// Number of single paths.
     pub(super) singles: usize,
@@ -32,7 +32,10 @@ pub(super) type Runs = std::result::Result<Vec<RunResult>, String>;
 
 impl Case {
     pub(super) fn variant(&self, start: Start) -> &Variant {
-        self.warm.as_ref().filter(|_| start == Start::Warm).unwrap_or(&self.cold)
+        self.warm
+            .as_ref()
+            .filter(|_| start == Start::Warm)
+            .unwrap_or(&self.cold)
     }
 
     pub(super) fn wanted<'a>(&'a self, start: Start, setup: &'a Setup, seed: u64) -> Wanted<'a> {
@@ -41,7 +44,11 @@ impl Case {
             name: &self.name,
             scenario: &variant.scenario,
             setup,
-            task: Task { seed, series: false, settles: false },
+            task: Task {
+                seed,
+                series: false,
+                settles: false,
+            },
             identity: (&variant.sha256, &variant.overrides),
         }
     }
@@ -58,12 +65,20 @@ impl Round {
     ) -> Self {
         let scenario = &case.cold.scenario;
         let has_singles = case.family != Family::F8Within;
-        let singles = if has_singles { field::single_paths(scenario) } else { vec![] };
+        let singles = if has_singles {
+            field::single_paths(scenario)
+        } else {
+            vec![]
+        };
         let of_entry = |entry: &Entry| Some((field::on(entry, scenario)?, entry.start));
         let mut starts: Vec<(Policy, Start)> = entries.iter().filter_map(of_entry).collect();
         starts.extend(singles.iter().map(|policy| (policy.clone(), Start::Cold)));
         let mut members = vec![];
-        for member in if has_oracle { portfolio(scenario) } else { vec![] } {
+        for member in if has_oracle {
+            portfolio(scenario)
+        } else {
+            vec![]
+        } {
             let is_it = |known: &(Policy, Start)| *known == (member.policy.clone(), Start::Cold);
             let place = starts.iter().position(is_it).unwrap_or(starts.len());
             if place == starts.len() {
@@ -76,7 +91,14 @@ impl Round {
             (*start, setup.map_err(|error| error.in_one_line()))
         };
         let setups = starts.iter().map(prepared).collect();
-        Round { setups, singles: singles.len(), members, with, seeds, case }
+        Round {
+            setups,
+            singles: singles.len(),
+            members,
+            with,
+            seeds,
+            case,
+        }
     }
 
     /// Members of the portfolio that ran, with their values.
@@ -84,7 +106,11 @@ impl Round {
         let of = |(member, place): &'a (Member, usize)| {
             let runs = runs[*place].as_deref().ok()?;
             let value = share_of_limit(runs, &self.with, self.with.limit)?;
-            Some(Known { member, runs, value })
+            Some(Known {
+                member,
+                runs,
+                value,
+            })
         };
         self.members.iter().filter_map(of).collect()
     }
@@ -106,5 +132,9 @@ pub(super) fn whole(outcomes: Vec<Outcome>) -> Runs {
             Outcome::Missing => interrupted = true,
         }
     }
-    if interrupted { Err("interrupted before it ran".to_owned()) } else { Ok(runs) }
+    if interrupted {
+        Err("interrupted before it ran".to_owned())
+    } else {
+        Ok(runs)
+    }
 }

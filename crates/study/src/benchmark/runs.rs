@@ -1,4 +1,5 @@
-//! Prepares scenarios with the policies that can run on them, does every run and collects the results.
+//! Prepares scenarios with the policies that can run on them, does every run and collects the
+//! results.
 
 use joulepath_control::Setup;
 use joulepath_control::limit::{Terms, attainable, mean_attainable};
@@ -6,8 +7,8 @@ use joulepath_model::policy::Policy;
 use joulepath_model::result::{Reference, RunResult};
 use joulepath_model::scenario::Scenario;
 use joulepath_report::benchmark::{
-    Baseline, Cell, Entry, FamilyRow, Kind, LeftOut, Measured, Metric, ScenarioResult, ScenarioRow, Singles,
-    Start, Yardstick,
+    Baseline, Cell, Entry, FamilyRow, Kind, LeftOut, Measured, Metric, ScenarioResult, ScenarioRow,
+    Singles, Start, Yardstick,
 };
 
 use super::cases::{Case, cases};
@@ -30,8 +31,8 @@ const MPTCP: &str = "mptcp";
 
 pub(super) struct Rounds {
     families: Vec<FamilyRow>,
-    /// Policies with a cold start, policies with a warm start, realisable baselines, then single paths in
-    /// hindsight.
+    /// Policies with a cold start, policies with a warm start, realisable baselines, then single
+    /// paths in hindsight.
     entries: Vec<Entry>,
     rounds: Vec<Round>,
     left_out: Vec<LeftOut>,
@@ -45,9 +46,17 @@ impl Rounds {
     pub(super) fn of(plan: &Plan, engine: &dyn Engine) -> Result<Self> {
         let entry = |(policy, start): (&Policy, Start)| {
             let (label, parts) = field::described(policy);
-            Entry { policy: policy.to_string(), label, parts, start, baseline: None }
+            Entry {
+                policy: policy.to_string(),
+                label,
+                parts,
+                start,
+                baseline: None,
+            }
         };
-        let baselines = field::baselines(&plan.policies).into_iter().chain(Entry::hindsight(plan.kind));
+        let baselines = field::baselines(&plan.policies)
+            .into_iter()
+            .chain(Entry::hindsight(plan.kind));
         let entries: Vec<Entry> = policies(plan).map(entry).chain(baselines).collect();
         let (cases, mut left_out) = cases(plan)?;
         let mut rounds = vec![];
@@ -55,22 +64,35 @@ impl Rounds {
             let seeds = seeds(1, plan.seeds_of(case.family))?;
             match yardstick(&case, &seeds, engine) {
                 Ok(with) => rounds.push(Round::of(plan.has_oracle, &entries, case, with, seeds)),
-                Err(why) => left_out.push(LeftOut { scenario: case.name, why }),
+                Err(why) => left_out.push(LeftOut {
+                    scenario: case.name,
+                    why,
+                }),
             }
         }
-        let added = [(Metric::Oracle, plan.has_oracle), (Metric::Searched, plan.search > 0)];
-        let added = added.into_iter().filter_map(|(metric, is_added)| is_added.then_some(metric));
+        let added = [
+            (Metric::Oracle, plan.has_oracle),
+            (Metric::Searched, plan.search > 0),
+        ];
+        let added = added
+            .into_iter()
+            .filter_map(|(metric, is_added)| is_added.then_some(metric));
         let family = |family: &Family| {
             let mut row = family.row();
             row.columns.extend(added.clone());
             row
         };
         let families = plan.families.iter().map(family).collect();
-        Ok(Rounds { families, entries, rounds, left_out })
+        Ok(Rounds {
+            families,
+            entries,
+            rounds,
+            left_out,
+        })
     }
 
-    /// Does every run, on all cores: each policy on every scenario with the first seed, then with the next.
-    /// Returns the result of each scenario, and whether every run succeeded.
+    /// Does every run, on all cores: each policy on every scenario with the first seed, then with
+    /// the next. Returns the result of each scenario, and whether every run succeeded.
     pub(super) fn run(
         &self,
         plan: &Plan,
@@ -79,10 +101,17 @@ impl Rounds {
         watch: Watch<'_>,
     ) -> (Vec<ScenarioResult>, bool) {
         let (mut places, mut wanted) = (vec![], vec![]);
-        let most = self.rounds.iter().map(|round| round.seeds.len()).max().unwrap_or(0);
+        let most = self
+            .rounds
+            .iter()
+            .map(|round| round.seeds.len())
+            .max()
+            .unwrap_or(0);
         for nth in 0..most {
             for (index, round) in self.rounds.iter().enumerate() {
-                let Some(&seed) = round.seeds.get(nth) else { continue };
+                let Some(&seed) = round.seeds.get(nth) else {
+                    continue;
+                };
                 for (place, (start, setup)) in round.setups.iter().enumerate() {
                     let Ok(setup) = setup else { continue };
                     places.push((index, place));
@@ -91,54 +120,100 @@ impl Rounds {
             }
         }
         let outcomes = batch.run(&wanted, stored.as_deref_mut(), &mut *watch);
-        let complete = outcomes.iter().all(|outcome| matches!(outcome, Outcome::Run(_)));
-        let mut by_place: Vec<Vec<Vec<Outcome>>> =
-            self.rounds.iter().map(|round| vec![vec![]; round.setups.len()]).collect();
+        let complete = outcomes
+            .iter()
+            .all(|outcome| matches!(outcome, Outcome::Run(_)));
+        let mut by_place: Vec<Vec<Vec<Outcome>>> = self
+            .rounds
+            .iter()
+            .map(|round| vec![vec![]; round.setups.len()])
+            .collect();
         for ((round, place), outcome) in places.into_iter().zip(outcomes) {
             by_place[round][place].push(outcome);
         }
         let of_round = |(round, outcomes): (&Round, Vec<Vec<Outcome>>)| {
-            let of_policy = |((_, setup), outcomes): (&(Start, std::result::Result<Setup, String>), _)| {
-                setup.as_ref().map_err(String::clone).and_then(|_| whole(outcomes))
-            };
-            round.setups.iter().zip(outcomes).map(of_policy).collect::<Vec<Runs>>()
+            let of_policy =
+                |((_, setup), outcomes): (&(Start, std::result::Result<Setup, String>), _)| {
+                    setup
+                        .as_ref()
+                        .map_err(String::clone)
+                        .and_then(|_| whole(outcomes))
+                };
+            round
+                .setups
+                .iter()
+                .zip(outcomes)
+                .map(of_policy)
+                .collect::<Vec<Runs>>()
         };
         let runs: Vec<Vec<Runs>> = self.rounds.iter().zip(by_place).map(of_round).collect();
-        let known: Vec<Vec<Known<'_>>> =
-            self.rounds.iter().zip(&runs).map(|(round, runs)| round.known(runs)).collect();
+        let known: Vec<Vec<Known<'_>>> = self
+            .rounds
+            .iter()
+            .zip(&runs)
+            .map(|(round, runs)| round.known(runs))
+            .collect();
         let searched = search(plan.search, &self.rounds, &known, batch, stored, watch);
-        let hindsight: Vec<Option<Hindsight>> =
-            known.iter().zip(searched).map(|(known, searched)| Hindsight::of(known, searched)).collect();
+        let hindsight: Vec<Option<Hindsight>> = known
+            .iter()
+            .zip(searched)
+            .map(|(known, searched)| Hindsight::of(known, searched))
+            .collect();
         let results = self.rounds.iter().zip(runs).zip(hindsight);
-        let results = results.map(|((round, runs), hindsight)| self.result(round, runs, hindsight.as_ref()));
+        let results =
+            results.map(|((round, runs), hindsight)| self.result(round, runs, hindsight.as_ref()));
         (results.collect(), complete)
     }
 
     /// Combines the runs of all policies with the runs of each path alone.
-    fn result(&self, round: &Round, mut runs: Vec<Runs>, hindsight: Option<&Hindsight>) -> ScenarioResult {
+    fn result(
+        &self,
+        round: &Round,
+        mut runs: Vec<Runs>,
+        hindsight: Option<&Hindsight>,
+    ) -> ScenarioResult {
         let Round { case, with, .. } = round;
-        let hindsight_of = |entry: &Entry| entry.baseline.filter(|baseline| baseline.is_hindsight());
-        let (in_hindsight, run): (Vec<&Entry>, Vec<&Entry>) =
-            self.entries.iter().partition(|entry| hindsight_of(entry).is_some());
+        let hindsight_of =
+            |entry: &Entry| entry.baseline.filter(|baseline| baseline.is_hindsight());
+        let (in_hindsight, run): (Vec<&Entry>, Vec<&Entry>) = self
+            .entries
+            .iter()
+            .partition(|entry| hindsight_of(entry).is_some());
         let alone = runs.split_off(run.len());
-        let singles = alone.into_iter().take(round.singles).map(Runs::ok).collect();
+        let singles = alone
+            .into_iter()
+            .take(round.singles)
+            .map(Runs::ok)
+            .collect();
         let singles = Singles::of(singles, with);
         let is_mptcp = |entry: &&Entry| entry.policy == MPTCP && entry.start == Start::Cold;
-        let mptcp = run.iter().position(is_mptcp).and_then(|place| runs[place].clone().ok());
+        let mptcp = run
+            .iter()
+            .position(is_mptcp)
+            .and_then(|place| runs[place].clone().ok());
         let cell = |runs: &[RunResult]| {
-            let cell =
-                Cell::of(runs, &singles, with).timed(runs, mptcp.as_deref().unwrap_or_default(), &with.task);
+            let cell = Cell::of(runs, &singles, with).timed(
+                runs,
+                mptcp.as_deref().unwrap_or_default(),
+                &with.task,
+            );
             match hindsight {
                 Some(hindsight) => hindsight.beside(cell, runs, with),
                 None => cell,
             }
         };
-        let baselines = in_hindsight.into_iter().filter_map(hindsight_of).map(|baseline| match baseline {
-            Baseline::Thriftiest => singles.thriftiest,
-            Baseline::Fastest => singles.fastest,
-            Baseline::First | Baseline::SingleBest | Baseline::Linux | Baseline::Best => singles.best,
-        });
-        let baselines: Vec<Option<&[RunResult]>> = baselines.map(|path| singles.runs(path)).collect();
+        let baselines = in_hindsight
+            .into_iter()
+            .filter_map(hindsight_of)
+            .map(|baseline| match baseline {
+                Baseline::Thriftiest => singles.thriftiest,
+                Baseline::Fastest => singles.fastest,
+                Baseline::First | Baseline::SingleBest | Baseline::Linux | Baseline::Best => {
+                    singles.best
+                }
+            });
+        let baselines: Vec<Option<&[RunResult]>> =
+            baselines.map(|path| singles.runs(path)).collect();
         let of_single = |runs: &Option<&[RunResult]>| match runs {
             Some(runs) => Ok(cell(runs)),
             // Connections with separate paths share no single path.
@@ -167,17 +242,29 @@ impl Rounds {
             competing_tcps: with.tcps(),
             oracle: hindsight.and_then(|hindsight| hindsight.row(with)),
         };
-        ScenarioResult { row, cells: of_policies.chain(baselines.iter().map(of_single)).collect() }
+        ScenarioResult {
+            row,
+            cells: of_policies.chain(baselines.iter().map(of_single)).collect(),
+        }
     }
 
     /// Data for the report.
     pub(super) fn measured<'a>(&'a self, results: &'a [ScenarioResult]) -> Measured<'a> {
         let (families, left_out) = (self.families.clone(), self.left_out.clone());
-        Measured { families, entries: &self.entries, results, left_out }
+        Measured {
+            families,
+            entries: &self.entries,
+            results,
+            left_out,
+        }
     }
 }
 
-fn yardstick(case: &Case, seeds: &[u64], engine: &dyn Engine) -> std::result::Result<Yardstick, String> {
+fn yardstick(
+    case: &Case,
+    seeds: &[u64],
+    engine: &dyn Engine,
+) -> std::result::Result<Yardstick, String> {
     let scenario = &case.cold.scenario;
     let limits = limits_of(scenario, seeds, engine);
     match case.family.kind() {
@@ -189,7 +276,12 @@ fn yardstick(case: &Case, seeds: &[u64], engine: &dyn Engine) -> std::result::Re
 }
 
 /// Limits under `terms`. With random rates or signals: means over those of each seed.
-fn attainable_of(scenario: &Scenario, seeds: &[u64], engine: &dyn Engine, terms: &Terms) -> Vec<Reference> {
+fn attainable_of(
+    scenario: &Scenario,
+    seeds: &[u64],
+    engine: &dyn Engine,
+    terms: &Terms,
+) -> Vec<Reference> {
     let met = |&seed: &u64| joulepath_link::realised(scenario, seed);
     let met: Option<Vec<Scenario>> = seeds.iter().map(met).collect();
     match met.filter(|_| engine.draws()) {

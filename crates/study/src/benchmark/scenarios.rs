@@ -49,8 +49,8 @@ pub(super) struct Random {
     pub(super) trace: Option<(String, String)>,
 }
 
-/// The `number`-th scenario, from 1, of a ranked family with `seed`; `None` for the papers' and for random
-/// families.
+/// The `number`-th scenario, from 1, of a ranked family with `seed`; `None` for the papers' and for
+/// random families.
 pub(super) fn of_seed(family: Family, seed: u64, number: u32) -> Option<Random> {
     let mut dice = Dice::new(seed, family, number);
     let body = match family {
@@ -67,11 +67,16 @@ pub(super) fn of_seed(family: Family, seed: u64, number: u32) -> Option<Random> 
         "# Scenario {number} of the family `{family}`: `joulepath benchmark --family {family} --seed {seed}`."
     );
     let name = format!("{family}-{seed}-{number:02}");
-    Some(Random { name, number, text: text(&comment, family, body), trace: None })
+    Some(Random {
+        name,
+        number,
+        text: text(&comment, family, body),
+        trace: None,
+    })
 }
 
-/// The `index`-th scenario, from 1, of `set` for a random family; `None` for other families and beyond the
-/// end of the set.
+/// The `index`-th scenario, from 1, of `set` for a random family; `None` for other families and
+/// beyond the end of the set.
 pub(super) fn of_set(family: Family, set: Set, index: u32) -> Option<Random> {
     let number = set.number(index)?;
     let mut dice = Dice::new(GENERATION, family, number);
@@ -83,7 +88,8 @@ pub(super) fn of_set(family: Family, set: Set, index: u32) -> Option<Random> {
         Family::F4Competitors => random::competitors(&mut dice, Queues::All),
         Family::F5Shared => random::shared(&mut dice),
         Family::F6Mobility => {
-            let (body, offset) = random::mobility(&mut dice, &|offset| (trace_name(offset), trace_bps()));
+            let (body, offset) =
+                random::mobility(&mut dice, &|offset| (trace_name(offset), trace_bps()));
             trace = offset.map(|offset| (trace_name(offset), rotated(offset)));
             body
         }
@@ -107,34 +113,60 @@ pub(super) fn of_set(family: Family, set: Set, index: u32) -> Option<Random> {
 }
 
 fn text(comment: &str, family: Family, body: Body) -> String {
-    let Body { title, duration_s, warm_up_s, tables } = body;
+    let Body {
+        title,
+        duration_s,
+        warm_up_s,
+        tables,
+    } = body;
     let text = format!(
         "{comment}\ntitle = \"{title}\"\nduration = \"{duration_s} s\"\nwarm_up = \"{warm_up_s} s\"\n{tables}"
     );
-    let background = if family.judges_harm() { background(&text) } else { String::new() };
+    let background = if family.judges_harm() {
+        background(&text)
+    } else {
+        String::new()
+    };
     text + &background
 }
 
 /// Random cross traffic on the links of a scenario without a trace where shares rest on phase.
 fn background(text: &str) -> String {
-    let scenario = load(text, &|name| Err(format!("no trace {name}"))).expect("the text is a scenario");
+    let scenario =
+        load(text, &|name| Err(format!("no trace {name}"))).expect("the text is a scenario");
     let part = Probability::new(BACKGROUND).expect("a part");
-    let Some(with) = scenario.with_background(part) else { return String::new() };
+    let Some(with) = scenario.with_background(part) else {
+        return String::new();
+    };
     let table = |cross: &CrossTraffic| {
-        let own = scenario.paths.iter().find(|path| path.radio.0 == cross.link);
+        let own = scenario
+            .paths
+            .iter()
+            .find(|path| path.radio.0 == cross.link);
         let place = match own {
             Some(path) => format!("path = \"{}\"", path.name),
-            None => format!("link = \"{}\"", scenario.links[cross.link].name.trim_end_matches(".down")),
+            None => format!(
+                "link = \"{}\"",
+                scenario.links[cross.link].name.trim_end_matches(".down")
+            ),
         };
-        format!("[[cross]]\n{place}\nkind = \"poisson\"\nrate = \"{:.0} bit/s\"\n", cross.pattern.mean_bps())
+        format!(
+            "[[cross]]\n{place}\nkind = \"poisson\"\nrate = \"{:.0} bit/s\"\n",
+            cross.pattern.mean_bps()
+        )
     };
-    with.cross[scenario.cross.len()..].iter().map(table).collect()
+    with.cross[scenario.cross.len()..]
+        .iter()
+        .map(table)
+        .collect()
 }
 
 /// Delivery times of the trace, ms.
 fn opportunities() -> Vec<u64> {
     let text = shipped::trace(TRACE.0, TRACE.1).expect("the trace ships");
-    text.lines().filter_map(|line| line.trim().parse().ok()).collect()
+    text.lines()
+        .filter_map(|line| line.trim().parse().ok())
+        .collect()
 }
 
 fn trace_bps() -> f64 {
@@ -151,13 +183,21 @@ fn trace_name(offset: u64) -> String {
     format!("cellular-{}.trace", place(offset))
 }
 
-/// The trace from another instant on. It starts right after a delivery time of the original, which keeps its
-/// length.
+/// The trace from another instant on. It starts right after a delivery time of the original, which
+/// keeps its length.
 fn rotated(offset: u64) -> String {
     let all = opportunities();
     let (from, period) = (all[place(offset)], *all.last().expect("a trace has lines"));
-    let mut moved: Vec<u64> =
-        all.iter().map(|&at| if at > from { at - from } else { at + period - from }).collect();
+    let mut moved: Vec<u64> = all
+        .iter()
+        .map(|&at| {
+            if at > from {
+                at - from
+            } else {
+                at + period - from
+            }
+        })
+        .collect();
     moved.sort_unstable();
     moved.iter().map(|at| format!("{at}\n")).collect()
 }

@@ -1,7 +1,7 @@
-//! Log of runs of sealed scenarios: time, commit, work and result. Each line holds the SHA-256 of the line
-//! before it, so that a changed, deleted or inserted line breaks the chain. A run has a reason
-//! unless it is the first with a result at its commit and all runs before it have results. A log is for one
-//! generation of scenarios.
+//! Log of runs of sealed scenarios: time, commit, work and result. Each line holds the SHA-256 of
+//! the line before it, so that a changed, deleted or inserted line breaks the chain. A run has a
+//! reason unless it is the first with a result at its commit and all runs before it have results. A
+//! log is for one generation of scenarios.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -75,7 +75,14 @@ impl Line {
             let line = line.clone();
             let draws = (line.first, line.draws);
             let compared = (line.policies, line.warm, line.oracle, line.search);
-            (line.commit, line.generation, line.families, draws, line.seeds, compared)
+            (
+                line.commit,
+                line.generation,
+                line.families,
+                draws,
+                line.seeds,
+                compared,
+            )
         };
         work(self) == work(other)
     }
@@ -91,14 +98,21 @@ pub struct SealedLog {
 }
 
 impl SealedLog {
-    /// Logs at `path` that the program of `commit` starts to run `plan`; creates a missing log. Resumes a run
-    /// of the same plan at this commit that did not end.
+    /// Logs at `path` that the program of `commit` starts to run `plan`; creates a missing log.
+    /// Resumes a run of the same plan at this commit that did not end.
     ///
     /// # Errors
-    /// Without a reason to run `again`: if sealed scenarios were completed at this commit, or if an earlier
-    /// start has neither a result nor a later run with a reason. If the program does not come from a commit;
-    /// if the log is of another generation, was tampered with or cannot be written.
-    pub fn begin(path: &Path, plan: &Plan, commit: &str, date: &str, again: Option<&str>) -> Result<Self> {
+    /// Without a reason to run `again`: if sealed scenarios were completed at this commit, or if an
+    /// earlier start has neither a result nor a later run with a reason. If the program does not
+    /// come from a commit; if the log is of another generation, was tampered with or cannot be
+    /// written.
+    pub fn begin(
+        path: &Path,
+        plan: &Plan,
+        commit: &str,
+        date: &str,
+        again: Option<&str>,
+    ) -> Result<Self> {
         if commit.ends_with("-dirty") || commit == "unknown" {
             return Err(Error::usage(format!(
                 "sealed scenarios are for a commit, and this program is `{commit}`"
@@ -114,13 +128,24 @@ impl SealedLog {
             ))
             .with_help("keep that log under another name, and start a new one"));
         }
-        let names = |policies: &[Policy]| policies.iter().map(Policy::to_string).collect::<Vec<String>>();
+        let names = |policies: &[Policy]| {
+            policies
+                .iter()
+                .map(Policy::to_string)
+                .collect::<Vec<String>>()
+        };
         let begun = Line {
-            before: lines.last().map_or_else(|| FIRST.to_owned(), |(text, _)| sha256(text)),
+            before: lines
+                .last()
+                .map_or_else(|| FIRST.to_owned(), |(text, _)| sha256(text)),
             date: date.to_owned(),
             commit: commit.to_owned(),
             generation: GENERATION,
-            families: plan.families.iter().map(|family| family.name().to_owned()).collect(),
+            families: plan
+                .families
+                .iter()
+                .map(|family| family.name().to_owned())
+                .collect(),
             first: plan.first,
             draws: plan.scenarios,
             seeds: plan.asked_seeds,
@@ -131,15 +156,28 @@ impl SealedLog {
             reason: again.map(str::to_owned),
             result_sha256: None,
         };
-        let finished = lines.iter().filter(|(_, line)| line.result_sha256.is_some());
-        let (earlier, here) =
-            (finished.clone().count(), finished.filter(|(_, line)| line.commit == commit).count());
+        let finished = lines
+            .iter()
+            .filter(|(_, line)| line.result_sha256.is_some());
+        let (earlier, here) = (
+            finished.clone().count(),
+            finished.filter(|(_, line)| line.commit == commit).count(),
+        );
         let open = open_starts(&lines);
-        let resumed = open.iter().rev().find(|&&place| lines[place].1.is_of(&begun)).copied();
+        let resumed = open
+            .iter()
+            .rev()
+            .find(|&&place| lines[place].1.is_of(&begun))
+            .copied();
         let others = || open.iter().filter(|&&place| Some(place) != resumed);
         // A later run with a reason accounts for the starts before it.
-        let explained = lines.iter().rposition(|(_, line)| line.reason.is_some()).unwrap_or(0);
-        let unexplained = others().find(|&&place| place >= explained).map(|&place| &lines[place].1);
+        let explained = lines
+            .iter()
+            .rposition(|(_, line)| line.reason.is_some())
+            .unwrap_or(0);
+        let unexplained = others()
+            .find(|&&place| place >= explained)
+            .map(|&place| &lines[place].1);
         if resumed.is_none() && again.is_none() {
             refuse(commit, here, unexplained)?;
         }
@@ -152,7 +190,10 @@ impl SealedLog {
                 earlier,
                 earlier_here: here,
                 without_result: others().count(),
-                reason: resumed.map_or(&begun, |place| &lines[place].1).reason.clone(),
+                reason: resumed
+                    .map_or(&begun, |place| &lines[place].1)
+                    .reason
+                    .clone(),
             },
             lines,
             begun: begun.clone(),
@@ -177,9 +218,18 @@ impl SealedLog {
     /// # Errors
     /// If the log cannot be written.
     pub fn end(mut self, result: &str, date: &str) -> Result<()> {
-        let before = self.lines.last().map_or_else(|| FIRST.to_owned(), |(text, _)| sha256(text));
+        let before = self
+            .lines
+            .last()
+            .map_or_else(|| FIRST.to_owned(), |(text, _)| sha256(text));
         let result_sha256 = Some(sha256(result));
-        self.add(Line { before, date: date.to_owned(), result_sha256, ..self.begun.clone() }).map(drop)
+        self.add(Line {
+            before,
+            date: date.to_owned(),
+            result_sha256,
+            ..self.begun.clone()
+        })
+        .map(drop)
     }
 
     /// Appends a line and returns its SHA-256.
@@ -187,13 +237,18 @@ impl SealedLog {
         let text = serde_json::to_string(&line).expect("a line holds texts and numbers");
         let sum = sha256(&text);
         self.lines.push((text, line));
-        let whole: String = self.lines.iter().map(|(text, _)| format!("{text}\n")).collect();
+        let whole: String = self
+            .lines
+            .iter()
+            .map(|(text, _)| format!("{text}\n"))
+            .collect();
         files::write(&self.path, &whole)?;
         Ok(sum)
     }
 }
 
-/// Places of the starts that no later line ends. A line with a result ends the latest start of its work.
+/// Places of the starts that no later line ends. A line with a result ends the latest start of its
+/// work.
 fn open_starts(lines: &[(String, Line)]) -> Vec<usize> {
     let mut open: Vec<usize> = vec![];
     for (place, (_, line)) in lines.iter().enumerate() {
@@ -212,10 +267,14 @@ fn open_starts(lines: &[(String, Line)]) -> Vec<usize> {
 fn refuse(commit: &str, results_here: usize, unexplained: Option<&Line>) -> Result<()> {
     let why = match (results_here, unexplained) {
         (0, None) => return Ok(()),
-        (0, Some(line)) => format!("the run of {} at commit {} has no result", line.date, line.commit),
+        (0, Some(line)) => format!(
+            "the run of {} at commit {} has no result",
+            line.date, line.commit
+        ),
         _ => format!("sealed scenarios were run at commit {commit} already"),
     };
-    Err(Error::usage(why).with_help("--again 'REASON' runs them; the log and the tables give the reason"))
+    Err(Error::usage(why)
+        .with_help("--again 'REASON' runs them; the log and the tables give the reason"))
 }
 
 /// Lines of the log, each with its text; empty if there is no log.
@@ -229,7 +288,8 @@ fn read(path: &Path) -> Result<Vec<(String, Line)>> {
     let refused = |why: String| Error::Refused {
         doing: doing.clone(),
         why,
-        help: "restore the committed log from the repository; lines are only ever appended".to_owned(),
+        help: "restore the committed log from the repository; lines are only ever appended"
+            .to_owned(),
         kind: Kind::Failed,
     };
     let text = String::from_utf8(bytes).map_err(|_| refused("it is not UTF-8 text".to_owned()))?;
@@ -256,7 +316,10 @@ fn sha256(text: &str) -> String {
 
 /// Formats an instant as ISO 8601, UTC, to the second; instants before 1970 become its first.
 pub fn day_and_time(instant: SystemTime) -> String {
-    let seconds = instant.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
+    let seconds = instant
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or(Duration::ZERO)
+        .as_secs();
     let date = Day::of(i64::try_from(seconds).unwrap_or(i64::MAX)).date();
     let of_day = seconds % 86_400;
     let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);

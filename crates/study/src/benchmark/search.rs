@@ -1,8 +1,9 @@
-//! Search for the best schedule of paths on a scenario: an evolution of plans with up to four segments.
+//! Search for the best schedule of paths on a scenario: an evolution of plans with up to four
+//! segments.
 //!
-//! It starts from the fixed sets of the portfolio. Each generation changes the best plans so far at random:
-//! the paths of a segment, its time, the number of segments, the controller. The random numbers of a scenario
-//! depend only on its SHA-256, so that the same command finds the same plans.
+//! It starts from the fixed sets of the portfolio. Each generation changes the best plans so far at
+//! random: the paths of a segment, its time, the number of segments, the controller. The random
+//! numbers of a scenario depend only on its SHA-256, so that the same command finds the same plans.
 
 use std::collections::BTreeSet;
 
@@ -51,10 +52,15 @@ impl Schedule {
     }
 
     fn policy(&self, names: &[&str]) -> String {
-        let segment =
-            |(ticks, set): &(u64, u32)| format!("{}:{}", *ticks as f64 / TICKS_PER_S, chosen(names, *set));
+        let segment = |(ticks, set): &(u64, u32)| {
+            format!("{}:{}", *ticks as f64 / TICKS_PER_S, chosen(names, *set))
+        };
         let plan: Vec<String> = self.segments.iter().map(segment).collect();
-        let control = if self.is_joule { Control::Joule } else { Control::Reno };
+        let control = if self.is_joule {
+            Control::Joule
+        } else {
+            Control::Reno
+        };
         control.under(&format!("schedule,plan={}", plan.join(";")))
     }
 }
@@ -86,7 +92,10 @@ pub(super) fn search(
     if runs == 0 {
         return rounds.iter().map(|_| None).collect();
     }
-    let walks = rounds.iter().zip(known).map(|(round, known)| Walk::of(round, known, runs));
+    let walks = rounds
+        .iter()
+        .zip(known)
+        .map(|(round, known)| Walk::of(round, known, runs));
     let mut walks: Vec<Walk<'_>> = walks.collect();
     loop {
         let proposed: Vec<(usize, Schedule)> = walks
@@ -103,9 +112,15 @@ pub(super) fn search(
         for ((index, _), setup) in proposed.iter().zip(&setups) {
             let Round { case, seeds, .. } = walks[*index].round;
             let of_seed = |setup, &seed: &u64| case.wanted(Start::Cold, setup, seed);
-            wanted.extend(setup.iter().flat_map(|setup| seeds.iter().map(move |seed| of_seed(setup, seed))));
+            wanted.extend(
+                setup
+                    .iter()
+                    .flat_map(|setup| seeds.iter().map(move |seed| of_seed(setup, seed))),
+            );
         }
-        let mut outcomes = batch.run(&wanted, stored.as_deref_mut(), &mut *watch).into_iter();
+        let mut outcomes = batch
+            .run(&wanted, stored.as_deref_mut(), &mut *watch)
+            .into_iter();
         for ((index, schedule), setup) in proposed.into_iter().zip(&setups) {
             if setup.is_some() {
                 let seeds = walks[index].round.seeds.len();
@@ -120,21 +135,30 @@ pub(super) fn search(
 impl<'a> Walk<'a> {
     fn of(round: &'a Round, known: &[Known<'_>], runs: u32) -> Self {
         let scenario = &round.case.cold.scenario;
-        let of_sha =
-            u64::from_str_radix(&round.case.cold.sha256[..16], 16).expect("a SHA-256 is hexadecimal");
+        let of_sha = u64::from_str_radix(&round.case.cold.sha256[..16], 16)
+            .expect("a SHA-256 is hexadecimal");
         // The scenario itself and its path histories use other indices.
         let stream = Stream::new(0, Domain::Benchmark, of_sha >> 2 | 1 << 62);
         let seconds = |run: &RunResult| run.completion_s.unwrap_or(scenario.duration.as_secs_f64());
         let best = super::oracle::best(known);
-        let end_s = best.map_or(0.0, |best| best.runs.iter().map(seconds).fold(0.0, f64::max));
+        let end_s = best.map_or(0.0, |best| {
+            best.runs.iter().map(seconds).fold(0.0, f64::max)
+        });
         let mut ranked: Vec<(f64, Schedule)> = known.iter().filter_map(of_member).collect();
         rank(&mut ranked);
         Walk {
             round,
-            names: scenario.paths.iter().map(|path| path.name.as_str()).collect(),
+            names: scenario
+                .paths
+                .iter()
+                .map(|path| path.name.as_str())
+                .collect(),
             stream,
             end: (end_s * TICKS_PER_S) as u64,
-            tried: ranked.iter().map(|(_, schedule)| schedule.clone()).collect(),
+            tried: ranked
+                .iter()
+                .map(|(_, schedule)| schedule.clone())
+                .collect(),
             ranked,
             left: runs as usize / round.seeds.len(),
             found: Found::default(),
@@ -216,8 +240,15 @@ impl<'a> Walk<'a> {
     fn add(&mut self, schedule: Schedule, outcomes: Vec<Outcome>) {
         let with = &self.round.with;
         let Ok(runs) = whole(outcomes) else { return };
-        let Some(value) = share_of_limit(&runs, with, with.limit) else { return };
-        if self.found.best.as_ref().is_none_or(|(best, ..)| value > *best) {
+        let Some(value) = share_of_limit(&runs, with, with.limit) else {
+            return;
+        };
+        if self
+            .found
+            .best
+            .as_ref()
+            .is_none_or(|(best, ..)| value > *best)
+        {
             self.found.best = Some((value, schedule.policy(&self.names), runs));
         }
         self.ranked.push((value, schedule));
@@ -238,7 +269,13 @@ fn of_member(known: &Known<'_>) -> Option<(f64, Schedule)> {
         Control::Joule => true,
         Control::Lia => return None,
     };
-    Some((known.value, Schedule { is_joule, segments: vec![(0, set)] }))
+    Some((
+        known.value,
+        Schedule {
+            is_joule,
+            segments: vec![(0, set)],
+        },
+    ))
 }
 
 #[cfg(test)]
@@ -248,9 +285,16 @@ mod tests {
     #[test]
     fn a_plan_is_written_as_the_selector_reads_it() {
         let segments = vec![(0, 1), (950, 2), (250, 3), (300, 3), (0, 2)];
-        let plan = Schedule { is_joule: true, segments }.tidy();
+        let plan = Schedule {
+            is_joule: true,
+            segments,
+        }
+        .tidy();
         let policy = plan.policy(&["wifi", "lte"]);
-        assert_eq!(policy, "mptcp[cc=joule,selector=schedule,plan=0:wifi;2.5:wifi+lte;9.5:lte]");
+        assert_eq!(
+            policy,
+            "mptcp[cc=joule,selector=schedule,plan=0:wifi;2.5:wifi+lte;9.5:lte]"
+        );
         assert!(joulepath_control::policy::resolve(&written(&policy)).is_ok());
     }
 }

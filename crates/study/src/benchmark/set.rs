@@ -57,8 +57,9 @@ impl FromStr for Set {
     fn from_str(text: &str) -> Result<Self, Error> {
         let names = Set::ALL.map(Set::name);
         let found = Set::ALL.into_iter().find(|set| set.name() == text);
-        found
-            .ok_or_else(|| Error::usage(format!("there is no set `{text}`")).with_help(suggest(text, &names)))
+        found.ok_or_else(|| {
+            Error::usage(format!("there is no set `{text}`")).with_help(suggest(text, &names))
+        })
     }
 }
 
@@ -70,7 +71,13 @@ mod tests {
     fn no_scenario_is_in_two_sets() {
         let ends = |set: Set| [set.number(1).unwrap(), set.number(LENGTH - 1).unwrap()];
         let [train, check, sealed] = Set::ALL.map(ends);
-        assert!(train[1] < check[0] && check[1] < sealed[0], "{train:?} {check:?} {sealed:?}");
-        assert_eq!((Set::Check.number(0), Set::Check.number(LENGTH)), (None, None));
+        assert!(
+            train[1] < check[0] && check[1] < sealed[0],
+            "{train:?} {check:?} {sealed:?}"
+        );
+        assert_eq!(
+            (Set::Check.number(0), Set::Check.number(LENGTH)),
+            (None, None)
+        );
     }
 }

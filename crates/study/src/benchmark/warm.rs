@@ -1,5 +1,5 @@
-//! Path history for a random scenario: rate, RTT and loss of each path as an earlier visit would have left
-//! them.
+//! Path history for a random scenario: rate, RTT and loss of each path as an earlier visit would
+//! have left them.
 
 use joulepath_control::bursts::losses;
 use joulepath_control::path::links_of;
@@ -9,7 +9,8 @@ use joulepath_report::rounded;
 
 use crate::source::Overrides;
 
-/// Maximum factor between a known value and the true one, either way, log-uniform: of rates, then of RTTs.
+/// Maximum factor between a known value and the true one, either way, log-uniform: of rates, then
+/// of RTTs.
 const RATE_FACTOR: f64 = 1.3;
 const RTT_FACTOR: f64 = 1.1;
 /// Standard deviation of that factor as a factor: f^(1/√3), here 1.3^(1/√3) and 1.1^(1/√3).
@@ -18,10 +19,15 @@ const RTT_SPREAD: f64 = 1.06;
 /// Maximum known rate, bit/s, for links without a rate.
 const MOST_BPS: f64 = 10e9;
 
-/// Sets the key `history` of each path. The same `number` of a scenario in its family gives the same values.
+/// Sets the key `history` of each path. The same `number` of a scenario in its family gives the
+/// same values.
 pub(super) fn history(scenario: &Scenario, family: u64, number: u32) -> Overrides {
     // The scenario itself uses the stream without the top bit.
-    let mut stream = Stream::new(0, Domain::Benchmark, 1 << 63 | family << 32 | u64::from(number));
+    let mut stream = Stream::new(
+        0,
+        Domain::Benchmark,
+        1 << 63 | family << 32 | u64::from(number),
+    );
     let mut factor = |most: f64| libm::exp(libm::log(most) * (2.0 * stream.uniform() - 1.0));
     let direction = scenario.connections.first().map(|group| group.direction);
     let of_path = |(index, path): (usize, &joulepath_model::scenario::PathSpec)| {
@@ -29,13 +35,19 @@ pub(super) fn history(scenario: &Scenario, family: u64, number: u32) -> Override
         let links = || data.iter().map(|&link| &scenario.links[link]);
         let rates = links().map(|link| link.policed_bps(link.rate.mean_bps(scenario.duration)));
         let rate_bps = rates.fold(MOST_BPS, f64::min) * factor(RATE_FACTOR);
-        let both = data.iter().chain(acks).map(|&link| scenario.links[link].delay.as_secs_f64());
+        let both = data
+            .iter()
+            .chain(acks)
+            .map(|&link| scenario.links[link].delay.as_secs_f64());
         let rtt_s = both.sum::<f64>();
         let rtt_ms = 1e3 * rtt_s * factor(RTT_FACTOR);
         // As a run records it: loss events per segment.
         let loss = losses(scenario, data, rtt_s, f64::INFINITY).events * factor(RATE_FACTOR);
         let loss = match loss > 0.0 {
-            true => format!(", loss = \"{} %\", loss_spread = {RATE_SPREAD}", rounded(100.0 * loss, 3)),
+            true => format!(
+                ", loss = \"{} %\", loss_spread = {RATE_SPREAD}",
+                rounded(100.0 * loss, 3)
+            ),
             false => String::new(),
         };
         let known = format!(
@@ -46,7 +58,12 @@ pub(super) fn history(scenario: &Scenario, family: u64, number: u32) -> Override
         );
         Some((format!("path.{}.history", path.name), known))
     };
-    scenario.paths.iter().enumerate().filter_map(of_path).collect()
+    scenario
+        .paths
+        .iter()
+        .enumerate()
+        .filter_map(of_path)
+        .collect()
 }
 
 #[cfg(test)]
@@ -76,14 +93,23 @@ mod tests {
         let mut sides = [false; 2];
         for number in 1..=50 {
             let [(first, a), (second, b)] = known(number).try_into().unwrap();
-            assert_eq!([first.as_str(), second.as_str()], ["path.a.history", "path.b.history"]);
+            assert_eq!(
+                [first.as_str(), second.as_str()],
+                ["path.a.history", "path.b.history"]
+            );
             for (text, kbps, rtt_ms) in [(&a, 1e4, 40.0), (&b, 5e4, 100.0)] {
                 let (rate, rtt) = (value(text, "rate") / kbps, value(text, "rtt") / rtt_ms);
-                assert!((1.0 / 1.31..1.31).contains(&rate) && (1.0 / 1.11..1.11).contains(&rtt), "{text}");
+                assert!(
+                    (1.0 / 1.31..1.31).contains(&rate) && (1.0 / 1.11..1.11).contains(&rtt),
+                    "{text}"
+                );
                 sides[usize::from(rate > 1.0)] = true;
             }
             let loss = value(&a, "loss");
-            assert!((0.76..1.31).contains(&loss) && !b.contains("loss"), "{a} {b}");
+            assert!(
+                (0.76..1.31).contains(&loss) && !b.contains("loss"),
+                "{a} {b}"
+            );
         }
         assert_eq!(sides, [true; 2]);
         assert_ne!(known(1), known(2));

@@ -48,21 +48,30 @@ impl Course {
 
     /// The sequence that has this state.
     pub(super) fn sequence(&self, state: &str) -> &[(usize, &'static str)] {
-        if PHASES.contains(&state) { &self.phases } else { &self.states }
+        if PHASES.contains(&state) {
+            &self.phases
+        } else {
+            &self.states
+        }
     }
 
-    /// The first sample at or after `since` at this instant; of occurrences, those after `since` count.
+    /// The first sample at or after `since` at this instant; of occurrences, those after `since`
+    /// count.
     pub(super) fn find(&self, at: &At, since: usize) -> Option<usize> {
         let sequence = |state: &str| {
             let all = self.sequence(state);
             let ends = all.iter().skip(1).map(|entry| entry.0);
-            all.iter().map(|entry| entry.0).zip(ends.map(Some).chain([None])).zip(all.iter().map(|e| e.1))
+            all.iter()
+                .map(|entry| entry.0)
+                .zip(ends.map(Some).chain([None]))
+                .zip(all.iter().map(|e| e.1))
         };
         match at {
             At::Time(s) => self.sample_at(*s).filter(|&k| k >= since),
             At::Later(at, s) => {
                 let begin = self.find(at, 0)?;
-                self.sample_at(self.series["time_s"][begin] + s).filter(|&k| k >= since)
+                self.sample_at(self.series["time_s"][begin] + s)
+                    .filter(|&k| k >= since)
             }
             At::Enter(state, n) => sequence(state)
                 .filter(|((begin, _), name)| name == state && *begin >= since)
@@ -100,12 +109,17 @@ impl Course {
             path.in_flight.into(),
             ms(path.srtt),
             ms(path.min_rtt),
-            inside.pacing_bytes_per_s.map_or(f64::INFINITY, |rate| rate as f64 * 8e-6),
+            inside
+                .pacing_bytes_per_s
+                .map_or(f64::INFINITY, |rate| rate as f64 * 8e-6),
             path.delivered_bytes as f64 * 8e-6,
             path.segments as f64,
             path.retransmissions as f64,
         ];
-        SERIES.into_iter().zip(common).for_each(|(name, value)| self.push(name, value));
+        SERIES
+            .into_iter()
+            .zip(common)
+            .for_each(|(name, value)| self.push(name, value));
         let Some(shown) = &inside.shown else { return };
         if let Some(state) = shown.state {
             enter(&mut self.states, k, state);
@@ -116,7 +130,10 @@ impl Course {
     }
 
     fn push(&mut self, name: &str, value: f64) {
-        self.series.get_mut(name).expect("the names are the controller's").push(value);
+        self.series
+            .get_mut(name)
+            .expect("the names are the controller's")
+            .push(value);
     }
 }
 
@@ -126,8 +143,8 @@ fn enter(sequence: &mut Vec<(usize, &'static str)>, k: usize, state: &'static st
     }
 }
 
-/// Runs the case. To find the instant of a change of the scenario, it runs up to there: a run is the same
-/// until the scenario differs.
+/// Runs the case. To find the instant of a change of the scenario, it runs up to there: a run is
+/// the same until the scenario differs.
 ///
 /// # Errors
 /// If the scenario or the policy is wrong. `Err` of the inner result: an instant that did not come.
@@ -139,15 +156,27 @@ pub(super) fn run(
 ) -> Result<std::result::Result<Course, String>> {
     let mut known: Vec<Option<f64>> = vec![None; case.then.len()];
     loop {
-        let next = case.then.iter().zip(&known).position(|(then, at)| !then.set.is_empty() && at.is_none());
+        let next = case
+            .then
+            .iter()
+            .zip(&known)
+            .position(|(then, at)| !then.set.is_empty() && at.is_none());
         let scenario = scenario(suite, case, controller, &known)?;
-        let run = Run { case, controller, scenario, stop_at: next, cancel };
+        let run = Run {
+            case,
+            controller,
+            scenario,
+            stop_at: next,
+            cancel,
+        };
         match (run.go()?, next) {
             (Ended::Whole(course), None) => return Ok(Ok(*course)),
             (Ended::At(time_s), Some(next)) => known[next] = Some(time_s),
             (Ended::Missing(what), _) => return Ok(Err(what)),
             (Ended::Whole(_), Some(next)) => return Ok(Err(never(&case.then[next]))),
-            (Ended::At(_), None) => unreachable!("a run stops early only at the change that is looked for"),
+            (Ended::At(_), None) => {
+                unreachable!("a run stops early only at the change that is looked for")
+            }
         }
     }
 }
@@ -157,7 +186,12 @@ fn never(then: &Then) -> String {
 }
 
 /// The scenario with the changes whose instants are known.
-fn scenario(suite: &Suite, case: &Case, controller: Controller, known: &[Option<f64>]) -> Result<Scenario> {
+fn scenario(
+    suite: &Suite,
+    case: &Case,
+    controller: Controller,
+    known: &[Option<f64>],
+) -> Result<Scenario> {
     let text = toml::to_string(&suite.scenario).map_err(|error| Error::usage(error.to_string()))?;
     let source = Source::given(&suite.name, text, BTreeMap::new(), None);
     let with_name =
@@ -177,11 +211,14 @@ fn with_instant(value: &str, at_s: f64) -> String {
     let mut parts = value.split('@');
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let later = part.strip_prefix('+').and_then(|rest| rest.split_once(" ms"));
-        let (ms, rest) = match later.and_then(|(ms, rest)| Some((ms.trim().parse::<f64>().ok()?, rest))) {
-            Some(later) => later,
-            None => (0.0, part),
-        };
+        let later = part
+            .strip_prefix('+')
+            .and_then(|rest| rest.split_once(" ms"));
+        let (ms, rest) =
+            match later.and_then(|(ms, rest)| Some((ms.trim().parse::<f64>().ok()?, rest))) {
+                Some(later) => later,
+                None => (0.0, part),
+            };
         text += &format!("{:.6} ms{rest}", at_s * 1e3 + ms);
     }
     text
@@ -205,7 +242,13 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn go(self) -> Result<Ended> {
-        let Run { case, controller, scenario, stop_at, cancel } = self;
+        let Run {
+            case,
+            controller,
+            scenario,
+            stop_at,
+            cancel,
+        } = self;
         let policy: Policy = case.policy.replace("{cc}", controller.name()).parse()?;
         let setup = policies::setup(&policy, &scenario, Kind::Usage)?;
         let failed = |error: &dyn std::fmt::Display| Error::Refused {
@@ -215,18 +258,28 @@ impl Run<'_> {
             kind: Kind::Failed,
         };
         let segment_mbit = scenario.transport.mss.0 as f64 * 8e-6;
-        let options = RunOptions { cancel: cancel.clone(), ..RunOptions::default() };
-        let mut session =
-            Session::new(Arc::new(scenario), &setup, case.seed, options).map_err(|error| failed(&error))?;
+        let options = RunOptions {
+            cancel: cancel.clone(),
+            ..RunOptions::default()
+        };
+        let mut session = Session::new(Arc::new(scenario), &setup, case.seed, options)
+            .map_err(|error| failed(&error))?;
         let step = Nanos((case.step_ms * 1e6) as u64);
-        let instants = case.then.iter().map(|then| At::parse(&then.at).expect("the suite was checked"));
+        let instants = case
+            .then
+            .iter()
+            .map(|then| At::parse(&then.at).expect("the suite was checked"));
         let instants: Vec<At> = instants.collect();
         let mut application = Supply::default();
         let (mut course, mut status, mut next) = (Course::new(controller), Status::default(), 0);
         while !session.is_over() {
-            session.advance(session.now() + step).map_err(|error| failed(&error))?;
+            session
+                .advance(session.now() + step)
+                .map_err(|error| failed(&error))?;
             session.status(&mut status);
-            let Some(inside) = session.inside(0) else { continue };
+            let Some(inside) = session.inside(0) else {
+                continue;
+            };
             if status.paths[0].segments == 0 {
                 continue;
             }
@@ -265,7 +318,11 @@ struct Supply {
 impl Supply {
     fn set(&mut self, application: Option<Application>) {
         if application.is_some() {
-            *self = Supply { application, tokens: 0.0, changed: true };
+            *self = Supply {
+                application,
+                tokens: 0.0,
+                changed: true,
+            };
         }
     }
 

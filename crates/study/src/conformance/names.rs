@@ -51,10 +51,16 @@ impl At {
             return Ok(At::Later(Box::new(Self::parse(at)?), s));
         }
         let words: Vec<&str> = text.split_whitespace().collect();
-        let wrong = || format!("`{text}` is no instant: write `5 s`, `enter STATE`, `leave STATE 2`");
+        let wrong =
+            || format!("`{text}` is no instant: write `5 s`, `enter STATE`, `leave STATE 2`");
         let nth = |text: &str| text.parse().ok().filter(|&n| n > 0).ok_or_else(wrong);
         match words[..] {
-            [number, "s"] => number.parse().ok().filter(|&s: &f64| s >= 0.0).map(At::Time).ok_or_else(wrong),
+            [number, "s"] => number
+                .parse()
+                .ok()
+                .filter(|&s: &f64| s >= 0.0)
+                .map(At::Time)
+                .ok_or_else(wrong),
             ["enter", state] => Ok(At::Enter(state.to_owned(), 1)),
             ["leave", state] => Ok(At::Leave(state.to_owned(), 1)),
             ["enter", state, n] => Ok(At::Enter(state.to_owned(), nth(n)?)),
@@ -91,7 +97,9 @@ impl Words {
             Ok(number) => Operand::Number(number),
             Err(_) => Operand::Name(word.to_owned()),
         };
-        let Some((first, rest)) = words.split_first() else { return Err(wrong()) };
+        let Some((first, rest)) = words.split_first() else {
+            return Err(wrong());
+        };
         let mut all = vec![('+', operand(first))];
         for pair in rest.chunks(2) {
             match pair {

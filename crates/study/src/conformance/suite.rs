@@ -108,7 +108,8 @@ pub struct Check {
     pub states: Vec<String>,
     /// This state does not occur in the interval.
     pub never: Option<String>,
-    /// A series: `cwnd`, `cwnd / bdp`, `bw - max_bw`; or with `stat = "result"` a number of the whole run.
+    /// A series: `cwnd`, `cwnd / bdp`, `bw - max_bw`; or with `stat = "result"` a number of the
+    /// whole run.
     pub value: Option<String>,
     /// Statistic of the series in the interval.
     #[serde(default)]
@@ -177,18 +178,28 @@ impl Suite {
             if suite.cases[..k].iter().any(|other| other.name == case.name) {
                 return Err(wrong(&format!("two cases have the name `{}`", case.name)));
             }
-            case.mistake().map_or(Ok(()), |why| Err(wrong(&format!("case `{}`: {why}", case.name))))?;
+            case.mistake().map_or(Ok(()), |why| {
+                Err(wrong(&format!("case `{}`: {why}", case.name)))
+            })?;
         }
         Ok(suite)
     }
 
     /// Whether it is for this controller.
     pub fn is_for(&self, controller: Controller) -> bool {
-        self.controllers.is_empty() || self.controllers.iter().any(|name| name == controller.name())
+        self.controllers.is_empty()
+            || self
+                .controllers
+                .iter()
+                .any(|name| name == controller.name())
     }
 
     pub(super) fn source_of(&self, case: &Case) -> String {
-        format!("{}, {}", self.source, case.section.as_ref().unwrap_or(&case.name))
+        format!(
+            "{}, {}",
+            self.source,
+            case.section.as_ref().unwrap_or(&case.name)
+        )
     }
 
     /// Refuses a case with states or values that the controller does not show.
@@ -213,7 +224,11 @@ impl Suite {
             }
         }
         for check in &case.checks {
-            let known: &[&str] = if check.stat == Stat::Result { &RESULTS } else { &values };
+            let known: &[&str] = if check.stat == Stat::Result {
+                &RESULTS
+            } else {
+                &values
+            };
             let words = check.value.as_deref().map(Words::of).into_iter().flatten();
             for name in words.flat_map(Words::names) {
                 if !known.contains(&name.as_str()) {
@@ -233,9 +248,19 @@ impl Case {
     fn states(&self) -> Vec<String> {
         let mut all: Vec<String> = vec![];
         let instants = self.then.iter().map(|then| &then.at);
-        let bounds = self.checks.iter().flat_map(|check| check.from.iter().chain(&check.until));
-        all.extend(instants.chain(bounds).filter_map(|at| At::parse(at).ok()?.state()));
-        let sequences = self.checks.iter().flat_map(|check| check.states.iter().chain(&check.never));
+        let bounds = self
+            .checks
+            .iter()
+            .flat_map(|check| check.from.iter().chain(&check.until));
+        all.extend(
+            instants
+                .chain(bounds)
+                .filter_map(|at| At::parse(at).ok()?.state()),
+        );
+        let sequences = self
+            .checks
+            .iter()
+            .flat_map(|check| check.states.iter().chain(&check.never));
         all.extend(sequences.flat_map(|names| names.split('|').map(str::to_owned)));
         all
     }
@@ -246,16 +271,25 @@ impl Case {
             return Some("it has no [[case.check]]".to_owned());
         }
         if !(0.01..=1000.0).contains(&self.step_ms) {
-            return Some(format!("step-ms = {} is not between 0.01 and 1000", self.step_ms));
+            return Some(format!(
+                "step-ms = {} is not between 0.01 and 1000",
+                self.step_ms
+            ));
         }
         let instants = self.then.iter().map(|then| &then.at);
-        let bounds = self.checks.iter().flat_map(|check| check.from.iter().chain(&check.until));
+        let bounds = self
+            .checks
+            .iter()
+            .flat_map(|check| check.from.iter().chain(&check.until));
         if let Some(why) = instants.chain(bounds).find_map(|at| At::parse(at).err()) {
             return Some(why);
         }
         let idle = |then: &&Then| then.set.is_empty() && then.application.is_none();
         if let Some(then) = self.then.iter().find(idle) {
-            return Some(format!("`at = \"{}\"` changes nothing: give `set` or `application`", then.at));
+            return Some(format!(
+                "`at = \"{}\"` changes nothing: give `set` or `application`",
+                then.at
+            ));
         }
         self.checks.iter().find_map(Check::mistake)
     }
@@ -263,13 +297,19 @@ impl Case {
 
 impl Check {
     fn mistake(&self) -> Option<String> {
-        let kinds = [!self.states.is_empty(), self.never.is_some(), self.value.is_some()];
+        let kinds = [
+            !self.states.is_empty(),
+            self.never.is_some(),
+            self.value.is_some(),
+        ];
         if kinds.into_iter().filter(|&has| has).count() != 1 {
             return Some("a check has exactly one of `states`, `never`, `value`".to_owned());
         }
         let bounded = self.at_least.is_some() || self.at_most.is_some();
         match &self.value {
-            Some(_) if !bounded => Some("a check of a value needs `at-least` or `at-most`".to_owned()),
+            Some(_) if !bounded => {
+                Some("a check of a value needs `at-least` or `at-most`".to_owned())
+            }
             Some(value) => Words::of(value).err(),
             None if bounded || self.against.is_some() => {
                 Some("`at-least`, `at-most` and `against` belong to a `value`".to_owned())

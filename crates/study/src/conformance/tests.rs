@@ -34,12 +34,20 @@ fn suite_of(case: &str) -> Result<Suite> {
 fn judged(case: &str, controller: &str) -> Judged {
     let suite = suite_of(case).unwrap();
     let controller = Controller::by_name(controller).unwrap();
-    run(&suite, controller, &[], &Cancel::new()).unwrap().remove(0)
+    run(&suite, controller, &[], &Cancel::new())
+        .unwrap()
+        .remove(0)
 }
 
 fn refusal(case: &str, controller: &str) -> String {
-    let ran = suite_of(case)
-        .and_then(|suite| run(&suite, Controller::by_name(controller).unwrap(), &[], &Cancel::new()));
+    let ran = suite_of(case).and_then(|suite| {
+        run(
+            &suite,
+            Controller::by_name(controller).unwrap(),
+            &[],
+            &Cancel::new(),
+        )
+    });
     ran.unwrap_err().to_string()
 }
 
@@ -49,21 +57,34 @@ fn every_case_of_this_library_holds_for_its_controllers() {
         for name in &suite.controllers {
             let controller = Controller::by_name(name).unwrap();
             for judged in run(&suite, controller, &[], &Cancel::new()).unwrap() {
-                let wrong: Vec<_> = judged.verdicts.iter().filter(|verdict| !verdict.holds).collect();
-                assert!(wrong.is_empty(), "{name}, {} {}: {wrong:#?}", judged.suite, judged.case);
+                let wrong: Vec<_> = judged
+                    .verdicts
+                    .iter()
+                    .filter(|verdict| !verdict.holds)
+                    .collect();
+                assert!(
+                    wrong.is_empty(),
+                    "{name}, {} {}: {wrong:#?}",
+                    judged.suite,
+                    judged.case
+                );
             }
         }
     }
 }
 
-/// Coupled congestion control leaves a TCP its share of a shared link; two NewReno subflows take two.
+/// Coupled congestion control leaves a TCP its share of a shared link; two NewReno subflows take
+/// two.
 #[test]
 fn the_criteria_of_rfc_9743_hold_for_lia_and_all_but_the_shared_link_for_reno() {
     for (name, misses) in [("lia", &[][..]), ("reno", &["7.10-2"])] {
         let controller = Controller::by_name(name).unwrap();
         let judged = run(&suite("rfc9743").unwrap(), controller, &[], &Cancel::new()).unwrap();
-        let missed: Vec<&str> =
-            judged.iter().filter(|judged| !judged.holds()).map(|judged| judged.case.as_str()).collect();
+        let missed: Vec<&str> = judged
+            .iter()
+            .filter(|judged| !judged.holds())
+            .map(|judged| judged.case.as_str())
+            .collect();
         assert_eq!(missed, misses, "{name}");
     }
 }
@@ -78,7 +99,11 @@ fn a_value_is_judged_by_its_bounds_and_a_state_by_its_sequence() {
         { never = "TIMEOUT" },
         { never = "RECOVERY" },
     ]"#;
-    let holds: Vec<bool> = judged(both, "reno").verdicts.iter().map(|verdict| verdict.holds).collect();
+    let holds: Vec<bool> = judged(both, "reno")
+        .verdicts
+        .iter()
+        .map(|verdict| verdict.holds)
+        .collect();
     assert_eq!(holds, [true, false, true, false, true, false]);
 }
 
@@ -133,13 +158,37 @@ fn mistakes_are_named() {
             "reno",
             "checks the state `STARTUP`, which `reno` does not show",
         ),
-        (r#"check = [{ value = "max_bw", at-least = 1 }]"#, "bbr3", "checks the value `max_bw`"),
-        (r#"check = [{ value = "cwnd" }]"#, "reno", "needs `at-least` or `at-most`"),
-        (r#"check = [{ value = "cwnd /", at-least = 1 }]"#, "reno", "`cwnd /` is no value"),
-        (r#"check = [{ never = "LOSS", value = "cwnd", at-least = 1 }]"#, "reno", "exactly one of"),
-        (r#"check = [{ value = "cwnd", from = "soon", at-least = 1 }]"#, "reno", "`soon` is no instant"),
+        (
+            r#"check = [{ value = "max_bw", at-least = 1 }]"#,
+            "bbr3",
+            "checks the value `max_bw`",
+        ),
+        (
+            r#"check = [{ value = "cwnd" }]"#,
+            "reno",
+            "needs `at-least` or `at-most`",
+        ),
+        (
+            r#"check = [{ value = "cwnd /", at-least = 1 }]"#,
+            "reno",
+            "`cwnd /` is no value",
+        ),
+        (
+            r#"check = [{ never = "LOSS", value = "cwnd", at-least = 1 }]"#,
+            "reno",
+            "exactly one of",
+        ),
+        (
+            r#"check = [{ value = "cwnd", from = "soon", at-least = 1 }]"#,
+            "reno",
+            "`soon` is no instant",
+        ),
         ("check = []", "reno", "it has no [[case.check]]"),
-        (r#"check = [{ vaule = "cwnd" }]"#, "reno", "unknown field `vaule`"),
+        (
+            r#"check = [{ vaule = "cwnd" }]"#,
+            "reno",
+            "unknown field `vaule`",
+        ),
         (
             r#"set = { duraton = "1 s" }
             check = [{ never = "TIMEOUT" }]"#,
@@ -156,5 +205,10 @@ fn mistakes_are_named() {
         let said = refusal(case, controller);
         assert!(said.contains(message), "{case}: {said}");
     }
-    assert!(suite("no-such-suite").unwrap_err().to_string().contains("no suite of cases `no-such-suite`"));
+    assert!(
+        suite("no-such-suite")
+            .unwrap_err()
+            .to_string()
+            .contains("no suite of cases `no-such-suite`")
+    );
 }

@@ -61,7 +61,10 @@ pub(super) fn judge(
 /// What a check has measured.
 enum Measured {
     Number(f64),
-    States { seen: Vec<&'static str>, holds: bool },
+    States {
+        seen: Vec<&'static str>,
+        holds: bool,
+    },
 }
 
 fn verdict(check: &Check, measured: std::result::Result<Measured, String>) -> Verdict {
@@ -74,7 +77,12 @@ fn verdict(check: &Check, measured: std::result::Result<Measured, String>) -> Ve
         Ok(Measured::States { seen, holds }) => (holds, seen.join(" ")),
         Err(why) => (false, why),
     };
-    Verdict { says: says(check), holds, measured, limit: limit(check) }
+    Verdict {
+        says: says(check),
+        holds,
+        measured,
+        limit: limit(check),
+    }
 }
 
 /// Up to four significant digits.
@@ -121,28 +129,48 @@ fn says(check: &Check) -> String {
 fn judge_one(course: &Course, check: &Check) -> std::result::Result<Measured, String> {
     let instant = |at: &str, since| {
         let parsed = At::parse(at)?;
-        course.find(&parsed, since).ok_or_else(|| format!("`{at}` did not happen"))
+        course
+            .find(&parsed, since)
+            .ok_or_else(|| format!("`{at}` did not happen"))
     };
     let from = check.from.as_deref().map_or(Ok(0), |at| instant(at, 0))?;
-    let until = check.until.as_deref().map_or(Ok(course.len()), |at| instant(at, from + 1))?;
+    let until = check
+        .until
+        .as_deref()
+        .map_or(Ok(course.len()), |at| instant(at, from + 1))?;
     if let Some(never) = &check.never {
         let seen = states(course, never, from, until);
         let holds = !seen.contains(&never.as_str());
-        return Ok(Measured::States { seen: short(seen, 8), holds });
+        return Ok(Measured::States {
+            seen: short(seen, 8),
+            holds,
+        });
     }
     if let Some(first) = check.states.first() {
-        let seen = states(course, first.split('|').next().unwrap_or(first), from, until);
+        let seen = states(
+            course,
+            first.split('|').next().unwrap_or(first),
+            from,
+            until,
+        );
         let fits = |(wanted, seen): (&String, &&str)| wanted.split('|').any(|name| name == *seen);
         let holds = seen.len() >= check.states.len() && check.states.iter().zip(&seen).all(fits);
-        return Ok(Measured::States { seen: short(seen, check.states.len()), holds });
+        return Ok(Measured::States {
+            seen: short(seen, check.states.len()),
+            holds,
+        });
     }
     let words = Words::of(check.value.as_deref().unwrap_or_default())?;
     if check.stat == Stat::Result {
-        return Ok(Measured::Number(words.value(|name| of_result(&course.result, name))));
+        return Ok(Measured::Number(
+            words.value(|name| of_result(&course.result, name)),
+        ));
     }
     let at = |k: usize| words.value(|name| course.series(name)[k]);
     let value = statistic(check.stat, &at, from, until, course.series("time_s"));
-    value.map(Measured::Number).ok_or_else(|| "the interval is empty".to_owned())
+    value
+        .map(Measured::Number)
+        .ok_or_else(|| "the interval is empty".to_owned())
 }
 
 fn statistic(
@@ -169,8 +197,15 @@ fn statistic(
 /// The states in an interval.
 fn states(course: &Course, one: &str, from: usize, until: usize) -> Vec<&'static str> {
     let sequence = course.sequence(one);
-    let begins_before = sequence.iter().rposition(|entry| entry.0 <= from).unwrap_or(0);
-    sequence[begins_before..].iter().take_while(|entry| entry.0 < until).map(|entry| entry.1).collect()
+    let begins_before = sequence
+        .iter()
+        .rposition(|entry| entry.0 <= from)
+        .unwrap_or(0);
+    sequence[begins_before..]
+        .iter()
+        .take_while(|entry| entry.0 < until)
+        .map(|entry| entry.1)
+        .collect()
 }
 
 fn short(mut seen: Vec<&'static str>, most: usize) -> Vec<&'static str> {
@@ -181,7 +216,10 @@ fn short(mut seen: Vec<&'static str>, most: usize) -> Vec<&'static str> {
 /// A number of the whole run; infinite if there is none.
 fn of_result(result: &RunResult, name: &str) -> f64 {
     let delay = |value: fn(&joulepath_model::result::DelayStats) -> f64| {
-        result.delay.as_ref().map_or(f64::INFINITY, |delay| value(delay) * 1e3)
+        result
+            .delay
+            .as_ref()
+            .map_or(f64::INFINITY, |delay| value(delay) * 1e3)
     };
     let (mine, theirs) = (result.goodput_bps, result.competitors_bps);
     match name {

@@ -32,7 +32,8 @@ pub(super) struct Feed {
 }
 
 impl Feed {
-    /// Median RTT of each interface with an address in these polls; without one, its previous median.
+    /// Median RTT of each interface with an address in these polls; without one, its previous
+    /// median.
     pub(super) fn typical_rtt(&mut self, looks: &[Look]) -> BTreeMap<String, Nanos> {
         let mut seen: BTreeMap<String, Vec<Nanos>> = BTreeMap::new();
         for one in looks.iter().flat_map(|look| &look.snapshot.interfaces) {
@@ -61,13 +62,17 @@ impl Feed {
         if let Some(session) = session {
             session.status(&mut self.status);
         }
-        let paths: BTreeMap<&str, PathStatus> =
-            stretch.names().zip(self.status.paths.iter().copied()).collect();
+        let paths: BTreeMap<&str, PathStatus> = stretch
+            .names()
+            .zip(self.status.paths.iter().copied())
+            .collect();
         let measured = self.measure(look, stretch, &paths);
         let open = paths.values().filter(|path| path.open).count();
         let mut snapshot = look.snapshot.clone();
         for one in &mut snapshot.interfaces {
-            let Some(measured) = measured.get(&one.name) else { continue };
+            let Some(measured) = measured.get(&one.name) else {
+                continue;
+            };
             self.observe(one, measured);
             if !is_idle {
                 let path = paths.get(one.name.as_str()).copied().unwrap_or_default();
@@ -101,16 +106,33 @@ impl Feed {
         stretch: &Stretch,
         paths: &BTreeMap<&str, PathStatus>,
     ) -> BTreeMap<String, Measured> {
-        let present = look.snapshot.interfaces.iter().filter(|one| self.rtts.contains_key(&one.name));
+        let present = look
+            .snapshot
+            .interfaces
+            .iter()
+            .filter(|one| self.rtts.contains_key(&one.name));
         let looked: Vec<Looked> = present
             .map(|one| {
                 let mut payload = self.before.get(&one.name).copied().unwrap_or_default();
-                let now = paths.get(one.name.as_str()).map_or(0, |path| path.delivered_bytes);
+                let now = paths
+                    .get(one.name.as_str())
+                    .map_or(0, |path| path.delivered_bytes);
                 payload[usize::from(stretch.is_upload())] += now;
-                let [received_bytes, sent_bytes] = payload.map(|bytes| (bytes as f64 * WIRE) as u64);
+                let [received_bytes, sent_bytes] =
+                    payload.map(|bytes| (bytes as f64 * WIRE) as u64);
                 let [received_packets, sent_packets] = payload.map(|bytes| bytes.div_ceil(SEGMENT));
-                let counters = Counters { received_bytes, received_packets, sent_bytes, sent_packets };
-                Looked { name: &one.name, device: one.index, addresses: &[], counters: Some(counters) }
+                let counters = Counters {
+                    received_bytes,
+                    received_packets,
+                    sent_bytes,
+                    sent_packets,
+                };
+                Looked {
+                    name: &one.name,
+                    device: one.index,
+                    addresses: &[],
+                    counters: Some(counters),
+                }
             })
             .collect();
         self.measurer.count_all(look.snapshot.now, &looked)
@@ -120,7 +142,11 @@ impl Feed {
         let known = (one.capacity_bps, one.carried_bytes);
         let (capacity_bps, carried_bytes) = *self.known.entry(one.name.clone()).or_insert(known);
         one.rate_bps = rate_bps(measured);
-        one.capacity_bps = measured.capacity_bps.into_iter().chain(capacity_bps).reduce(f64::max);
+        one.capacity_bps = measured
+            .capacity_bps
+            .into_iter()
+            .chain(capacity_bps)
+            .reduce(f64::max);
         one.carried_bytes = carried_bytes + measured.carried_bytes;
         one.silent = measured.silent;
     }

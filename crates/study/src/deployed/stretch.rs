@@ -16,8 +16,8 @@ use joulepath_packet::{RunOptions, Session};
 use crate::error::{Error, Kind, Result};
 use crate::policies;
 
-/// Bytes that devices count for each byte of payload: a full segment with its link, IP and TCP headers and
-/// time stamps.
+/// Bytes that devices count for each byte of payload: a full segment with its link, IP and TCP
+/// headers and time stamps.
 pub(super) const WIRE: f64 = 1514.0 / 1448.0;
 /// The kernel's own scheduler and CUBIC.
 const POLICY: &str = "linux";
@@ -52,21 +52,37 @@ pub(super) struct Stretch {
 impl Stretch {
     /// `rtts`: typical RTT of each interface.
     pub(super) fn of(config: &LiveConfig, looks: &[Look], rtts: BTreeMap<String, Nanos>) -> Self {
-        let [first, .., last] = looks else { return Stretch::at(config, looks, rtts) };
+        let [first, .., last] = looks else {
+            return Stretch::at(config, looks, rtts);
+        };
         let length = last.snapshot.now.saturating_sub(first.snapshot.now);
-        Stretch { length, ..Stretch::at(config, looks, rtts) }
+        Stretch {
+            length,
+            ..Stretch::at(config, looks, rtts)
+        }
     }
 
     fn at(config: &LiveConfig, looks: &[Look], rtts: BTreeMap<String, Nanos>) -> Self {
         let told = looks.iter().flat_map(|look| &look.decision.interfaces);
         let usable = told.filter(|told| told.allowed && rtts.contains_key(&told.name));
         let names: BTreeSet<String> = usable.map(|told| told.name.clone()).collect();
-        let paths: Vec<PathSpec> = names.into_iter().map(|name| path(config, looks, name, &rtts)).collect();
-        let (down, up) = (mean(looks, |one| one.received_bps), mean(looks, |one| one.sent_bps));
+        let paths: Vec<PathSpec> = names
+            .into_iter()
+            .map(|name| path(config, looks, name, &rtts))
+            .collect();
+        let (down, up) = (
+            mean(looks, |one| one.received_bps),
+            mean(looks, |one| one.sent_bps),
+        );
         let carried = down.max(up);
         let full = full_bps(looks, &paths);
         let offered_bps = (full == 0.0 || carried < FULL * full).then_some(carried / WIRE);
-        Stretch { paths, offered_bps, upload: up > down, length: Nanos::ZERO }
+        Stretch {
+            paths,
+            offered_bps,
+            upload: up > down,
+            length: Nanos::ZERO,
+        }
     }
 
     /// Names of the paths, in the scenario's order.
@@ -93,14 +109,25 @@ impl Stretch {
         let policy: Policy = POLICY.parse()?;
         let setup = policies::setup(&policy, &scenario, Kind::Failed)?;
         let session = Session::new(Arc::new(scenario), &setup, seed, RunOptions::default());
-        session.map(Some).map_err(|error| Error::usage(error.to_string()))
+        session
+            .map(Some)
+            .map_err(|error| Error::usage(error.to_string()))
     }
 
     fn text(&self) -> String {
         // No run ends before the last poll.
-        let mut text =
-            format!("title = \"a stretch\"\nduration = \"{} ms\"\n", self.length.0 / 1_000_000 + 1000);
-        for PathSpec { name, rate_bps, rtt, loss, outages } in &self.paths {
+        let mut text = format!(
+            "title = \"a stretch\"\nduration = \"{} ms\"\n",
+            self.length.0 / 1_000_000 + 1000
+        );
+        for PathSpec {
+            name,
+            rate_bps,
+            rtt,
+            loss,
+            outages,
+        } in &self.paths
+        {
             let delay_us = rtt.0 / 2000;
             let _ = write!(
                 text,
@@ -120,7 +147,10 @@ impl Stretch {
         let direction = if self.upload { "upload" } else { "download" };
         let kind = match self.offered_bps {
             None => "kind = \"bulk\"".to_owned(),
-            Some(bps) => format!("kind = \"stream\"\nrate = \"{} bit/s\"\ninterval = \"40 ms\"", bps as u64),
+            Some(bps) => format!(
+                "kind = \"stream\"\nrate = \"{} bit/s\"\ninterval = \"40 ms\"",
+                bps as u64
+            ),
         };
         text + &format!("\n[workload]\n{kind}\ndirection = \"{direction}\"\n")
     }
@@ -130,29 +160,59 @@ impl Stretch {
         let role = |path: &PathSpec| roles.get(&path.name).copied().unwrap_or_default();
         let best = self.paths.iter().map(role).max().unwrap_or_default();
         // A connection starts before the first decision.
-        self.paths.iter().map(|path| best == Role::Unused || role(path) == best).collect()
+        self.paths
+            .iter()
+            .map(|path| best == Role::Unused || role(path) == best)
+            .collect()
     }
 }
 
 /// Replaces characters that a path's name cannot contain: keeps letters, digits, `-` and `_`.
 fn plain(name: &str) -> String {
-    name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' }).collect()
+    name.chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || "-_".contains(c) {
+                c
+            } else {
+                '-'
+            }
+        })
+        .collect()
 }
 
-fn path(config: &LiveConfig, looks: &[Look], name: String, rtts: &BTreeMap<String, Nanos>) -> PathSpec {
+fn path(
+    config: &LiveConfig,
+    looks: &[Look],
+    name: String,
+    rtts: &BTreeMap<String, Nanos>,
+) -> PathSpec {
     let seen = || looks.iter().filter_map(|look| of(look, &name));
-    let configured = config.interface(&name).and_then(|known| known.rate).map(|rate| rate.bps() as f64);
-    let most = seen().filter_map(|one| one.capacity_bps).fold(0.0, f64::max);
-    let traffic: Vec<_> = looks.iter().filter_map(|look| look.traffic.get(&name)).collect();
+    let configured = config
+        .interface(&name)
+        .and_then(|known| known.rate)
+        .map(|rate| rate.bps() as f64);
+    let most = seen()
+        .filter_map(|one| one.capacity_bps)
+        .fold(0.0, f64::max);
+    let traffic: Vec<_> = looks
+        .iter()
+        .filter_map(|look| look.traffic.get(&name))
+        .collect();
     let sent: f64 = traffic.iter().map(|one| one.sent_bytes as f64).sum();
     let again = match traffic.as_slice() {
-        [first, .., last] => last.retransmitted_bytes.saturating_sub(first.retransmitted_bytes) as f64,
+        [first, .., last] => last
+            .retransmitted_bytes
+            .saturating_sub(first.retransmitted_bytes) as f64,
         _ => 0.0,
     };
     PathSpec {
         rate_bps: configured.unwrap_or(if most > 0.0 { most } else { UNTRIED_BPS }),
         rtt: rtts[&name],
-        loss: if sent > 0.0 { (again / sent).min(MOST_LOSS) } else { 0.0 },
+        loss: if sent > 0.0 {
+            (again / sent).min(MOST_LOSS)
+        } else {
+            0.0
+        },
         outages: outages(looks, &name),
         name,
     }
@@ -169,14 +229,22 @@ fn outages(looks: &[Look], name: &str) -> Vec<(Nanos, Nanos)> {
     for (place, look) in looks.iter().enumerate() {
         let now = look.snapshot.now;
         let is_out = of(look, name).is_none_or(|one| {
-            !one.usable || !one.routed || one.addresses.is_empty() || one.stalled || one.silent.is_some()
+            !one.usable
+                || !one.routed
+                || one.addresses.is_empty()
+                || one.stalled
+                || one.silent.is_some()
         });
         if !is_out {
             continue;
         }
-        let before = of(look, name).and_then(|one| one.silent).unwrap_or_default();
+        let before = of(look, name)
+            .and_then(|one| one.silent)
+            .unwrap_or_default();
         let from = now.saturating_sub(before).saturating_sub(begin);
-        let next = looks.get(place + 1).map_or(now + Nanos::from_secs(2), |next| next.snapshot.now);
+        let next = looks
+            .get(place + 1)
+            .map_or(now + Nanos::from_secs(2), |next| next.snapshot.now);
         let to = next.saturating_sub(begin).max(from + Nanos::from_millis(1));
         match all.last_mut() {
             Some((_, end)) if *end >= from => *end = to.max(*end),
@@ -188,7 +256,11 @@ fn outages(looks: &[Look], name: &str) -> Vec<(Nanos, Nanos)> {
 
 /// Mean rate of a direction over the polls, summed over interfaces, bit/s.
 fn mean(looks: &[Look], rate: impl Fn(&joulepath_live::record::Traffic) -> f64) -> f64 {
-    let sum: f64 = looks.iter().flat_map(|look| look.traffic.values()).map(rate).sum();
+    let sum: f64 = looks
+        .iter()
+        .flat_map(|look| look.traffic.values())
+        .map(rate)
+        .sum();
     sum / looks.len().max(1) as f64
 }
 
@@ -196,9 +268,16 @@ fn mean(looks: &[Look], rate: impl Fn(&joulepath_live::record::Traffic) -> f64) 
 fn full_bps(looks: &[Look], paths: &[PathSpec]) -> f64 {
     let at = |look: &Look| -> f64 {
         let carries = |name: &str| {
-            look.decision.interfaces.iter().any(|told| told.name == name && told.role == Role::Regular)
+            look.decision
+                .interfaces
+                .iter()
+                .any(|told| told.name == name && told.role == Role::Regular)
         };
-        paths.iter().filter(|path| carries(&path.name)).map(|path| path.rate_bps).sum()
+        paths
+            .iter()
+            .filter(|path| carries(&path.name))
+            .map(|path| path.rate_bps)
+            .sum()
     };
     looks.iter().map(at).sum::<f64>() / looks.len().max(1) as f64
 }

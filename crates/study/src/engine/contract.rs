@@ -17,8 +17,8 @@ use crate::error::Result;
 pub struct EngineOptions {
     /// Maximum lateness of packets on emulated links; `None`: as each scenario tolerates.
     pub max_lateness: Option<Nanos>,
-    /// Concurrent runs of a real-time engine; default one. Slow links leave the processor idle most of the
-    /// time. A run with late links fails in any case.
+    /// Concurrent runs of a real-time engine; default one. Slow links leave the processor idle most
+    /// of the time. A run with late links fails in any case.
     pub at_a_time: Option<NonZeroUsize>,
     /// Program whose processes emulate links and generate traffic; its `main` starts with
     /// `joulepath_lab::worker::run_if_asked`. `None`: this program.
@@ -32,8 +32,8 @@ pub struct Task {
     pub seed: u64,
     /// Whether to record time series.
     pub series: bool,
-    /// Whether the engine may keep what has settled constant, if its results change by less than 0.3 %. The
-    /// fluid engine is then faster; the other engines compute every packet.
+    /// Whether the engine may keep what has settled constant, if its results change by less than
+    /// 0.3 %. The fluid engine is then faster; the other engines compute every packet.
     pub settles: bool,
 }
 
@@ -58,8 +58,8 @@ pub trait Engine: Send + Sync {
         true
     }
 
-    /// Whether flows keep their phase at a `DropTail` queue if nothing in the scenario is random. Real hosts
-    /// do not, and equations have no phase.
+    /// Whether flows keep their phase at a `DropTail` queue if nothing in the scenario is random.
+    /// Real hosts do not, and equations have no phase.
     fn keeps_phase(&self) -> bool {
         false
     }
@@ -89,8 +89,8 @@ pub trait Engine: Send + Sync {
         vec![]
     }
 
-    /// Reason why runs of these scenarios will probably fail on this machine now, in one sentence; `None` if
-    /// they probably succeed. The check may take some tenths of a second.
+    /// Reason why runs of these scenarios will probably fail on this machine now, in one sentence;
+    /// `None` if they probably succeed. The check may take some tenths of a second.
     fn doubt(&self, _scenarios: &[&Scenario]) -> Option<String> {
         None
     }
@@ -98,18 +98,18 @@ pub trait Engine: Send + Sync {
     /// Refuses scenarios and policies that the engine cannot run, before any run.
     ///
     /// # Errors
-    /// [`Error::Unsupported`](crate::error::Error::Unsupported) or the engine's own error, naming the part of
-    /// the scenario or policy.
+    /// [`Error::Unsupported`](crate::error::Error::Unsupported) or the engine's own error, naming
+    /// the part of the scenario or policy.
     fn check(&self, _scenario: &Scenario, _setups: &[Setup]) -> Result<()> {
         Ok(())
     }
 
-    /// Does one run on at most `cores` cores; ends within a second after `cancel` is set. The result does not
-    /// depend on the number of cores.
+    /// Does one run on at most `cores` cores; ends within a second after `cancel` is set. The
+    /// result does not depend on the number of cores.
     ///
     /// # Errors
-    /// [`RunError::Cancelled`] if `cancel` was set before the end, [`RunError::Failed`] with the reason
-    /// otherwise.
+    /// [`RunError::Cancelled`] if `cancel` was set before the end, [`RunError::Failed`] with the
+    /// reason otherwise.
     fn run(
         &self,
         scenario: &Scenario,

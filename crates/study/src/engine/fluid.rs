@@ -44,7 +44,11 @@ impl Engine for Fluid {
         _cores: NonZeroUsize,
         cancel: &Cancel,
     ) -> Result<RunResult, RunError> {
-        let options = RunOptions { series: task.series, settles: task.settles, cancel: cancel.clone() };
+        let options = RunOptions {
+            series: task.series,
+            settles: task.settles,
+            cancel: cancel.clone(),
+        };
         joulepath_fluid::run(scenario, setup, task.seed, options).map_err(|error| match error {
             joulepath_fluid::RunError::Cancelled => RunError::Cancelled,
             error => RunError::Failed(error.to_string()),

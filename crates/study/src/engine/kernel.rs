@@ -31,9 +31,16 @@ pub(super) struct Kernel {
 
 impl Kernel {
     pub(super) fn new(options: &EngineOptions) -> Self {
-        let worker = options.worker.as_ref().map_or_else(Program::current, Program::at);
+        let worker = options
+            .worker
+            .as_ref()
+            .map_or_else(Program::current, Program::at);
         let at_a_time = options.at_a_time.unwrap_or(NonZeroUsize::MIN);
-        Kernel { max_lateness: options.max_lateness, at_a_time, worker }
+        Kernel {
+            max_lateness: options.max_lateness,
+            at_a_time,
+            worker,
+        }
     }
 }
 
@@ -61,8 +68,15 @@ impl Engine for Kernel {
 
     fn check(&self, scenario: &Scenario, setups: &[Setup]) -> Result<()> {
         engine::check(scenario, setups)?;
-        let competitors = scenario.competitors.iter().filter_map(|other| Controller::by_name(&other.cc).ok());
-        setups.iter().map(Setup::controller).chain(competitors).try_for_each(own::kernel::prepare)
+        let competitors = scenario
+            .competitors
+            .iter()
+            .filter_map(|other| Controller::by_name(&other.cc).ok());
+        setups
+            .iter()
+            .map(Setup::controller)
+            .chain(competitors)
+            .try_for_each(own::kernel::prepare)
     }
 
     fn notes(&self, scenario: &Scenario, setups: &[Setup]) -> Vec<String> {
@@ -95,7 +109,8 @@ impl Engine for Kernel {
             cancel: cancel.clone(),
             ..RunOptions::default()
         };
-        engine::run(scenario, setup, task.seed, &options, &self.worker).map_err(|error| match error {
+        engine::run(scenario, setup, task.seed, &options, &self.worker).map_err(|error| match error
+        {
             joulepath_lab::Error::Cancelled => RunError::Cancelled,
             error => RunError::Failed(error.to_string()),
         })

@@ -33,7 +33,12 @@ impl Engine for Packet {
     ) -> Result<RunResult, RunError> {
         let (series, cancel) = (task.series, cancel.clone());
         let cores = Some(Cores { most: cores, clock });
-        let options = RunOptions { series, cancel, cores, ..RunOptions::default() };
+        let options = RunOptions {
+            series,
+            cancel,
+            cores,
+            ..RunOptions::default()
+        };
         joulepath_packet::run(scenario, setup, task.seed, options).map_err(|error| match error {
             joulepath_packet::RunError::Cancelled => RunError::Cancelled,
             error => RunError::Failed(error.to_string()),

@@ -1,5 +1,5 @@
-//! The rules of `unix` on systems without folder descriptors. Paths are checked by name, which does not
-//! protect against another process that changes the folders at the same time.
+//! The rules of `unix` on systems without folder descriptors. Paths are checked by name, which does
+//! not protect against another process that changes the folders at the same time.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -26,7 +26,9 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Trouble> {
         .open(&temporary)
         .and_then(|mut file| fill(&mut file, bytes))
         .and_then(|()| fs::rename(&temporary, path));
-    written.inspect_err(|_| drop(fs::remove_file(&temporary))).map_err(Trouble::from)
+    written
+        .inspect_err(|_| drop(fs::remove_file(&temporary)))
+        .map_err(Trouble::from)
 }
 
 /// This system has no modes.
@@ -40,17 +42,30 @@ pub(super) fn create(path: &Path) -> Result<Option<File>, Trouble> {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
         _ => {}
     }
-    Ok(Some(OpenOptions::new().append(true).create_new(true).open(path)?))
+    Ok(Some(
+        OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .open(path)?,
+    ))
 }
 
 pub(super) fn open_for_appending(path: &Path) -> Result<File, Trouble> {
     check(path)?;
-    Ok(OpenOptions::new().read(true).append(true).create(true).open(path)?)
+    Ok(OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create(true)
+        .open(path)?)
 }
 
 fn check_folder(file: &Path) -> Result<(), Trouble> {
     let parent = file.parent().unwrap_or(Path::new(""));
-    if parent.is_relative() { refuse_links(Path::new(""), parent) } else { Ok(()) }
+    if parent.is_relative() {
+        refuse_links(Path::new(""), parent)
+    } else {
+        Ok(())
+    }
 }
 
 /// Refuses a link in place of the file, and anything that a file cannot replace.
@@ -80,8 +95,13 @@ fn refuse_links(folder: &Path, name: &Path) -> Result<(), Trouble> {
 }
 
 fn link(path: &Path) -> Trouble {
-    let target = fs::read_link(path).ok().map(|target| target.display().to_string());
-    Trouble::Link { link: path.display().to_string(), target }
+    let target = fs::read_link(path)
+        .ok()
+        .map(|target| target.display().to_string());
+    Trouble::Link {
+        link: path.display().to_string(),
+        target,
+    }
 }
 
 fn temporary(path: &Path) -> PathBuf {

@@ -29,14 +29,22 @@ impl From<io::Error> for Trouble {
 
 impl Trouble {
     pub(super) fn unfit(why: impl Into<String>, help: impl Into<String>) -> Self {
-        Trouble::Unfit { why: why.into(), help: help.into() }
+        Trouble::Unfit {
+            why: why.into(),
+            help: help.into(),
+        }
     }
 
     /// Converts to this crate's error; `doing` describes the operation.
     pub(super) fn into_error(self, doing: String) -> Error {
         match self {
             Trouble::Io(source) => Error::file(doing, source),
-            Trouble::Unfit { why, help } => Error::Refused { doing, why, help, kind: Kind::Failed },
+            Trouble::Unfit { why, help } => Error::Refused {
+                doing,
+                why,
+                help,
+                kind: Kind::Failed,
+            },
             Trouble::Link { link, target } => Error::Refused {
                 doing,
                 why: format!("{link} is a symbolic link, and links are not followed"),

@@ -9,8 +9,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, FlockOperation, Gid, Mode, OFlags, Stat, Uid, fchmod, fchown, flock, fstat,
-    mkdirat, openat, readlinkat, renameat, statat, unlinkat,
+    AtFlags, CWD, FileType, FlockOperation, Gid, Mode, OFlags, Stat, Uid, fchmod, fchown, flock,
+    fstat, mkdirat, openat, readlinkat, renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -20,11 +20,16 @@ use super::trouble::{Trouble, fill};
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const FOLDER: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC);
 
 /// Additional flags for files: a FIFO without a peer does not block, a terminal does not become the
 /// controlling one.
-const CAREFUL: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+const CAREFUL: OFlags = OFlags::NOFOLLOW
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
 
 impl From<Errno> for Trouble {
     fn from(error: Errno) -> Self {
@@ -38,15 +43,19 @@ const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 const OWN_MODE: Mode = Mode::from_raw_mode(0o600);
 const FOLDER_MODE: Mode = Mode::from_raw_mode(0o777);
 
-/// System folders whose links belong to the system, such as /tmp and /var/run. Users cannot create links
-/// there.
+/// System folders whose links belong to the system, such as /tmp and /var/run. Users cannot create
+/// links there.
 const SYSTEM: [&str; 2] = ["/", "/var"];
 
 /// The process's own open descriptors: `/dev/stdout`, or `/dev/fd/63` from the shell's `>(…)`.
 const STREAMS: [&str; 2] = ["/dev/fd", "/proc/self/fd"];
 
 pub(super) fn create_folder_of(file: &Path) -> Result<(), Trouble> {
-    if is_stream(file) { Ok(()) } else { folder_of(file, true).map(drop) }
+    if is_stream(file) {
+        Ok(())
+    } else {
+        folder_of(file, true).map(drop)
+    }
 }
 
 /// Checks that `file` could be written at present.
@@ -69,7 +78,10 @@ pub(super) fn write_own(path: &Path, bytes: &[u8]) -> Result<(), Trouble> {
 /// `mode`: that of a new file.
 fn replace(path: &Path, bytes: &[u8], mode: Mode) -> Result<(), Trouble> {
     if is_stream(path) {
-        return write_to(openat(CWD, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?, bytes);
+        return write_to(
+            openat(CWD, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?,
+            bytes,
+        );
     }
     let (folder, name) = (folder_of(path, false)?, file_name(path)?);
     let before = match there(&folder, name)? {
@@ -106,12 +118,18 @@ pub(super) fn create(path: &Path) -> Result<Option<File>, Trouble> {
 pub(super) fn open_for_appending(path: &Path) -> Result<File, Trouble> {
     let (folder, name) = (folder_of(path, false)?, file_name(path)?);
     if let There::Special = there(&folder, name)? {
-        return Err(Trouble::unfit("it is not a regular file", "name another file"));
+        return Err(Trouble::unfit(
+            "it is not a regular file",
+            "name another file",
+        ));
     }
     let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | CAREFUL;
     let file = openat(&folder, name, flags, FILE_MODE)?;
     if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
-        return Err(Trouble::unfit("it is not a regular file", "name another file"));
+        return Err(Trouble::unfit(
+            "it is not a regular file",
+            "name another file",
+        ));
     }
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => {
@@ -158,9 +176,18 @@ impl<'a> Temporary<'a> {
     fn new(folder: &'a OwnedFd) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        let name = format!(".joulepath-{:x}-{number:x}-{:x}", std::process::id(), since.subsec_nanos());
-        Temporary { folder, name: name.into() }
+        let since = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default();
+        let name = format!(
+            ".joulepath-{:x}-{number:x}-{:x}",
+            std::process::id(),
+            since.subsec_nanos()
+        );
+        Temporary {
+            folder,
+            name: name.into(),
+        }
     }
 
     /// Opens it with the owner and the permissions of the file that it replaces.
@@ -170,7 +197,11 @@ impl<'a> Temporary<'a> {
         let file = openat(self.folder, &self.name, flags, mode)?;
         if let Some(stat) = before {
             // Only root can change a file's owner; for others the new file is their own.
-            let _ = fchown(&file, Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)));
+            let _ = fchown(
+                &file,
+                Some(Uid::from_raw(stat.st_uid)),
+                Some(Gid::from_raw(stat.st_gid)),
+            );
             fchmod(&file, Mode::from_raw_mode(stat.st_mode & 0o777))?;
         }
         Ok(file)
@@ -211,7 +242,11 @@ fn folder_of(file: &Path, create: bool) -> Result<OwnedFd, Trouble> {
 
 /// Opens the folder `name` in the folder `at`.
 fn enter(at: &OwnedFd, name: &OsStr, may_be_link: bool, create: bool) -> Result<OwnedFd, Trouble> {
-    let follow = if may_be_link { OFlags::empty() } else { OFlags::NOFOLLOW };
+    let follow = if may_be_link {
+        OFlags::empty()
+    } else {
+        OFlags::NOFOLLOW
+    };
     match openat(at, name, FOLDER | follow, Mode::empty()) {
         Err(Errno::NOENT) if create => {
             match mkdirat(at, name, FOLDER_MODE) {
@@ -238,26 +273,34 @@ fn link(at: &OwnedFd, name: &OsStr) -> Trouble {
     let target = readlinkat(at, name, vec![]).ok();
     Trouble::Link {
         link: name.to_string_lossy().into_owned(),
-        target: target.map(|target| OsStr::from_bytes(target.to_bytes()).to_string_lossy().into_owned()),
+        target: target.map(|target| {
+            OsStr::from_bytes(target.to_bytes())
+                .to_string_lossy()
+                .into_owned()
+        }),
     }
 }
 
 fn file_name(path: &Path) -> Result<&OsStr, Trouble> {
-    path.file_name().ok_or_else(|| Trouble::unfit("it names no file", "name a file"))
+    path.file_name()
+        .ok_or_else(|| Trouble::unfit("it names no file", "name a file"))
 }
 
 /// Whether the path is a descriptor of this process.
 fn is_stream(path: &Path) -> bool {
     let folder = path.parent().unwrap_or(Path::new(""));
     STREAMS.iter().any(|stream| folder == Path::new(stream))
-        || ["/dev/stdout", "/dev/stderr"].iter().any(|stream| path == Path::new(stream))
+        || ["/dev/stdout", "/dev/stderr"]
+            .iter()
+            .any(|stream| path == Path::new(stream))
 }
 
 fn write_to(target: OwnedFd, bytes: &[u8]) -> Result<(), Trouble> {
     match FileType::from_raw_mode(fstat(&target)?.st_mode) {
-        FileType::RegularFile | FileType::Directory => {
-            Err(Trouble::unfit("it leads to a file or a folder", "name that itself"))
-        }
+        FileType::RegularFile | FileType::Directory => Err(Trouble::unfit(
+            "it leads to a file or a folder",
+            "name that itself",
+        )),
         _ => Ok(io::Write::write_all(&mut File::from(target), bytes)?),
     }
 }

@@ -11,9 +11,15 @@ use crate::source::{Overrides, Source};
 const FOLDER: &str = "fidelity/";
 /// Scenarios of [`super::Request::quick`].
 const QUICK: [&str; 3] = ["fidelity/twins", "fidelity/loss", "fidelity/file"];
-/// Policies for the papers' scenarios, the same as for the folder's. The papers' own policies need packet
-/// schedulers that the kernel does not have.
-const POLICIES: [&str; 5] = ["uncoupled", "mptcp", "mptcp[cc=olia]", "mptcp[cc=balia]", "dts"];
+/// Policies for the papers' scenarios, the same as for the folder's. The papers' own policies need
+/// packet schedulers that the kernel does not have.
+const POLICIES: [&str; 5] = [
+    "uncoupled",
+    "mptcp",
+    "mptcp[cc=olia]",
+    "mptcp[cc=balia]",
+    "dts",
+];
 
 /// A paper's scenario or a variant of it, with overrides.
 struct Paper {
@@ -55,18 +61,66 @@ const fn far(jitter: &'static str) -> [(&'static str, &'static str); 6] {
 }
 
 const PAPERS: [Paper; 12] = [
-    Paper { name: "papers/000-table1", variant: None, set: LOSSY },
-    Paper { name: "papers/000-table1-mss1460", variant: None, set: LOSSY },
-    Paper { name: "papers/001-wlan-wlan", variant: Some("1000kB"), set: &[] },
-    Paper { name: "papers/001-3g-wlan", variant: Some("1000kB"), set: &[] },
-    Paper { name: "papers/001-3g-wlan", variant: None, set: &[] },
-    Paper { name: "papers/002-fig17", variant: None, set: FADING },
-    Paper { name: "papers/002-fig17", variant: Some("4MB"), set: FADING },
-    Paper { name: "papers/003-three-radios", variant: None, set: SLOWER },
-    Paper { name: "papers/004-wired", variant: None, set: WIRES },
-    Paper { name: "papers/004-wired", variant: Some("loss"), set: WIRES },
-    Paper { name: "papers/004-wireless", variant: None, set: RADIOS },
-    Paper { name: "papers/004-wireless", variant: Some("loss"), set: RADIOS },
+    Paper {
+        name: "papers/000-table1",
+        variant: None,
+        set: LOSSY,
+    },
+    Paper {
+        name: "papers/000-table1-mss1460",
+        variant: None,
+        set: LOSSY,
+    },
+    Paper {
+        name: "papers/001-wlan-wlan",
+        variant: Some("1000kB"),
+        set: &[],
+    },
+    Paper {
+        name: "papers/001-3g-wlan",
+        variant: Some("1000kB"),
+        set: &[],
+    },
+    Paper {
+        name: "papers/001-3g-wlan",
+        variant: None,
+        set: &[],
+    },
+    Paper {
+        name: "papers/002-fig17",
+        variant: None,
+        set: FADING,
+    },
+    Paper {
+        name: "papers/002-fig17",
+        variant: Some("4MB"),
+        set: FADING,
+    },
+    Paper {
+        name: "papers/003-three-radios",
+        variant: None,
+        set: SLOWER,
+    },
+    Paper {
+        name: "papers/004-wired",
+        variant: None,
+        set: WIRES,
+    },
+    Paper {
+        name: "papers/004-wired",
+        variant: Some("loss"),
+        set: WIRES,
+    },
+    Paper {
+        name: "papers/004-wireless",
+        variant: None,
+        set: RADIOS,
+    },
+    Paper {
+        name: "papers/004-wireless",
+        variant: Some("loss"),
+        set: RADIOS,
+    },
 ];
 
 /// A scenario with its name in tables, its overrides, and its policies if they differ from its own.
@@ -82,31 +136,51 @@ impl Entry {
     fn plain(source: Source) -> Self {
         let file = source.name().rsplit('/').next().unwrap_or(source.name());
         let name = file.trim_end_matches(".toml").to_owned();
-        Entry { source, name, set: vec![], policies: None }
+        Entry {
+            source,
+            name,
+            set: vec![],
+            policies: None,
+        }
     }
 
     fn of(paper: &Paper) -> Result<Self> {
         let plain = Self::plain(Source::named(paper.name)?);
-        let set: Overrides =
-            paper.set.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let set: Overrides = paper
+            .set
+            .iter()
+            .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
         let set = plain.source.overrides(paper.variant, &set)?;
-        let name = paper.variant.map_or(plain.name.clone(), |variant| format!("{}:{variant}", plain.name));
-        Ok(Entry { name, set, policies: Some(&POLICIES), ..plain })
+        let name = paper.variant.map_or(plain.name.clone(), |variant| {
+            format!("{}:{variant}", plain.name)
+        });
+        Ok(Entry {
+            name,
+            set,
+            policies: Some(&POLICIES),
+            ..plain
+        })
     }
 }
 
 /// The whole suite; with `quick`, three scenarios.
 pub(super) fn all(quick: bool) -> Result<Vec<Entry>> {
     if quick {
-        return QUICK.iter().map(|name| Ok(Entry::plain(Source::named(name)?))).collect();
+        return QUICK
+            .iter()
+            .map(|name| Ok(Entry::plain(Source::named(name)?)))
+            .collect();
     }
-    let folder = shipped::SCENARIOS.iter().filter(|(name, _)| name.starts_with(FOLDER));
+    let folder = shipped::SCENARIOS
+        .iter()
+        .filter(|(name, _)| name.starts_with(FOLDER));
     let made = folder.map(|&shipped| Ok(Entry::plain(Source::shipped(shipped))));
     made.chain(PAPERS.iter().map(Entry::of)).collect()
 }
 
-/// Entries for `argument`: a file, else a shipped scenario. A paper's scenario of the suite comes with the
-/// suite's overrides and all its variants, or the one after a colon.
+/// Entries for `argument`: a file, else a shipped scenario. A paper's scenario of the suite comes
+/// with the suite's overrides and all its variants, or the one after a colon.
 pub(super) fn named(argument: impl AsRef<OsStr>) -> Result<Vec<Entry>> {
     let argument = argument.as_ref();
     // Names of shipped scenarios are UTF-8.
@@ -129,7 +203,12 @@ mod tests {
     use super::*;
 
     fn names(entries: Result<Vec<Entry>>) -> Vec<String> {
-        entries.ok().unwrap().into_iter().map(|entry| entry.name).collect()
+        entries
+            .ok()
+            .unwrap()
+            .into_iter()
+            .map(|entry| entry.name)
+            .collect()
     }
 
     #[test]
@@ -137,28 +216,46 @@ mod tests {
         let all = all(false).ok().unwrap();
         let mut cells = 0;
         for entry in &all {
-            let scenario = entry.source.load(&entry.set).unwrap_or_else(|error| panic!("{error}"));
-            cells += entry.policies.map_or(scenario.compare.policies.len(), <[_]>::len);
+            let scenario = entry
+                .source
+                .load(&entry.set)
+                .unwrap_or_else(|error| panic!("{error}"));
+            cells += entry
+                .policies
+                .map_or(scenario.compare.policies.len(), <[_]>::len);
         }
         assert!(cells >= 90, "{cells}");
         for paper in ["000", "001", "002", "003", "004"] {
-            assert!(all.iter().any(|entry| entry.name.starts_with(paper)), "{paper}");
+            assert!(
+                all.iter().any(|entry| entry.name.starts_with(paper)),
+                "{paper}"
+            );
         }
     }
 
     #[test]
     fn a_papers_scenario_uses_the_suites_overrides() {
-        assert_eq!(names(named("papers/004-wired")), ["004-wired", "004-wired:loss"]);
+        assert_eq!(
+            names(named("papers/004-wired")),
+            ["004-wired", "004-wired:loss"]
+        );
         assert_eq!(names(named("papers/004-wired:loss")), ["004-wired:loss"]);
         let entry = named("papers/000-table1").ok().unwrap().remove(0);
-        assert!(entry.set.contains(&("transport.recovery".to_owned(), "rack".to_owned())));
+        assert!(
+            entry
+                .set
+                .contains(&("transport.recovery".to_owned(), "rack".to_owned()))
+        );
         assert_eq!(entry.policies, Some(&POLICIES[..]));
     }
 
     #[test]
     fn other_scenarios_are_compared_unchanged() {
         let entry = named("quick").ok().unwrap().remove(0);
-        assert_eq!((entry.name.as_str(), entry.set.len(), entry.policies), ("quick", 0, None));
+        assert_eq!(
+            (entry.name.as_str(), entry.set.len(), entry.policies),
+            ("quick", 0, None)
+        );
         assert!(named("papers/004-wired:windy").is_err());
     }
 }

@@ -32,9 +32,17 @@ pub enum Meaning {
 }
 
 /// Rates from 64 kbit/s to 1 Gbit/s, initially 1 Mbit/s, about ten packets in an RTT of 0.1 s.
-const RATES: Bounds = Bounds { least: 64e3, most: 1e9, first: 1e6 };
+const RATES: Bounds = Bounds {
+    least: 64e3,
+    most: 1e9,
+    first: 1e6,
+};
 /// Windows from 1 to 16384 packets, initially 10 (RFC 6928).
-const WINDOWS: Bounds = Bounds { least: 1.0, most: 16_384.0, first: 10.0 };
+const WINDOWS: Bounds = Bounds {
+    least: 1.0,
+    most: 16_384.0,
+    first: 10.0,
+};
 
 struct Bounds {
     least: f64,
@@ -46,7 +54,9 @@ impl Bounds {
     fn after(&self, now: f64, action: f64, meaning: Meaning) -> f64 {
         let wanted = match meaning {
             Meaning::Relative => now * libm::exp2(action),
-            Meaning::Absolute => self.least * libm::pow(self.most / self.least, (action + 1.0) / 2.0),
+            Meaning::Absolute => {
+                self.least * libm::pow(self.most / self.least, (action + 1.0) / 2.0)
+            }
         };
         wanted.clamp(self.least, self.most)
     }
@@ -91,8 +101,17 @@ pub(super) struct Helm {
 impl Helm {
     /// Initial values.
     pub(super) fn new(steers: Steers, meaning: Meaning, paths: usize) -> Self {
-        let first = if steers == Steers::Rates { RATES.first } else { WINDOWS.first };
-        Helm { steers, meaning, told: vec![first; paths], used: vec![true; paths] }
+        let first = if steers == Steers::Rates {
+            RATES.first
+        } else {
+            WINDOWS.first
+        };
+        Helm {
+            steers,
+            meaning,
+            told: vec![first; paths],
+            used: vec![true; paths],
+        }
     }
 
     /// Applies an action to `session`. Ignores numbers for paths that do not exist.
@@ -104,12 +123,20 @@ impl Helm {
         session: &mut Session,
         action: &[f32],
     ) -> Result<(), (String, &'static str)> {
-        if let Some((path, wrong)) = action.iter().enumerate().find(|(_, a)| !(-1.0..=1.0).contains(*a)) {
+        if let Some((path, wrong)) = action
+            .iter()
+            .enumerate()
+            .find(|(_, a)| !(-1.0..=1.0).contains(*a))
+        {
             let what = format!("the action of path {path} is {wrong}, not within −1 to 1");
             return Err((what, "clip actions before `step`"));
         }
         let (steers, meaning) = (self.steers, self.meaning);
-        let told = self.told.iter_mut().zip(action.iter().map(|&a| f64::from(a))).enumerate();
+        let told = self
+            .told
+            .iter_mut()
+            .zip(action.iter().map(|&a| f64::from(a)))
+            .enumerate();
         match steers {
             Steers::Nothing => {}
             Steers::Rates => told.for_each(|(path, (bps, action))| {
@@ -123,10 +150,15 @@ impl Helm {
             Steers::Paths => {
                 let paths = self.used.len();
                 let action = &action[..paths];
-                self.used.iter_mut().zip(action).for_each(|(used, &action)| *used = action > 0.0);
+                self.used
+                    .iter_mut()
+                    .zip(action)
+                    .for_each(|(used, &action)| *used = action > 0.0);
                 if !self.used.contains(&true) {
-                    // A connection needs a path: use the path with the largest number, the first of equals.
-                    let most = (1..paths).fold(0, |best, i| if action[i] > action[best] { i } else { best });
+                    // A connection needs a path: use the path with the largest number, the first of
+                    // equals.
+                    let most = (1..paths)
+                        .fold(0, |best, i| if action[i] > action[best] { i } else { best });
                     self.used[most] = true;
                 }
                 session.use_paths(&self.used);
@@ -144,7 +176,10 @@ mod tests {
     #[test]
     fn relative_actions_multiply_and_absolute_actions_set() {
         let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-12, "{a} {b}");
-        near(RATES.after(1e6, 0.5, Meaning::Relative), 1e6 * std::f64::consts::SQRT_2);
+        near(
+            RATES.after(1e6, 0.5, Meaning::Relative),
+            1e6 * std::f64::consts::SQRT_2,
+        );
         near(RATES.after(100e3, -1.0, Meaning::Relative), 64e3);
         near(RATES.after(1e6, 0.0, Meaning::Absolute), 8e6); // the geometric mean of 64e3 and 1e9
         near(WINDOWS.after(10.0, 1.0, Meaning::Absolute), 16_384.0);
@@ -154,7 +189,14 @@ mod tests {
 
     #[test]
     fn unknown_words_are_refused() {
-        assert!("rate".parse::<Steers>().unwrap_err().help().unwrap().contains("rates"));
+        assert!(
+            "rate"
+                .parse::<Steers>()
+                .unwrap_err()
+                .help()
+                .unwrap()
+                .contains("rates")
+        );
         assert!("log".parse::<Meaning>().is_err());
         assert_eq!("absolute".parse::<Meaning>().unwrap(), Meaning::Absolute);
     }

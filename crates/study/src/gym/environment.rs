@@ -41,9 +41,9 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Checks the settings as far as possible without an episode. `policy` supplies the parts that the agent
-    /// does not steer: the packet scheduler, and the controller if the agent steers paths. `interval` is the
-    /// length of a step; `None`: the longest RTT of the open paths.
+    /// Checks the settings as far as possible without an episode. `policy` supplies the parts that
+    /// the agent does not steer: the packet scheduler, and the controller if the agent steers
+    /// paths. `interval` is the length of a step; `None`: the longest RTT of the open paths.
     ///
     /// # Errors
     /// If a setting is wrong, or settings contradict each other.
@@ -61,10 +61,19 @@ impl Spec {
                 .with_help("a step lasts 1 ms at least; interval=None makes it an RTT"));
         }
         if world.paths() > MOST_PATHS {
-            return Err(Error::usage(format!("the scenario has {} paths", world.paths()))
-                .with_help("a connection has at most 8"));
+            return Err(
+                Error::usage(format!("the scenario has {} paths", world.paths()))
+                    .with_help("a connection has at most 8"),
+            );
         }
-        let spec = Spec { world, steers, meaning, policy, interval, reward };
+        let spec = Spec {
+            world,
+            steers,
+            meaning,
+            policy,
+            interval,
+            reward,
+        };
         if spec.world.draws().is_none() {
             let place = spec.world.place(None)?;
             spec.setup(&place.scenario)?;
@@ -79,7 +88,11 @@ impl Spec {
 
     /// Length of an action.
     pub fn action_len(&self) -> usize {
-        if self.steers == Steers::Nothing { 0 } else { self.world.paths() }
+        if self.steers == Steers::Nothing {
+            0
+        } else {
+            self.world.paths()
+        }
     }
 
     /// Length of an observation.
@@ -89,15 +102,19 @@ impl Spec {
 
     /// The policy beneath the agent.
     fn setup(&self, scenario: &Scenario) -> Result<Setup> {
-        let setup = Setup::of(&self.policy, scenario)
-            .map_err(|error| Error::Setup { error: Box::new(error), kind: Kind::Usage })?;
+        let setup = Setup::of(&self.policy, scenario).map_err(|error| Error::Setup {
+            error: Box::new(error),
+            kind: Kind::Usage,
+        })?;
         let one = std::slice::from_ref(&setup);
         policies::refuse_hosted(one, "the steps of an environment have no place for it")?;
         let chooses = setup.selector().is_some() || setup.only_path().is_some();
         match self.steers {
             Steers::Nothing => Ok(setup),
-            _ if chooses => Err(Error::usage(format!("`{}` chooses paths itself", setup.policy()))
-                .with_help("take a policy that uses all of them, such as `mptcp`")),
+            _ if chooses => Err(
+                Error::usage(format!("`{}` chooses paths itself", setup.policy()))
+                    .with_help("take a policy that uses all of them, such as `mptcp`"),
+            ),
             Steers::Paths => Ok(setup),
             Steers::Rates | Steers::Windows => Ok(setup.commanded()),
         }
@@ -199,22 +216,31 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Environment before its first episode. Its sequence has seed 0 until a reset sets another one.
+    /// Environment before its first episode. Its sequence has seed 0 until a reset sets another
+    /// one.
     pub fn new(spec: Arc<Spec>) -> Self {
         let random = Stream::new(0, Domain::Episodes, 0);
-        Environment { spec, random, episode: None, past: Past::default() }
+        Environment {
+            spec,
+            random,
+            episode: None,
+            past: Past::default(),
+        }
     }
 
     /// History of the environment.
     pub fn past(&self) -> Past {
         match self.episode {
             Some(_) => self.past.clone(),
-            None => Past { sequence: self.past.sequence, ..Past::default() },
+            None => Past {
+                sequence: self.past.sequence,
+                ..Past::default()
+            },
         }
     }
 
-    /// Restores the state of another environment of this kind: simulates its episode again with the same
-    /// actions. Fails like [`Environment::reset`] and [`Environment::step`].
+    /// Restores the state of another environment of this kind: simulates its episode again with the
+    /// same actions. Fails like [`Environment::reset`] and [`Environment::step`].
     ///
     /// # Errors
     /// If the episode cannot be simulated.
@@ -238,7 +264,11 @@ impl Environment {
 
     /// Next draw and seed of the sequence.
     fn drawn(&mut self) -> (Option<u32>, u64) {
-        let draw = self.spec.world.draws().map(|draws| 1 + self.random.below(draws.into()) as u32);
+        let draw = self
+            .spec
+            .world
+            .draws()
+            .map(|draws| 1 + self.random.below(draws.into()) as u32);
         // 32 bits, so that people can type the seed on a command line.
         (draw, self.random.bits() >> 32)
     }
@@ -260,7 +290,11 @@ impl Environment {
                 self.drawn()
             }
         };
-        self.past = Past { sequence: self.past.sequence, episode: Some((draw, seed)), actions: vec![] };
+        self.past = Past {
+            sequence: self.past.sequence,
+            episode: Some((draw, seed)),
+            actions: vec![],
+        };
         let mut episode = Box::new(Episode::new(&self.spec, draw, seed)?);
         episode.see();
         episode.before.clone_from(&episode.now);
@@ -272,16 +306,20 @@ impl Environment {
     /// Applies the action, simulates one step and writes the observation.
     ///
     /// # Errors
-    /// Without an episode, after its end, or if the action does not fit. A defect of the engine is reported
-    /// with the simulated time and the seed.
+    /// Without an episode, after its end, or if the action does not fit. A defect of the engine is
+    /// reported with the simulated time and the seed.
     pub fn step(&mut self, action: &[f32], seen: &mut [f32]) -> Result<Step> {
         let wanted = self.spec.action_len();
         if action.len() != wanted {
-            return Err(Error::usage(format!("an action of {} numbers instead of {wanted}", action.len())));
+            return Err(Error::usage(format!(
+                "an action of {} numbers instead of {wanted}",
+                action.len()
+            )));
         }
         let going = self.episode.as_mut().filter(|episode| !episode.now.over);
         let episode = going.ok_or_else(|| {
-            Error::usage("there is no episode to step").with_help("call `reset` first, and after each end")
+            Error::usage("there is no episode to step")
+                .with_help("call `reset` first, and after each end")
         })?;
         let interval = self.spec.interval;
         let stepped = catch_unwind(AssertUnwindSafe(|| episode.step(action, interval)));
@@ -315,8 +353,8 @@ impl Environment {
         self.episode.as_ref().map(|episode| &episode.summary)
     }
 
-    /// Result of the current episode's run, as `compare` reports it. Simulates the rest without further
-    /// actions and ends the episode.
+    /// Result of the current episode's run, as `compare` reports it. Simulates the rest without
+    /// further actions and ends the episode.
     ///
     /// # Errors
     /// Without an episode.
@@ -324,7 +362,10 @@ impl Environment {
         let none = || Error::usage("there is no episode").with_help("call `reset` first");
         let episode = self.episode.take().ok_or_else(none)?;
         let name = episode.summary.name.clone();
-        episode.session.finish().map_err(|error| Error::Episode { doing: name, why: error.to_string() })
+        episode.session.finish().map_err(|error| Error::Episode {
+            doing: name,
+            why: error.to_string(),
+        })
     }
 }
 
@@ -334,20 +375,32 @@ impl Episode {
         let setup = spec.setup(&place.scenario)?;
         let limit: Option<Reference> = spec.world.limit(&place, seed);
         let rates = spec.reward.rates(limit.as_ref(), &place.name)?;
-        let session = Session::new(Arc::clone(&place.scenario), &setup, seed, RunOptions::default());
+        let session = Session::new(
+            Arc::clone(&place.scenario),
+            &setup,
+            seed,
+            RunOptions::default(),
+        );
         let session = session.map_err(|error| {
             Error::usage(format!("`{}` does not suit an agent: {error}", place.name))
                 .with_help("name a scenario with one connection over separate paths")
         })?;
-        let bytes = place.scenario.connections.first().and_then(|group| match group.workload {
-            Workload::File { size } => Some(size.0),
-            _ => None,
-        });
+        let bytes = place
+            .scenario
+            .connections
+            .first()
+            .and_then(|group| match group.workload {
+                Workload::File { size } => Some(size.0),
+                _ => None,
+            });
         Ok(Episode {
             session,
             helm: Helm::new(spec.steers, spec.meaning, place.scenario.paths.len()),
             rates,
-            work: Work { bytes, deadline: spec.reward.deadline },
+            work: Work {
+                bytes,
+                deadline: spec.reward.deadline,
+            },
             before: Status::default(),
             now: Status::default(),
             summary: Summary {
@@ -372,13 +425,17 @@ impl Episode {
 
     fn step(&mut self, action: &[f32], interval: Option<Nanos>) -> Result<Step> {
         let told = self.helm.steer(&mut self.session, action);
-        told.map_err(|(what, help)| Error::usage(format!("{}: {what}", self.place())).with_help(help))?;
+        told.map_err(|(what, help)| {
+            Error::usage(format!("{}: {what}", self.place())).with_help(help)
+        })?;
         let length = interval.unwrap_or_else(|| {
             let rtt = self.session.longest_rtt();
             rtt.map_or(FIRST_STEP, |rtt| rtt.clamp(LEAST_STEP, MOST_STEP))
         });
         let until = self.session.now() + length;
-        self.session.advance(until).map_err(|error| self.failed(&error.to_string()))?;
+        self.session
+            .advance(until)
+            .map_err(|error| self.failed(&error.to_string()))?;
         self.see();
         let reward = self.rates.of(&self.before, &self.now, self.work.bytes);
         let (now, summary) = (&self.now, &mut self.summary);
@@ -388,17 +445,27 @@ impl Episode {
         summary.energy_j = now.energy_j;
         summary.bits = now.delivered_bytes as f64 * 8.0;
         summary.done = now.done;
-        Ok(Step { reward, terminated: now.done, truncated: now.over && !now.done })
+        Ok(Step {
+            reward,
+            terminated: now.done,
+            truncated: now.over && !now.done,
+        })
     }
 
     /// An error of the engine.
     fn failed(&self, why: &str) -> Error {
-        Error::Episode { doing: self.place(), why: why.to_owned() }
+        Error::Episode {
+            doing: self.place(),
+            why: why.to_owned(),
+        }
     }
 
     /// Scenario, seed and time, for messages.
     fn place(&self) -> String {
         let Summary { name, seed, .. } = &self.summary;
-        format!("`{name}`, seed {seed}, at {} s", self.session.now().as_secs_f64())
+        format!(
+            "`{name}`, seed {seed}, at {} s",
+            self.session.now().as_secs_f64()
+        )
     }
 }

@@ -1,10 +1,11 @@
 //! Steps many environments on all cores.
 //!
-//! Each thread keeps its own environments and steps them in order; the calling thread has the first part. A
-//! step costs two messages for each thread, and results do not depend on the number of threads.
+//! Each thread keeps its own environments and steps them in order; the calling thread has the first
+//! part. A step costs two messages for each thread, and results do not depend on the number of
+//! threads.
 //!
-//! An environment whose episode ended starts the next one at the following step, which ignores its action and
-//! has reward 0 (`NEXT_STEP` of gymnasium).
+//! An environment whose episode ended starts the next one at the following step, which ignores its
+//! action and has reward 0 (`NEXT_STEP` of gymnasium).
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -62,7 +63,9 @@ pub struct Fleet {
 impl Crew {
     fn new(spec: &Arc<Spec>, count: usize) -> Self {
         Crew {
-            environments: (0..count).map(|_| Environment::new(Arc::clone(spec))).collect(),
+            environments: (0..count)
+                .map(|_| Environment::new(Arc::clone(spec)))
+                .collect(),
             seen_len: spec.observation_len(),
             action_len: spec.action_len(),
         }
@@ -73,12 +76,18 @@ impl Crew {
             Order::Reset(starts) => self.reset(&starts),
             Order::Step(actions) => self.step(&actions),
             Order::Restore(pasts) => {
-                self.environments.iter_mut().zip(&pasts).try_for_each(|(one, past)| one.restore(past))?;
+                self.environments
+                    .iter_mut()
+                    .zip(&pasts)
+                    .try_for_each(|(one, past)| one.restore(past))?;
                 Ok(self.blank())
             }
             Order::Tell => {
                 let pasts = self.environments.iter().map(Environment::past).collect();
-                Ok(Outcome { pasts, ..self.blank() })
+                Ok(Outcome {
+                    pasts,
+                    ..self.blank()
+                })
             }
         }
     }
@@ -105,7 +114,10 @@ impl Crew {
             let action = &actions[i * self.action_len..(i + 1) * self.action_len];
             let step = environment.step(action, seen)?;
             outcome.steps[i] = step;
-            if let Some(summary) = environment.summary().filter(|_| step.terminated || step.truncated) {
+            if let Some(summary) = environment
+                .summary()
+                .filter(|_| step.terminated || step.truncated)
+            {
                 outcome.ended.push((i, summary.clone()));
             }
         }
@@ -114,8 +126,15 @@ impl Crew {
 
     fn blank(&self) -> Outcome {
         let count = self.environments.len();
-        let (seen, steps) = (vec![0.0; count * self.seen_len], vec![Step::default(); count]);
-        Outcome { seen, steps, ..Outcome::default() }
+        let (seen, steps) = (
+            vec![0.0; count * self.seen_len],
+            vec![Step::default(); count],
+        );
+        Outcome {
+            seen,
+            steps,
+            ..Outcome::default()
+        }
     }
 }
 
@@ -131,7 +150,12 @@ impl Worker {
                 }
             }
         });
-        Worker { orders: Some(orders), outcomes, thread: Some(thread), count }
+        Worker {
+            orders: Some(orders),
+            outcomes,
+            thread: Some(thread),
+            count,
+        }
     }
 
     fn ask(&self, order: Order) {
@@ -183,16 +207,26 @@ impl Fleet {
 
     /// Number of environments.
     pub fn count(&self) -> usize {
-        self.crew.environments.len() + self.workers.iter().map(|worker| worker.count).sum::<usize>()
+        self.crew.environments.len()
+            + self
+                .workers
+                .iter()
+                .map(|worker| worker.count)
+                .sum::<usize>()
     }
 
-    /// Starts the requested episodes. `None` leaves an environment unchanged, with 0 as its observation.
+    /// Starts the requested episodes. `None` leaves an environment unchanged, with 0 as its
+    /// observation.
     ///
     /// # Errors
     /// The first error of [`Environment::reset`].
     pub fn reset(&mut self, starts: Vec<Option<Start>>) -> Result<Outcome> {
         if starts.len() != self.count() {
-            return Err(Error::usage(format!("{} seeds for {} environments", starts.len(), self.count())));
+            return Err(Error::usage(format!(
+                "{} seeds for {} environments",
+                starts.len(),
+                self.count()
+            )));
         }
         self.all(|from, count| Order::Reset(starts[from..from + count].to_vec()))
     }
@@ -205,7 +239,9 @@ impl Fleet {
         let len = self.spec.action_len();
         if actions.len() != len * self.count() {
             let (got, wanted) = (actions.len(), len * self.count());
-            return Err(Error::usage(format!("actions of {got} numbers instead of {wanted}")));
+            return Err(Error::usage(format!(
+                "actions of {got} numbers instead of {wanted}"
+            )));
         }
         self.all(|from, count| Order::Step(actions[from * len..(from + count) * len].to_vec()))
     }
@@ -221,12 +257,18 @@ impl Fleet {
     /// Restores the state of another fleet of this kind: see [`Environment::restore`].
     ///
     /// # Errors
-    /// If the other fleet has a different number of environments; else the first error of an environment.
+    /// If the other fleet has a different number of environments; else the first error of an
+    /// environment.
     pub fn restore(&mut self, pasts: &[Past]) -> Result<()> {
         if pasts.len() != self.count() {
-            return Err(Error::usage(format!("{} pasts for {} environments", pasts.len(), self.count())));
+            return Err(Error::usage(format!(
+                "{} pasts for {} environments",
+                pasts.len(),
+                self.count()
+            )));
         }
-        self.all(|from, count| Order::Restore(pasts[from..from + count].to_vec())).map(drop)
+        self.all(|from, count| Order::Restore(pasts[from..from + count].to_vec()))
+            .map(drop)
     }
 
     /// Sends every part its order, made from its first environment and their number.
@@ -243,11 +285,17 @@ impl Fleet {
         let mut all = first?;
         let mut from = own;
         for (worker, outcome) in self.workers.iter().zip(others) {
-            let Outcome { seen, steps, ended, pasts } = outcome?;
+            let Outcome {
+                seen,
+                steps,
+                ended,
+                pasts,
+            } = outcome?;
             all.pasts.extend(pasts);
             all.seen.extend(seen);
             all.steps.extend(steps);
-            all.ended.extend(ended.into_iter().map(|(i, summary)| (from + i, summary)));
+            all.ended
+                .extend(ended.into_iter().map(|(i, summary)| (from + i, summary)));
             from += worker.count;
         }
         Ok(all)

@@ -12,13 +12,25 @@ struct Scale {
 }
 
 /// From 10 kbit/s up to 1.3 Gbit/s.
-const RATE_BPS: Scale = Scale { unit: 10e3, octaves: 17.0 };
+const RATE_BPS: Scale = Scale {
+    unit: 10e3,
+    octaves: 17.0,
+};
 /// From 1 ms up to 8.2 s.
-const TIME_S: Scale = Scale { unit: 1e-3, octaves: 13.0 };
+const TIME_S: Scale = Scale {
+    unit: 1e-3,
+    octaves: 13.0,
+};
 /// From 1 packet up to 16383.
-const PACKETS: Scale = Scale { unit: 1.0, octaves: 14.0 };
+const PACKETS: Scale = Scale {
+    unit: 1.0,
+    octaves: 14.0,
+};
 /// From 10 mW up to 10.2 W.
-const POWER_W: Scale = Scale { unit: 0.01, octaves: 10.0 };
+const POWER_W: Scale = Scale {
+    unit: 0.01,
+    octaves: 10.0,
+};
 
 impl Scale {
     fn of(&self, x: f64) -> f32 {
@@ -28,22 +40,46 @@ impl Scale {
 
 /// Observed values of each path, in this order: name and description.
 pub const PATH_FEATURES: [(&str, &str); 9] = [
-    ("there", "1 if the episode has this path; all else is 0 if not"),
+    (
+        "there",
+        "1 if the episode has this path; all else is 0 if not",
+    ),
     ("open", "1 if its subflow may carry data"),
-    ("rate", "payload that arrived in the last interval, log2(1 + x / 10 kbit/s) / 17"),
-    ("rtt", "smoothed RTT, log2(1 + x / 1 ms) / 13; 0 before the first sample"),
+    (
+        "rate",
+        "payload that arrived in the last interval, log2(1 + x / 10 kbit/s) / 17",
+    ),
+    (
+        "rtt",
+        "smoothed RTT, log2(1 + x / 1 ms) / 13; 0 before the first sample",
+    ),
     ("min_rtt", "least RTT, likewise"),
-    ("loss", "retransmitted share of the segments sent in the last interval"),
+    (
+        "loss",
+        "retransmitted share of the segments sent in the last interval",
+    ),
     ("in_flight", "packets in flight, log2(1 + x) / 14"),
     ("window", "congestion window, packets, likewise"),
-    ("power", "mean of its interface in the last interval, log2(1 + x / 10 mW) / 10"),
+    (
+        "power",
+        "mean of its interface in the last interval, log2(1 + x / 10 mW) / 10",
+    ),
 ];
 
 /// Observed values of the connection, after those of all paths.
 pub const CONNECTION_FEATURES: [(&str, &str); 3] = [
-    ("interval", "length of the last interval, log2(1 + x / 1 ms) / 13; 0 after a reset"),
-    ("left", "share of the file that has not arrived; 1 for work without end"),
-    ("time", "share of the time until the deadline that has passed, at most 1; 0 without a deadline"),
+    (
+        "interval",
+        "length of the last interval, log2(1 + x / 1 ms) / 13; 0 after a reset",
+    ),
+    (
+        "left",
+        "share of the file that has not arrived; 1 for work without end",
+    ),
+    (
+        "time",
+        "share of the time until the deadline that has passed, at most 1; 0 without a deadline",
+    ),
 ];
 
 /// Work and deadline of an episode.
@@ -62,7 +98,9 @@ impl Work {
 
     fn passed(&self, now: Nanos) -> f64 {
         let passed = |deadline: Nanos| (now.as_secs_f64() / deadline.as_secs_f64()).min(1.0);
-        self.deadline.filter(|deadline| deadline.0 > 0).map_or(0.0, passed)
+        self.deadline
+            .filter(|deadline| deadline.0 > 0)
+            .map_or(0.0, passed)
     }
 }
 
@@ -76,24 +114,39 @@ pub(super) fn observe(out: &mut [f32], before: &Status, now: &Status, work: &Wor
         let earlier = before.paths.get(p).unwrap_or(&unused);
         row.copy_from_slice(&features(earlier, path, interval_s));
     }
-    let of_connection =
-        [TIME_S.of(interval_s), work.left(now.delivered_bytes) as f32, work.passed(now.now) as f32];
+    let of_connection = [
+        TIME_S.of(interval_s),
+        work.left(now.delivered_bytes) as f32,
+        work.passed(now.now) as f32,
+    ];
     let at = out.len() - of_connection.len();
     out[at..].copy_from_slice(&of_connection);
 }
 
 fn features(before: &PathStatus, now: &PathStatus, interval_s: f64) -> [f32; PATH_FEATURES.len()] {
-    let per_s = |amount: f64| if interval_s > 0.0 { amount / interval_s } else { 0.0 };
+    let per_s = |amount: f64| {
+        if interval_s > 0.0 {
+            amount / interval_s
+        } else {
+            0.0
+        }
+    };
     let sent = now.segments - before.segments;
     let again = now.retransmissions - before.retransmissions;
     let rtt = |rtt: Option<Nanos>| TIME_S.of(rtt.map_or(0.0, |rtt| rtt.as_secs_f64()));
     [
         1.0,
         f32::from(u8::from(now.open)),
-        RATE_BPS.of(per_s((now.delivered_bytes - before.delivered_bytes) as f64 * 8.0)),
+        RATE_BPS.of(per_s(
+            (now.delivered_bytes - before.delivered_bytes) as f64 * 8.0,
+        )),
         rtt(now.srtt),
         rtt(now.min_rtt),
-        if sent == 0 { 0.0 } else { again as f32 / sent as f32 },
+        if sent == 0 {
+            0.0
+        } else {
+            again as f32 / sent as f32
+        },
         PACKETS.of(now.in_flight.into()),
         PACKETS.of(now.cwnd.into()),
         // The end of the warm-up resets the meter.
@@ -105,7 +158,8 @@ fn features(before: &PathStatus, now: &PathStatus, interval_s: f64) -> [f32; PAT
 mod tests {
     use super::*;
 
-    /// 70 kbit/s: log2(1 + 7) / 17; 7 ms: log2(8) / 13; 3 packets: log2(4) / 14; 0.07 W: log2(8) / 10.
+    /// 70 kbit/s: log2(1 + 7) / 17; 7 ms: log2(8) / 13; 3 packets: log2(4) / 14; 0.07 W: log2(8) /
+    /// 10.
     #[test]
     fn each_feature_has_its_scale() {
         let status = |now_ms, bytes, energy_j| Status {
@@ -125,9 +179,27 @@ mod tests {
             ..Status::default()
         };
         let mut seen = [9.0; 21];
-        let work = Work { bytes: Some(7_000), deadline: Some(Nanos::from_millis(800)) };
-        observe(&mut seen, &status(200, 0, 0.0), &status(400, 1_750, 0.014), &work);
-        let expected = [1.0, 1.0, 3.0 / 17.0, 3.0 / 13.0, 0.0, 4.0 / 17.0, 2.0 / 14.0, 0.0, 3.0 / 10.0];
+        let work = Work {
+            bytes: Some(7_000),
+            deadline: Some(Nanos::from_millis(800)),
+        };
+        observe(
+            &mut seen,
+            &status(200, 0, 0.0),
+            &status(400, 1_750, 0.014),
+            &work,
+        );
+        let expected = [
+            1.0,
+            1.0,
+            3.0 / 17.0,
+            3.0 / 13.0,
+            0.0,
+            4.0 / 17.0,
+            2.0 / 14.0,
+            0.0,
+            3.0 / 10.0,
+        ];
         for (seen, expected) in seen.iter().zip(expected) {
             assert!((seen - expected as f32).abs() < 1e-6, "{seen} {expected}");
         }

@@ -4,9 +4,9 @@
 //!   r = price · Δdata − Δenergy − lateness · Δtime after the deadline
 //!       − unfinished · the rest of the file at the end of the scenario
 //! ```
-//! At the price of the exact limit, no policy without a deadline earns more than 0 (Dinkelbach, 1967: a ratio
-//! is maximal where the difference at its price is 0). Twice that price, the default, rewards more data as
-//! much as less energy.
+//! At the price of the exact limit, no policy without a deadline earns more than 0 (Dinkelbach,
+//! 1967: a ratio is maximal where the difference at its price is 0). Twice that price, the default,
+//! rewards more data as much as less energy.
 
 use joulepath_model::result::Reference;
 use joulepath_model::units::Nanos;
@@ -29,7 +29,8 @@ pub struct Reward {
     pub deadline: Option<Nanos>,
     /// Cost of each second after the deadline until the work is complete, J; default 1.
     pub lateness: Option<f64>,
-    /// Cost of each megabit of a file that has not arrived at the end of the scenario, J; default: the price.
+    /// Cost of each megabit of a file that has not arrived at the end of the scenario, J; default:
+    /// the price.
     pub unfinished: Option<f64>,
 }
 
@@ -39,15 +40,22 @@ impl Reward {
     /// # Errors
     /// If a term is negative or not finite, or lateness has no deadline.
     pub(super) fn check(&self) -> Result<()> {
-        let terms = [("price", self.price), ("lateness", self.lateness), ("unfinished", self.unfinished)];
+        let terms = [
+            ("price", self.price),
+            ("lateness", self.lateness),
+            ("unfinished", self.unfinished),
+        ];
         for (name, value) in terms {
             if let Some(value) = value.filter(|value| !(value.is_finite() && *value >= 0.0)) {
-                return Err(Error::usage(format!("`{name}` is {value}")).with_help("write joules, from 0 on"));
+                return Err(Error::usage(format!("`{name}` is {value}"))
+                    .with_help("write joules, from 0 on"));
             }
         }
         if self.lateness.is_some() && self.deadline.is_none() {
-            return Err(Error::usage("lateness has a cost, but there is no deadline")
-                .with_help("write for example deadline=\"12 s\""));
+            return Err(
+                Error::usage("lateness has a cost, but there is no deadline")
+                    .with_help("write for example deadline=\"12 s\""),
+            );
         }
         Ok(())
     }
@@ -109,11 +117,17 @@ mod tests {
 
     fn status(now_s: u64, bytes: u64, energy_j: f64, over: bool) -> Status {
         let now = Nanos::from_secs(now_s);
-        Status { now, delivered_bytes: bytes, energy_j, over, ..Status::default() }
+        Status {
+            now,
+            delivered_bytes: bytes,
+            energy_j,
+            over,
+            ..Status::default()
+        }
     }
 
-    /// 250 kB are 2 Mbit at 3 J each; the step uses 1.5 J; 2 s of it are after the deadline, at 0.25 W; 125
-    /// kB of 375 kB are missing at the end, 1 Mbit at 7 J.
+    /// 250 kB are 2 Mbit at 3 J each; the step uses 1.5 J; 2 s of it are after the deadline, at
+    /// 0.25 W; 125 kB of 375 kB are missing at the end, 1 Mbit at 7 J.
     #[test]
     fn a_step_earns_its_data_minus_energy_lateness_and_missing_data() {
         let reward = Reward {
@@ -125,19 +139,37 @@ mod tests {
         let rates = reward.rates(None, "x").unwrap();
         let (before, now) = (status(4, 0, 1.0, false), status(8, 250_000, 2.5, false));
         assert_eq!(rates.of(&before, &now, Some(375_000)), 6.0 - 1.5 - 0.5);
-        let last = Status { over: true, ..now.clone() };
-        assert_eq!(rates.of(&before, &last, Some(375_000)), 6.0 - 1.5 - 0.5 - 7.0);
-        assert_eq!(rates.of(&before, &Status { done: true, ..last }, Some(375_000)), 6.0 - 1.5 - 0.5);
+        let last = Status {
+            over: true,
+            ..now.clone()
+        };
+        assert_eq!(
+            rates.of(&before, &last, Some(375_000)),
+            6.0 - 1.5 - 0.5 - 7.0
+        );
+        assert_eq!(
+            rates.of(&before, &Status { done: true, ..last }, Some(375_000)),
+            6.0 - 1.5 - 0.5
+        );
         assert_eq!(rates.of(&now, &now, None), 0.0);
     }
 
     /// 2 Mbit/J at the limit: a megabit costs 0.5 J and is worth 1 J.
     #[test]
     fn data_is_worth_twice_what_it_costs_at_the_limit() {
-        let limit = Reference { bits_per_joule: 2e6, ..limit() };
-        assert_eq!(Reward::default().rates(Some(&limit), "x").unwrap().price, 1.0);
+        let limit = Reference {
+            bits_per_joule: 2e6,
+            ..limit()
+        };
+        assert_eq!(
+            Reward::default().rates(Some(&limit), "x").unwrap().price,
+            1.0
+        );
         let error = Reward::default().rates(None, "x").unwrap_err();
-        assert!(error.to_string().contains("no link bound") && error.help().unwrap().contains("price=1.0"));
+        assert!(
+            error.to_string().contains("no link bound")
+                && error.help().unwrap().contains("price=1.0")
+        );
     }
 
     fn limit() -> Reference {
@@ -158,9 +190,27 @@ mod tests {
     #[test]
     fn nonsensical_terms_are_refused() {
         let wrong = |reward: Reward| reward.check().unwrap_err().to_string();
-        assert!(wrong(Reward { price: Some(-1.0), ..Reward::default() }).contains("`price` is -1"));
-        assert!(wrong(Reward { unfinished: Some(f64::NAN), ..Reward::default() }).contains("unfinished"));
-        assert!(wrong(Reward { lateness: Some(1.0), ..Reward::default() }).contains("no deadline"));
+        assert!(
+            wrong(Reward {
+                price: Some(-1.0),
+                ..Reward::default()
+            })
+            .contains("`price` is -1")
+        );
+        assert!(
+            wrong(Reward {
+                unfinished: Some(f64::NAN),
+                ..Reward::default()
+            })
+            .contains("unfinished")
+        );
+        assert!(
+            wrong(Reward {
+                lateness: Some(1.0),
+                ..Reward::default()
+            })
+            .contains("no deadline")
+        );
         assert!(Reward::default().check().is_ok());
     }
 }

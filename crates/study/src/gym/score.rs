@@ -21,8 +21,8 @@ pub struct Task {
     pub seed: u64,
 }
 
-/// Runs every episode on all cores, or on `jobs`. Returns the summaries in the order of the tasks; `None` for
-/// cancelled ones.
+/// Runs every episode on all cores, or on `jobs`. Returns the summaries in the order of the tasks;
+/// `None` for cancelled ones.
 ///
 /// # Errors
 /// The first error of an episode.
@@ -32,7 +32,10 @@ pub fn score(
     watch: Watch<'_>,
     cancel: &Cancel,
 ) -> Result<Vec<Option<Summary>>> {
-    watch(Event::Begin { runs: tasks.len(), takes: None });
+    watch(Event::Begin {
+        runs: tasks.len(),
+        takes: None,
+    });
     let work = |task: &Task, _: &dyn Fn(())| play(task, cancel);
     let done = parallel::run(tasks, parallel::cores(jobs), cancel, work, |_, news| {
         if matches!(news, News::Done(_)) {
@@ -42,7 +45,10 @@ pub fn score(
     let mut all = vec![None; tasks.len()];
     for (index, outcome) in done {
         let doing = || format!("episode {}", index + 1);
-        all[index] = outcome.map_err(|why| Error::Episode { doing: doing(), why })??;
+        all[index] = outcome.map_err(|why| Error::Episode {
+            doing: doing(),
+            why,
+        })??;
     }
     Ok(all)
 }
@@ -51,7 +57,13 @@ pub fn score(
 fn play(task: &Task, cancel: &Cancel) -> Result<Option<Summary>> {
     let mut environment = Environment::new(Arc::clone(&task.spec));
     let mut seen = vec![0.0; task.spec.observation_len()];
-    environment.reset(Start::Exact { draw: task.draw, seed: task.seed }, &mut seen)?;
+    environment.reset(
+        Start::Exact {
+            draw: task.draw,
+            seed: task.seed,
+        },
+        &mut seen,
+    )?;
     while !environment.is_over() {
         if cancel.is_set() {
             return Ok(None);

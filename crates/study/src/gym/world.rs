@@ -22,8 +22,16 @@ pub struct World(Kind);
 
 #[derive(Debug)]
 enum Kind {
-    One { name: String, scenario: Arc<Scenario>, limit: OnceLock<Option<Box<Reference>>> },
-    Family { family: Family, set: Set, draws: u32 },
+    One {
+        name: String,
+        scenario: Arc<Scenario>,
+        limit: OnceLock<Option<Box<Reference>>>,
+    },
+    Family {
+        family: Family,
+        set: Set,
+        draws: u32,
+    },
 }
 
 /// The scenario of an episode.
@@ -35,14 +43,18 @@ pub(super) struct Place {
 impl World {
     /// A single scenario, called `name` in messages.
     pub fn one(name: &str, scenario: Scenario) -> Self {
-        World(Kind::One { name: name.to_owned(), scenario: Arc::new(scenario), limit: OnceLock::new() })
+        World(Kind::One {
+            name: name.to_owned(),
+            scenario: Arc::new(scenario),
+            limit: OnceLock::new(),
+        })
     }
 
     /// The first `draws` scenarios of `set` of a random family of the benchmark; default 4096.
     ///
     /// # Errors
-    /// If the family is not random or has several connections, if the set is sealed, or if `draws` is 0 or
-    /// too large.
+    /// If the family is not random or has several connections, if the set is sealed, or if `draws`
+    /// is 0 or too large.
     pub fn family(family: Family, set: Set, draws: Option<u32>) -> Result<Self> {
         if family.kind() != FamilyKind::Random || family == Family::F8Within {
             let names = Family::of_kind(FamilyKind::Random)
@@ -50,18 +62,21 @@ impl World {
                 .copied()
                 .filter(|known| *known != Family::F8Within);
             let names: Vec<&str> = names.map(Family::name).collect();
-            return Err(Error::usage(format!("agents do not learn on the family `{family}`"))
-                .with_help(format!("families for learning: {}", names.join(", "))));
+            return Err(
+                Error::usage(format!("agents do not learn on the family `{family}`"))
+                    .with_help(format!("families for learning: {}", names.join(", "))),
+            );
         }
         if set == Set::Sealed {
-            return Err(Error::usage("sealed scenarios are not for learning: they must stay unseen")
-                .with_help("learn on `train` and evaluate on `check`"));
+            return Err(Error::usage(
+                "sealed scenarios are not for learning: they must stay unseen",
+            )
+            .with_help("learn on `train` and evaluate on `check`"));
         }
         let draws = draws.unwrap_or(DRAWS);
         if draws == 0 || random_scenario(family, set, draws).is_none() {
-            return Err(
-                Error::usage(format!("{draws} scenarios of `{family}`")).with_help("use 1 to 16777215")
-            );
+            return Err(Error::usage(format!("{draws} scenarios of `{family}`"))
+                .with_help("use 1 to 16777215"));
         }
         Ok(World(Kind::Family { family, set, draws }))
     }
@@ -85,20 +100,27 @@ impl World {
     /// Scenario of a draw, from 1.
     pub(super) fn place(&self, draw: Option<u32>) -> Result<Place> {
         match (&self.0, draw) {
-            (Kind::One { name, scenario, .. }, None) => {
-                Ok(Place { name: name.clone(), scenario: Arc::clone(scenario) })
-            }
+            (Kind::One { name, scenario, .. }, None) => Ok(Place {
+                name: name.clone(),
+                scenario: Arc::clone(scenario),
+            }),
             (Kind::Family { family, set, .. }, Some(draw)) => {
                 let loaded = random_scenario(*family, *set, draw);
-                let loaded = loaded.ok_or_else(|| Error::usage(format!("`{family}` has no draw {draw}")))?;
+                let loaded =
+                    loaded.ok_or_else(|| Error::usage(format!("`{family}` has no draw {draw}")))?;
                 let (name, scenario) = loaded?;
-                Ok(Place { name, scenario: Arc::new(scenario) })
+                Ok(Place {
+                    name,
+                    scenario: Arc::new(scenario),
+                })
             }
             (Kind::One { .. }, Some(draw)) => {
-                Err(Error::usage(format!("draw {draw} of one scenario")).with_help("name a family instead"))
+                Err(Error::usage(format!("draw {draw} of one scenario"))
+                    .with_help("name a family instead"))
             }
             (Kind::Family { family, .. }, None) => {
-                Err(Error::usage(format!("no draw of `{family}` is given")).with_help("draws count from 1"))
+                Err(Error::usage(format!("no draw of `{family}` is given"))
+                    .with_help("draws count from 1"))
             }
         }
     }
@@ -108,13 +130,18 @@ impl World {
         let find = || {
             let engine = open(EngineName::Packet, &EngineOptions::default()).ok()?;
             let limits = limits_of(&place.scenario, &[seed], &*engine);
-            limits.into_iter().find(|limit| limit.kind == joulepath_report::LINK_BOUND)
+            limits
+                .into_iter()
+                .find(|limit| limit.kind == joulepath_report::LINK_BOUND)
         };
         match &self.0 {
             // Random rates differ from seed to seed.
-            Kind::One { scenario, limit, .. } if joulepath_link::realised(scenario, seed).is_none() => {
-                limit.get_or_init(|| find().map(Box::new)).as_deref().cloned()
-            }
+            Kind::One {
+                scenario, limit, ..
+            } if joulepath_link::realised(scenario, seed).is_none() => limit
+                .get_or_init(|| find().map(Box::new))
+                .as_deref()
+                .cloned(),
             _ => find(),
         }
     }

@@ -27,8 +27,16 @@ pub(super) struct Managed {
 
 impl Managed {
     pub(super) fn new(name: &'static str, means: Means, options: &EngineOptions) -> Self {
-        let worker = options.worker.as_ref().map_or_else(Program::current, Program::at);
-        Managed { name, means, max_lateness: options.max_lateness, worker }
+        let worker = options
+            .worker
+            .as_ref()
+            .map_or_else(Program::current, Program::at);
+        Managed {
+            name,
+            means,
+            max_lateness: options.max_lateness,
+            worker,
+        }
     }
 }
 
@@ -57,14 +65,23 @@ impl Engine for Managed {
         _cores: NonZeroUsize,
         cancel: &Cancel,
     ) -> Result<RunResult, RunError> {
-        let options =
-            RunOptions { max_lateness: self.max_lateness, cancel: cancel.clone(), ..RunOptions::default() };
+        let options = RunOptions {
+            max_lateness: self.max_lateness,
+            cancel: cancel.clone(),
+            ..RunOptions::default()
+        };
         let mut management = self.means.management(task.seed);
-        run_managed(scenario, setup, task.seed, &options, &self.worker, &mut *management).map_err(|error| {
-            match error {
-                joulepath_lab::Error::Cancelled => RunError::Cancelled,
-                error => RunError::Failed(error.to_string()),
-            }
+        run_managed(
+            scenario,
+            setup,
+            task.seed,
+            &options,
+            &self.worker,
+            &mut *management,
+        )
+        .map_err(|error| match error {
+            joulepath_lab::Error::Cancelled => RunError::Cancelled,
+            error => RunError::Failed(error.to_string()),
         })
     }
 }

@@ -15,12 +15,16 @@ use joulepath_model::scenario::show_live;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// Defaults of a new network namespace (`net/mptcp/pm.c`, `MPTCP_SUBFLOWS_MAX`): two subflows besides the
-/// first one, none to announced addresses.
-const KERNELS_LIMITS: Limits = Limits { accepted_addresses: 0, extra_subflows: 2 };
+/// Defaults of a new network namespace (`net/mptcp/pm.c`, `MPTCP_SUBFLOWS_MAX`): two subflows
+/// besides the first one, none to announced addresses.
+const KERNELS_LIMITS: Limits = Limits {
+    accepted_addresses: 0,
+    extra_subflows: 2,
+};
 /// Time limit for the daemon to start and to end.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Time limit for the connections of a run to end. Endpoints wait for them, and full queues delay their data.
+/// Time limit for the connections of a run to end. Endpoints wait for them, and full queues delay
+/// their data.
 const LINGERING: Duration = Duration::from_secs(90);
 const TURN: Duration = Duration::from_millis(10);
 
@@ -37,7 +41,11 @@ impl Means {
     pub(super) fn management(&self, seed: u64) -> Box<dyn PathManagement> {
         match self {
             Means::Endpoints(endpoints) => Box::new(*endpoints),
-            Means::Daemon(daemon) => Box::new(Running { daemon: (**daemon).clone(), seed, process: None }),
+            Means::Daemon(daemon) => Box::new(Running {
+                daemon: (**daemon).clone(),
+                seed,
+                process: None,
+            }),
         }
     }
 }
@@ -98,7 +106,10 @@ impl Process {
         let _ = self.child.wait();
         let said = self.said();
         let last: Vec<&str> = said.lines().rev().take(3).collect();
-        Error::Run(format!("the daemon {what}: {}", last.into_iter().rev().collect::<Vec<_>>().join("; ")))
+        Error::Run(format!(
+            "the daemon {what}: {}",
+            last.into_iter().rev().collect::<Vec<_>>().join("; ")
+        ))
     }
 }
 
@@ -115,12 +126,16 @@ impl PathManagement for Running {
         config.control.socket = socket.display().to_string();
         config.state = folder.path().join("state").display().to_string();
         let file = folder.path().join("live.toml");
-        fs::write(&file, show_live(&config)).map_err(trouble("cannot write the daemon's configuration"))?;
-        let said =
-            File::create(folder.path().join("said")).map_err(trouble("cannot store the daemon's output"))?;
+        fs::write(&file, show_live(&config))
+            .map_err(trouble("cannot write the daemon's configuration"))?;
+        let said = File::create(folder.path().join("said"))
+            .map_err(trouble("cannot store the daemon's output"))?;
         let mut command = Command::new(&self.daemon.program);
         command.arg("live").arg("--config").arg(&file);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(said);
         let child = lab.launch(command)?;
         let process = self.process.insert(Process { child, folder });
         let answers = within_patience(|| match client::ask(&socket, &Request::Status) {
@@ -128,15 +143,24 @@ impl PathManagement for Running {
             Err(_) if process.has_ended() => Err(process.failed("did not begin")),
             Err(_) => Ok(false),
         })?;
-        if answers { Ok(()) } else { Err(process.failed("does not answer")) }
+        if answers {
+            Ok(())
+        } else {
+            Err(process.failed("does not answer"))
+        }
     }
 
     fn end(&mut self, lab: &mut Lab) -> Result<()> {
-        let Some(mut process) = self.process.take() else { return Ok(()) };
+        let Some(mut process) = self.process.take() else {
+            return Ok(());
+        };
         if process.has_ended() {
             return Err(process.failed("ended before the run"));
         }
-        if let Some(pid) = i32::try_from(process.child.id()).ok().and_then(Pid::from_raw) {
+        if let Some(pid) = i32::try_from(process.child.id())
+            .ok()
+            .and_then(Pid::from_raw)
+        {
             // The process has not been reaped, so its id is still valid.
             let _ = kill_process(pid, Signal::TERM);
         }
@@ -148,7 +172,8 @@ impl PathManagement for Running {
             fs::write(&name, process.said())
                 .map_err(|error| Error::Run(format!("cannot write {name}: {error}")))?;
         }
-        // Connections of the run still need the endpoints; a process of the daemon waits for them to end.
+        // Connections of the run still need the endpoints; a process of the daemon waits for them
+        // to end.
         let mut left = String::new();
         let is_gone = within(LINGERING, || {
             let (endpoints, limits) = lab.client().enter_thread(|| {
@@ -158,7 +183,11 @@ impl PathManagement for Running {
             left = format!("the daemon left {endpoints} endpoints and {limits:?} behind");
             Ok((endpoints, limits) == (0, KERNELS_LIMITS))
         })?;
-        if is_gone { Ok(()) } else { Err(Error::Run(left)) }
+        if is_gone {
+            Ok(())
+        } else {
+            Err(Error::Run(left))
+        }
     }
 }
 
@@ -189,5 +218,7 @@ fn within(patience: Duration, mut is_done: impl FnMut() -> Result<bool>) -> Resu
 }
 
 fn set_limits(lab: &Lab) -> Result<()> {
-    Ok(lab.client().enter_thread(|| PathManager::open()?.set_limits(KERNELS_LIMITS))??)
+    Ok(lab
+        .client()
+        .enter_thread(|| PathManager::open()?.set_limits(KERNELS_LIMITS))??)
 }

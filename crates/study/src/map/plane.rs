@@ -39,8 +39,8 @@ pub(super) struct Plane {
 }
 
 impl Plane {
-    /// Loads and checks the chosen points, or all, before anything runs. The first point is always among
-    /// them. `None` if cancelled.
+    /// Loads and checks the chosen points, or all, before anything runs. The first point is always
+    /// among them. `None` if cancelled.
     ///
     /// # Errors
     /// If a key or a value is wrong, or the engine cannot run the scenario at some point.
@@ -53,20 +53,30 @@ impl Plane {
         engine: &dyn Engine,
         cancel: &Cancel,
     ) -> Result<Option<Self>> {
-        // Load the scenario itself first, so that its own mistakes are not reported as those of a point.
+        // Load the scenario itself first, so that its own mistakes are not reported as those of a
+        // point.
         let plain = source.load(fixed)?;
-        let kind = if asked.is_some() { Kind::Usage } else { Kind::Failed };
+        let kind = if asked.is_some() {
+            Kind::Usage
+        } else {
+            Kind::Failed
+        };
         let (mut asked_or_named, mut notes) = (asked.map(<[Policy]>::to_vec), vec![]);
         let [columns, rows] = [&axes[0], &axes[1]].map(|axis| axis.numbers.len());
         let mut points = BTreeMap::new();
-        let is_needed = |point: &usize| *point == 0 || chosen.is_none_or(|chosen| chosen.contains(point));
+        let is_needed =
+            |point: &usize| *point == 0 || chosen.is_none_or(|chosen| chosen.contains(point));
         for point in (0..columns * rows).filter(is_needed) {
             let (x, y) = (point % columns, point / columns);
             if cancel.is_set() {
                 return Ok(None);
             }
-            let overrides: Overrides =
-                fixed.iter().cloned().chain(set(&axes[0], x)).chain(set(&axes[1], y)).collect();
+            let overrides: Overrides = fixed
+                .iter()
+                .cloned()
+                .chain(set(&axes[0], x))
+                .chain(set(&axes[1], y))
+                .collect();
             let scenario = source.load(&overrides)?;
             let policies = match &asked_or_named {
                 Some(policies) => policies,
@@ -79,9 +89,23 @@ impl Plane {
             let setups = policies::prepare(policies, &scenario, kind)?;
             engine.check(&scenario, &setups)?;
             let name = format!("{}, {}", axes[0].place(x), axes[1].place(y));
-            points.insert(point, Point { name, scenario, setups, overrides });
+            points.insert(
+                point,
+                Point {
+                    name,
+                    scenario,
+                    setups,
+                    overrides,
+                },
+            );
         }
-        Ok(Some(Plane { sha256: source.sha256(&plain), plain, points, size: columns * rows, notes }))
+        Ok(Some(Plane {
+            sha256: source.sha256(&plain),
+            plain,
+            points,
+            size: columns * rows,
+            notes,
+        }))
     }
 
     /// Number of points of the whole plane.
@@ -91,11 +115,14 @@ impl Plane {
 
     /// Names and labels of the policies.
     pub(super) fn policies(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.points[&0].setups.iter().map(|setup| (setup.policy(), setup.label()))
+        self.points[&0]
+            .setups
+            .iter()
+            .map(|setup| (setup.policy(), setup.label()))
     }
 
-    /// The metric by policy at the `chosen` points: means over the seeds, `None` where runs are missing.
-    /// `run` does the runs in their order; it has no result for a run that failed.
+    /// The metric by policy at the `chosen` points: means over the seeds, `None` where runs are
+    /// missing. `run` does the runs in their order; it has no result for a run that failed.
     pub(super) fn values(
         &self,
         chosen: &[usize],
@@ -118,7 +145,9 @@ impl Plane {
             }
         }
         let mean = |(sum, count): (f64, usize)| (count == seeds.len()).then(|| sum / count as f64);
-        sums.into_iter().map(|sums| sums.into_iter().map(mean).collect()).collect()
+        sums.into_iter()
+            .map(|sums| sums.into_iter().map(mean).collect())
+            .collect()
     }
 }
 
@@ -129,7 +158,11 @@ impl Point {
             name: &self.name,
             scenario: &self.scenario,
             setup,
-            task: Task { seed, series: false, settles: true },
+            task: Task {
+                seed,
+                series: false,
+                settles: true,
+            },
             identity: (sha256, &self.overrides),
         })
     }

@@ -60,8 +60,14 @@ impl Library {
         let doing = format!("cannot compile {}", file.display());
         // Open included files with the rights of the user who asks.
         let made = joulepath_files::as_invoker(|| Made::of(file, build));
-        let Made { name, text, warnings, folder } = made.map_err(|error| Error::file(&doing, error))??;
-        // SAFETY: the user has compiled the library and is responsible for what it runs when it is loaded.
+        let Made {
+            name,
+            text,
+            warnings,
+            folder,
+        } = made.map_err(|error| Error::file(&doing, error))??;
+        // SAFETY: the user has compiled the library and is responsible for what it runs when it is
+        // loaded.
         let library = unsafe { libloading::Library::new(folder.path().join("own.so")) };
         let library = library.map_err(|error| Error::Refused {
             doing: format!("cannot load {}", file.display()),
@@ -69,7 +75,12 @@ impl Library {
             help: "define every function that the header calls".to_owned(),
             kind: Kind::Failed,
         })?;
-        Ok(Library { library: Box::leak(Box::new(library)), name, text, warnings })
+        Ok(Library {
+            library: Box::leak(Box::new(library)),
+            name,
+            text,
+            warnings,
+        })
     }
 
     /// The table that the library exports as `symbol`.
@@ -78,7 +89,12 @@ impl Library {
     /// If it is not exported; the glue in every controller exports it.
     fn table(&self, symbol: &str) -> Table {
         // SAFETY: the glue declares it with this type.
-        unsafe { **self.library.get::<*const Table>(symbol).expect("the glue exports it") }
+        unsafe {
+            **self
+                .library
+                .get::<*const Table>(symbol)
+                .expect("the glue exports it")
+        }
     }
 
     /// The function that the library exports as `symbol`, which stays loaded.
@@ -100,15 +116,22 @@ impl Library {
 /// # Errors
 /// If its tables violate the contract.
 pub(super) fn controller(file: &Path, library: &Library) -> Result<Controller> {
-    let (rows, layout) = (library.table("jp_controllers_table"), library.table("jp_layout_table"));
-    // SAFETY: both are tables of native/glue.h in a library that stays loaded. Its author is responsible for
-    // the functions; `joulepath cc check` helps.
+    let (rows, layout) = (
+        library.table("jp_controllers_table"),
+        library.table("jp_layout_table"),
+    );
+    // SAFETY: both are tables of native/glue.h in a library that stays loaded. Its author is
+    // responsible for the functions; `joulepath cc check` helps.
     let inspected = unsafe { Controller::inspect(rows, layout) };
     let controller = inspected.map_err(|error| refused(file, &error))?;
     if controller.name() != library.name {
         return Err(Error::Refused {
             doing: format!("cannot use {}", file.display()),
-            why: format!("`.name` is `{}`, and the file {}.h", controller.name(), library.name),
+            why: format!(
+                "`.name` is `{}`, and the file {}.h",
+                controller.name(),
+                library.name
+            ),
             help: "a controller has the name of its file".to_owned(),
             kind: Kind::Failed,
         });
@@ -138,7 +161,10 @@ pub(super) fn refused(file: &Path, error: &AdoptError) -> Error {
 /// # Errors
 /// If the name is not valid for a controller.
 pub fn name_of(file: &Path) -> Result<String> {
-    let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = file
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned())
+        .unwrap_or_default();
     check_name(&stem).map_err(|why| Error::Refused {
         doing: format!("cannot use {}", file.display()),
         why,
@@ -158,12 +184,20 @@ fn read(file: &Path) -> Result<(String, String)> {
         help,
         kind: Kind::Failed,
     };
-    let not_text = |_| refused("it is not UTF-8 text".to_owned(), "name a C header".to_owned());
+    let not_text = |_| {
+        refused(
+            "it is not UTF-8 text".to_owned(),
+            "name a C header".to_owned(),
+        )
+    };
     let text = String::from_utf8(bytes).map_err(not_text)?;
     let stem = name_of(file)?;
     let ops = format!("mpcc_ops_{stem}");
     if !text.contains(&ops) {
-        return Err(refused(format!("it does not define `{ops}`"), format!("a file {stem}.h has {ops}")));
+        return Err(refused(
+            format!("it does not define `{ops}`"),
+            format!("a file {stem}.h has {ops}"),
+        ));
     }
     Ok((stem, text))
 }
@@ -173,7 +207,9 @@ fn read(file: &Path) -> Result<(String, String)> {
 /// # Errors
 /// The reason if it is not.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
-    let is_word = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    let is_word = name
+        .chars()
+        .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     let starts = name.starts_with(|c: char| c.is_ascii_lowercase());
     if Controller::all().any(|shipped| shipped.name() == name) {
         return Err(format!("`{name}` is the name of a controller of Joulepath"));
@@ -201,7 +237,12 @@ impl Made {
         let (name, text) = read(file)?;
         let folder = folder().map_err(|error| Error::file("cannot compile a controller", error))?;
         let warnings = compile(file, &name, build, folder.path())?;
-        Ok(Made { name, text, warnings, folder })
+        Ok(Made {
+            name,
+            text,
+            warnings,
+            folder,
+        })
     }
 }
 
@@ -216,15 +257,32 @@ fn compile(file: &Path, name: &str, build: Build, folder: &Path) -> Result<Vec<S
     let headers = folder.join("joulepath");
     let write = |place: PathBuf, text: &str| fs::write(place, text);
     let written = fs::create_dir(&headers)
-        .and_then(|()| HEADERS.iter().try_for_each(|(header, text)| write(headers.join(header), text)))
+        .and_then(|()| {
+            HEADERS
+                .iter()
+                .try_for_each(|(header, text)| write(headers.join(header), text))
+        })
         .and_then(|()| write(headers.join("sandbox.h"), include_str!("sandbox.h")))
         .and_then(|()| write(folder.join("own.c"), &unit(file, name)?));
     written.map_err(|error| Error::file(&doing, error))?;
-    let beside = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let beside = file
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     let object = folder.join("own.o");
     let mut compiler = Command::new(compiler());
-    compiler.args(FLAGS).arg("-c").arg(folder.join("own.c")).arg("-o").arg(&object);
-    compiler.arg("-I").arg(beside).arg("-I").arg(&headers).env("LC_ALL", "C");
+    compiler
+        .args(FLAGS)
+        .arg("-c")
+        .arg(folder.join("own.c"))
+        .arg("-o")
+        .arg(&object);
+    compiler
+        .arg("-I")
+        .arg(beside)
+        .arg("-I")
+        .arg(&headers)
+        .env("LC_ALL", "C");
     match build {
         Build::Fast => compiler.arg("-O2"),
         Build::Checked => compiler.args(["-O1", "-DJP_SANDBOX", SANITIZERS, strict_bounds(folder)]),
@@ -236,52 +294,92 @@ fn compile(file: &Path, name: &str, build: Build, folder: &Path) -> Result<Vec<S
     let said = run(&mut compiler, &doing)?;
     // Links without the sanitizer's library: the handlers are in sandbox.h.
     let mut linker = Command::new(self::compiler());
-    linker.args(["-shared", "-nostartfiles"]).arg(&object).arg("-o").arg(folder.join("own.so"));
+    linker
+        .args(["-shared", "-nostartfiles"])
+        .arg(&object)
+        .arg("-o")
+        .arg(folder.join("own.so"));
     run(&mut linker, &doing)?;
-    Ok(said.into_iter().filter(|line| line.contains("warning:")).collect())
+    Ok(said
+        .into_iter()
+        .filter(|line| line.contains("warning:"))
+        .collect())
 }
 
-/// Option that checks the bounds of `conn->sub[]`: by default an array at the end of a struct has none. GCC
-/// and clang have different options.
+/// Option that checks the bounds of `conn->sub[]`: by default an array at the end of a struct has
+/// none. GCC and clang have different options.
 fn strict_bounds(folder: &Path) -> &'static str {
     const OF_GCC: &str = "-fsanitize=bounds-strict";
     let mut probe = Command::new(compiler());
-    probe.args([OF_GCC, "-E", "-x", "c", "/dev/null", "-o"]).arg(folder.join("probe"));
+    probe
+        .args([OF_GCC, "-E", "-x", "c", "/dev/null", "-o"])
+        .arg(folder.join("probe"));
     let is_gcc = probe.output().is_ok_and(|output| output.status.success());
-    if is_gcc { OF_GCC } else { "-fstrict-flex-arrays=3" }
+    if is_gcc {
+        OF_GCC
+    } else {
+        "-fstrict-flex-arrays=3"
+    }
 }
 
 /// The C compiler: from the environment, else the system's.
 fn compiler() -> String {
-    std::env::var("CC").ok().filter(|cc| !cc.is_empty()).unwrap_or_else(|| "cc".to_owned())
+    std::env::var("CC")
+        .ok()
+        .filter(|cc| !cc.is_empty())
+        .unwrap_or_else(|| "cc".to_owned())
 }
 
 /// What gcc and clang print for `double` and `float`, which have no registers in the kernel.
-const NO_FLOAT: [&str; 4] =
-    ["SSE register", "SSE disabled", "floating-point type when", "-mgeneral-regs-only"];
+const NO_FLOAT: [&str; 4] = [
+    "SSE register",
+    "SSE disabled",
+    "floating-point type when",
+    "-mgeneral-regs-only",
+];
 
 /// Runs a compiler and returns its output.
 fn run(command: &mut Command, doing: &str) -> Result<Vec<String>> {
-    let output = command.stdin(Stdio::null()).output().map_err(|error| Error::Refused {
-        doing: doing.to_owned(),
-        why: format!("cannot run `{}`: {error}", command.get_program().display()),
-        help: "install a C compiler (`apt install gcc`), or name one in CC".to_owned(),
-        kind: Kind::Unsupported,
-    })?;
-    let said: Vec<String> = String::from_utf8_lossy(&output.stderr).lines().map(str::to_owned).collect();
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| Error::Refused {
+            doing: doing.to_owned(),
+            why: format!("cannot run `{}`: {error}", command.get_program().display()),
+            help: "install a C compiler (`apt install gcc`), or name one in CC".to_owned(),
+            kind: Kind::Unsupported,
+        })?;
+    let said: Vec<String> = String::from_utf8_lossy(&output.stderr)
+        .lines()
+        .map(str::to_owned)
+        .collect();
     if output.status.success() {
         return Ok(said);
     }
-    let mut errors: Vec<String> = said.iter().filter(|line| line.contains("error:")).cloned().collect();
-    if let Some(float) = errors.iter().find(|line| NO_FLOAT.iter().any(|words| line.contains(words))) {
+    let mut errors: Vec<String> = said
+        .iter()
+        .filter(|line| line.contains("error:"))
+        .cloned()
+        .collect();
+    if let Some(float) = errors
+        .iter()
+        .find(|line| NO_FLOAT.iter().any(|words| line.contains(words)))
+    {
         let place = float.split(" error:").next().unwrap_or_default();
-        errors = vec![format!("{place} the kernel has no floating point: use mpcc_scale() and integers")];
+        errors = vec![format!(
+            "{place} the kernel has no floating point: use mpcc_scale() and integers"
+        )];
     }
     errors.truncate(MAX_LINES);
     Err(Error::Refused {
         doing: doing.to_owned(),
-        why: if errors.is_empty() { said.join("\n") } else { errors.join("\n") },
-        help: "cc/mpcc.h is the contract; `joulepath cc new NAME` writes a header to begin with".to_owned(),
+        why: if errors.is_empty() {
+            said.join("\n")
+        } else {
+            errors.join("\n")
+        },
+        help: "cc/mpcc.h is the contract; `joulepath cc new NAME` writes a header to begin with"
+            .to_owned(),
         kind: Kind::Failed,
     })
 }
@@ -289,7 +387,11 @@ fn run(command: &mut Command, doing: &str) -> Result<Vec<String>> {
 /// C source: includes the header by its own path, so that messages name it, and the glue.
 fn unit(file: &Path, name: &str) -> std::io::Result<String> {
     let path = fs::canonicalize(file)?;
-    let quoted = path.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
+    let quoted = path
+        .display()
+        .to_string()
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"");
     let prefix = name.to_uppercase();
     Ok(format!(
         "#include \"mpcc_run.h\"\n#include \"{quoted}\"\n#include \"glue.h\"\n\

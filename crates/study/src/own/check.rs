@@ -1,5 +1,5 @@
-//! Checks properties of the shipped controllers on random states. `crates/controllers/tests` tests the
-//! shipped ones in more detail.
+//! Checks properties of the shipped controllers on random states. `crates/controllers/tests` tests
+//! the shipped ones in more detail.
 
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -7,7 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use joulepath_controllers::{
-    AckFlags, Area, CWND_MAX, Capability, Connection, Controller, Event, LossKind, MAX_SUBFLOWS, Own, Subflow,
+    AckFlags, Area, CWND_MAX, Capability, Connection, Controller, Event, LossKind, MAX_SUBFLOWS,
+    Own, Subflow,
 };
 use joulepath_model::random::{Domain, Stream};
 
@@ -51,7 +52,9 @@ pub struct Finding {
 impl Checked {
     /// Whether every property holds.
     pub fn passes(&self) -> bool {
-        self.findings.iter().all(|finding| finding.trouble.is_none())
+        self.findings
+            .iter()
+            .all(|finding| finding.trouble.is_none())
     }
 }
 
@@ -77,7 +80,10 @@ impl Check {
     pub fn of(file: &Path) -> Result<Self> {
         let library = Library::build(file, Build::Checked)?;
         let controller = controller(file, &library)?;
-        Ok(Check { library, controller })
+        Ok(Check {
+            library,
+            controller,
+        })
     }
 
     /// Checks every property. The header's hooks run with the rights of this process.
@@ -87,29 +93,56 @@ impl Check {
 }
 
 fn run(library: Library, controller: Controller) -> Checked {
-    let subject = Subject { sandbox: Sandbox::of(&library), controller };
+    let subject = Subject {
+        sandbox: Sandbox::of(&library),
+        controller,
+    };
     let examples = examples::of(&library.text);
     let properties: [(&'static str, Property); 7] = [
-        ("every state gives a defined result", Box::new(Subject::is_total)),
-        ("it writes only to its own subflow", Box::new(Subject::keeps_to_itself)),
-        ("`increase` and `ssthresh` change nothing", Box::new(Subject::asks_without_touching)),
-        ("the same calls give the same results", Box::new(Subject::remembers_nothing_elsewhere)),
-        ("windows stay within their floor and 2^20 packets", Box::new(Subject::is_bounded)),
-        ("its capabilities say what it reads", Box::new(Subject::declares_what_it_reads)),
+        (
+            "every state gives a defined result",
+            Box::new(Subject::is_total),
+        ),
+        (
+            "it writes only to its own subflow",
+            Box::new(Subject::keeps_to_itself),
+        ),
+        (
+            "`increase` and `ssthresh` change nothing",
+            Box::new(Subject::asks_without_touching),
+        ),
+        (
+            "the same calls give the same results",
+            Box::new(Subject::remembers_nothing_elsewhere),
+        ),
+        (
+            "windows stay within their floor and 2^20 packets",
+            Box::new(Subject::is_bounded),
+        ),
+        (
+            "its capabilities say what it reads",
+            Box::new(Subject::declares_what_it_reads),
+        ),
         (
             "the examples in the header hold",
-            Box::new(move |subject| examples::hold(&subject.sandbox, subject.controller, &examples)),
+            Box::new(move |subject| {
+                examples::hold(&subject.sandbox, subject.controller, &examples)
+            }),
         ),
     ];
     let names: Vec<&'static str> = properties.iter().map(|(name, _)| *name).collect();
     let findings = in_time(subject, properties, &names);
-    Checked { name: library.name, findings, warnings: library.warnings }
+    Checked {
+        name: library.name,
+        findings,
+        warnings: library.warnings,
+    }
 }
 
 type Property = Box<dyn Fn(&Subject) -> Option<String> + Send>;
 
-/// Checks the properties in another thread, to detect calls that never end. Such a thread cannot be stopped
-/// and is abandoned.
+/// Checks the properties in another thread, to detect calls that never end. Such a thread cannot be
+/// stopped and is abandoned.
 fn in_time(
     subject: Subject,
     properties: [(&'static str, Property); 7],
@@ -119,7 +152,10 @@ fn in_time(
     thread::spawn(move || {
         for (property, holds) in properties {
             // The receiver is gone after the time limit.
-            let _ = sender.send(Finding { property, trouble: holds(&subject) });
+            let _ = sender.send(Finding {
+                property,
+                trouble: holds(&subject),
+            });
         }
     });
     let mut findings = vec![];
@@ -132,7 +168,10 @@ fn in_time(
                     RecvTimeoutError::Disconnected => "the check itself failed: please report it",
                 };
                 let property = names[findings.len()];
-                findings.push(Finding { property, trouble: Some(trouble.to_owned()) });
+                findings.push(Finding {
+                    property,
+                    trouble: Some(trouble.to_owned()),
+                });
                 break;
             }
         }
@@ -162,7 +201,9 @@ impl Subject {
 
     /// Makes a call. The error names undefined behaviour.
     fn call(&self, state: &mut State, i: usize, call: Call) -> Result<i64, String> {
-        let done = self.sandbox.call(&mut state.connection, &mut state.area, i, call);
+        let done = self
+            .sandbox
+            .call(&mut state.connection, &mut state.area, i, call);
         done.map_err(|fault| format!("{}: {}, in `{}`", fault.place, fault.what, call.name()))
     }
 
@@ -176,7 +217,9 @@ impl Subject {
             let mut draw = Draw::new(domain, number);
             let state = draw.state();
             let i = draw.below(u64::from(state.connection.n)) as usize;
-            self.calls(&mut draw).into_iter().find_map(|call| trouble(&state, i, call))
+            self.calls(&mut draw)
+                .into_iter()
+                .find_map(|call| trouble(&state, i, call))
         })
     }
 
@@ -187,13 +230,19 @@ impl Subject {
             return calls;
         }
         let kinds = [LossKind::FastRetransmit, LossKind::Timeout, LossKind::Ecn];
-        calls.extend(kinds.into_iter().flat_map(|kind| [Call::Ssthresh(kind), Call::Loss(kind)]));
+        calls.extend(
+            kinds
+                .into_iter()
+                .flat_map(|kind| [Call::Ssthresh(kind), Call::Loss(kind)]),
+        );
         calls.extend([Call::Increase, Call::Restart]);
         calls
     }
 
     fn is_total(&self) -> Option<String> {
-        self.on_states(1, |state, i, call| self.call(&mut state.clone(), i, call).err())
+        self.on_states(1, |state, i, call| {
+            self.call(&mut state.clone(), i, call).err()
+        })
     }
 
     fn keeps_to_itself(&self) -> Option<String> {
@@ -203,8 +252,9 @@ impl Subject {
             let (a, b) = (&before.connection, &after.connection);
             let sibling = (0..MAX_SUBFLOWS).find(|&k| k != i && a.subflows[k] != b.subflows[k]);
             let whole = (a.n, a.now_us, a.parameters()) != (b.n, b.now_us, b.parameters());
-            let what =
-                sibling.map(|k| format!("subflow {k}")).or(whole.then(|| "the connection".to_owned()))?;
+            let what = sibling
+                .map(|k| format!("subflow {k}"))
+                .or(whole.then(|| "the connection".to_owned()))?;
             Some(format!("`{}` of subflow {i} writes to {what}", call.name()))
         })
     }
@@ -223,7 +273,8 @@ impl Subject {
             let mut once = *before;
             let first = self.call(&mut once, i, call).ok()?;
             // Another state in between, which a static variable would remember.
-            self.call(&mut Draw::new(5, i as u64).state(), 0, call).ok()?;
+            self.call(&mut Draw::new(5, i as u64).state(), 0, call)
+                .ok()?;
             let mut again = *before;
             let second = self.call(&mut again, i, call).ok()?;
             (first != second || once != again)
@@ -264,32 +315,57 @@ impl Subject {
                 }
                 let subflow = &mut state.connection.subflows[i];
                 subflow.ssthresh = ssthresh;
-                subflow.cwnd = if kind == LossKind::Timeout { 1 } else { ssthresh };
+                subflow.cwnd = if kind == LossKind::Timeout {
+                    1
+                } else {
+                    ssthresh
+                };
             }
             areas[i] = state.area;
             let subflow = state.connection.subflows[i];
             let floor = self.controller.min_cwnd().min(before.cwnd).max(1);
             if is_ack && !(floor..=CWND_MAX.max(before.cwnd)).contains(&subflow.cwnd) {
-                return Some(format!("an ACK changes a window of {} to {}", before.cwnd, subflow.cwnd));
+                return Some(format!(
+                    "an ACK changes a window of {} to {}",
+                    before.cwnd, subflow.cwnd
+                ));
             }
             let increase = match self.owns() {
                 true => 0,
                 false => self.call(&mut state, i, Call::Increase).ok()?,
             };
-            if increase as f64 / PACKET > MOST_INCREASE || (increase as f64) / PACKET < -MOST_INCREASE {
+            if increase as f64 / PACKET > MOST_INCREASE
+                || (increase as f64) / PACKET < -MOST_INCREASE
+            {
                 let packets = increase as f64 / PACKET;
-                return Some(format!("`increase` is {packets:.3} packets at a window of {}", subflow.cwnd));
+                return Some(format!(
+                    "`increase` is {packets:.3} packets at a window of {}",
+                    subflow.cwnd
+                ));
             }
         }
         None
     }
 
-    /// Changes values of the control plane or of a sibling. Without the flag, results must not change.
+    /// Changes values of the control plane or of a sibling. Without the flag, results must not
+    /// change.
     fn declares_what_it_reads(&self) -> Option<String> {
         let told: [(Capability, &str, Setter); 3] = [
-            (Capability::ReadsEnergyCost, "MPCC_READS_ENERGY_COST", |own, to| own.set_energy_cost(1.0 + to)),
-            (Capability::ReadsPathPrice, "MPCC_READS_PATH_PRICE", |own, to| own.set_path_price(to)),
-            (Capability::ReadsTargetShare, "MPCC_READS_TARGET_SHARE", |own, to| own.set_target_share(to)),
+            (
+                Capability::ReadsEnergyCost,
+                "MPCC_READS_ENERGY_COST",
+                |own, to| own.set_energy_cost(1.0 + to),
+            ),
+            (
+                Capability::ReadsPathPrice,
+                "MPCC_READS_PATH_PRICE",
+                |own, to| own.set_path_price(to),
+            ),
+            (
+                Capability::ReadsTargetShare,
+                "MPCC_READS_TARGET_SHARE",
+                |own, to| own.set_target_share(to),
+            ),
         ];
         for (capability, flag, set) in told {
             let change = |state: &mut State, _: usize| {
@@ -387,8 +463,8 @@ impl Draw {
         state
     }
 
-    /// Random controller data. The runner owns the first two words: a fraction of a packet, and a requested
-    /// increase.
+    /// Random controller data. The runner owns the first two words: a fraction of a packet, and a
+    /// requested increase.
     fn anything(&mut self) -> Own {
         let mut words: [u64; 13] = std::array::from_fn(|_| self.0.bits());
         for step in &mut words[..2] {
@@ -406,7 +482,11 @@ impl Draw {
             let (cwnd, srtt_us) = (self.window(), self.rtt_us());
             *subflow = Subflow {
                 cwnd,
-                ssthresh: if self.below(2) == 0 { cwnd } else { self.window() },
+                ssthresh: if self.below(2) == 0 {
+                    cwnd
+                } else {
+                    self.window()
+                },
                 srtt_us,
                 flags: Subflow::ESTABLISHED,
                 own: Own::default(),
@@ -416,7 +496,10 @@ impl Draw {
             subflow.own.acked_since_loss = self.size();
             subflow.own.acked_between_losses = self.size();
         }
-        State { connection, area: Area::default() }
+        State {
+            connection,
+            area: Area::default(),
+        }
     }
 
     fn flags(&mut self) -> AckFlags {
@@ -428,11 +511,20 @@ impl Draw {
 
     fn ack(&mut self) -> Call {
         let acked = if self.below(2) == 0 { 1 } else { self.window() };
-        Call::Ack { acked, rtt_us: self.rtt_us(), flags: self.flags() }
+        Call::Ack {
+            acked,
+            rtt_us: self.rtt_us(),
+            flags: self.flags(),
+        }
     }
 
     fn event(&mut self) -> Event {
-        let happened = [AckFlags::STARTS, AckFlags::EPISODE, AckFlags::TIMED_OUT, AckFlags::RESTARTS];
+        let happened = [
+            AckFlags::STARTS,
+            AckFlags::EPISODE,
+            AckFlags::TIMED_OUT,
+            AckFlags::RESTARTS,
+        ];
         let mut flags = self.flags().with(AckFlags::APP_LIMITED, self.below(4) == 0);
         if self.below(4) == 0 {
             flags = flags | happened[self.below(4) as usize];

@@ -31,7 +31,9 @@ pub fn verdict(file: &Path) -> Result<Verdict> {
     #[cfg(not(feature = "kernel"))]
     {
         super::build::name_of(file)?;
-        Ok(Verdict::NotAsked("this joulepath was built without the kernel engine".to_owned()))
+        Ok(Verdict::NotAsked(
+            "this joulepath was built without the kernel engine".to_owned(),
+        ))
     }
 }
 
@@ -47,11 +49,12 @@ mod in_kernel {
     use crate::own::build::{Build, Library, controller};
     use crate::own::{self, Own, header_of};
 
-    /// Like [`own::load`], and compiles the controller for the kernel, for use by a [`Manager`](cc::Manager).
+    /// Like [`own::load`], and compiles the controller for the kernel, for use by a
+    /// [`Manager`](cc::Manager).
     ///
     /// # Errors
-    /// Those of [`own::load`]; if the kernel has a controller of this name; if there is no clang, or it
-    /// refuses the header.
+    /// Those of [`own::load`]; if the kernel has a controller of this name; if there is no clang,
+    /// or it refuses the header.
     pub fn load(file: &Path) -> Result<Own> {
         let name = own::name_of(file)?;
         if cc::available()?.contains(&name) {
@@ -96,7 +99,8 @@ mod in_kernel {
             Err(KernelError::Refused { why, .. }) => return Ok(Verdict::Refused(why)),
             Err(error) => error,
         };
-        // If the verifier accepts a shipped controller, the kernel lacks nothing: the fault is the header's.
+        // If the verifier accepts a shipped controller, the kernel lacks nothing: the fault is the
+        // header's.
         let is_refused = cc::is_compiled(controller) && ours_like(controller).is_some_and(is_taken);
         Ok(if is_refused {
             Verdict::Refused(error.to_string())

@@ -13,7 +13,8 @@ const MAX_BYTES: u64 = 64 << 10;
 
 /// True if `file` has rules, not a C header.
 pub(super) fn is_rules(file: &Path) -> bool {
-    file.extension().is_some_and(|extension| extension == "rules")
+    file.extension()
+        .is_some_and(|extension| extension == "rules")
 }
 
 /// Compiles the rules in `file` and registers them under the file's name.
@@ -33,5 +34,7 @@ pub(super) fn load(file: &Path) -> Result<Controller> {
         .map_err(|_| refused("it is not UTF-8 text".to_owned(), "name a text file"))?;
     let name = name_of(file)?;
     let rules = Rules::parse(&text).map_err(|error| refused(error.to_string(), &error.help))?;
-    rules.host(&name).map_err(|error| refused(error.to_string(), "rename the file"))
+    rules
+        .host(&name)
+        .map_err(|error| refused(error.to_string(), "rename the file"))
 }

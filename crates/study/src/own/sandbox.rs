@@ -41,7 +41,11 @@ pub(super) struct Sandbox {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Call {
     Init,
-    Ack { acked: u32, rtt_us: u32, flags: AckFlags },
+    Ack {
+        acked: u32,
+        rtt_us: u32,
+        flags: AckFlags,
+    },
     Increase,
     Ssthresh(LossKind),
     Loss(LossKind),
@@ -67,7 +71,8 @@ impl Call {
 impl Sandbox {
     /// Functions of a library that was built for checking.
     pub(super) fn of(library: &Library) -> Self {
-        // SAFETY: sandbox.h declares these functions with these types, and the library exports all of them.
+        // SAFETY: sandbox.h declares these functions with these types, and the library exports all
+        // of them.
         unsafe {
             Sandbox {
                 fault: library.function("jp_sandbox_fault"),
@@ -103,11 +108,17 @@ impl Sandbox {
         unsafe {
             match call {
                 Call::Init => (self.init)(connection, self_),
-                Call::Ack { acked, rtt_us, flags } => {
+                Call::Ack {
+                    acked,
+                    rtt_us,
+                    flags,
+                } => {
                     (self.ack)(connection, self_, acked, rtt_us, flags.bits());
                 }
                 Call::Increase => (self.increase)(connection, self_, &mut step),
-                Call::Ssthresh(kind) => (self.ssthresh)(connection, self_, kind as u32, &mut window),
+                Call::Ssthresh(kind) => {
+                    (self.ssthresh)(connection, self_, kind as u32, &mut window)
+                }
                 Call::Loss(kind) => (self.loss)(connection, self_, kind as u32),
                 Call::Restart => (self.restart)(connection, self_),
                 Call::Control(event) => (self.control)(connection, self_, &event, area),
@@ -115,7 +126,11 @@ impl Sandbox {
         }
         match self.fault() {
             Some(fault) => Err(fault),
-            None => Ok(if matches!(call, Call::Ssthresh(_)) { i64::from(window) } else { step }),
+            None => Ok(if matches!(call, Call::Ssthresh(_)) {
+                i64::from(window)
+            } else {
+                step
+            }),
         }
     }
 
@@ -124,7 +139,11 @@ impl Sandbox {
         // SAFETY: the function returns the address of a static struct with this layout.
         let fault = unsafe { &*(self.fault)() };
         // SAFETY: the texts are constants of the library.
-        let text = |pointer: *const c_char| unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned();
+        let text = |pointer: *const c_char| {
+            unsafe { CStr::from_ptr(pointer) }
+                .to_string_lossy()
+                .into_owned()
+        };
         (!fault.file.is_null()).then(|| Fault {
             place: format!("{}:{}:{}", text(fault.file), fault.line, fault.column),
             what: text(fault.what),

@@ -1,7 +1,7 @@
 //! The box of a set-up: the parameters that its paper leaves open, their ranges, and the reasons.
 //!
-//! The experiments of a set-up share a box and are judged on the same runs. A box contains every value that
-//! the paper prints for its parameters.
+//! The experiments of a set-up share a box and are judged on the same runs. A box contains every
+//! value that the paper prints for its parameters.
 
 use std::collections::BTreeMap;
 
@@ -48,8 +48,8 @@ pub(super) struct RawBox {
     open: Vec<RawOpen>,
 }
 
-/// A parameter that the paper leaves open: `values`, or a range `from` … `to`; and the effect of its value:
-/// one of `keys`, `set`, `set_by`, `option` and `reading`.
+/// A parameter that the paper leaves open: `values`, or a range `from` … `to`; and the effect of
+/// its value: one of `keys`, `set`, `set_by`, `option` and `reading`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawOpen {
@@ -90,23 +90,39 @@ struct RawOpen {
 impl RawBox {
     /// Every policy that the box names.
     pub(super) fn policies(&self) -> impl Iterator<Item = &Spanned<String>> {
-        let of_open = self.open.iter().flat_map(|open| open.policies.iter().flatten());
+        let of_open = self
+            .open
+            .iter()
+            .flat_map(|open| open.policies.iter().flatten());
         self.policies.iter().flatten().chain(of_open)
     }
 
     /// # Errors
     /// If a parameter is wrong.
     pub(super) fn claim_box(self, name: &str) -> Result<ClaimBox, Wrong> {
-        let parameters: Vec<Parameter> =
-            self.open.iter().map(RawOpen::parameter).collect::<Result<_, _>>()?;
+        let parameters: Vec<Parameter> = self
+            .open
+            .iter()
+            .map(RawOpen::parameter)
+            .collect::<Result<_, _>>()?;
         for (at, open) in self.open.iter().enumerate() {
-            if parameters[..at].iter().any(|known| known.key == *open.key.get_ref()) {
+            if parameters[..at]
+                .iter()
+                .any(|known| known.key == *open.key.get_ref())
+            {
                 return Err(Wrong::at(&open.key.span(), "this key is listed twice"));
             }
         }
         let set = self.set.iter().map(key_value).collect::<Result<_, _>>()?;
         let (seeds, points) = (self.seeds, self.points);
-        Ok(ClaimBox { name: name.to_owned(), parameters, raw: self, set, seeds, points })
+        Ok(ClaimBox {
+            name: name.to_owned(),
+            parameters,
+            raw: self,
+            set,
+            seeds,
+            points,
+        })
     }
 }
 
@@ -118,16 +134,29 @@ impl RawOpen {
                 (Range::Choice(values.clone()), (values[0].clone(), 0.0))
             }
             (None, Some(from), Some(to)) if from < to && (from > 0.0 || !self.log) => {
-                let text = self.usual.clone().ok_or_else(|| wrong("a range needs its `usual` value"))?;
-                let number = text.split(' ').next().and_then(|number| number.parse().ok());
+                let text = self
+                    .usual
+                    .clone()
+                    .ok_or_else(|| wrong("a range needs its `usual` value"))?;
+                let number = text
+                    .split(' ')
+                    .next()
+                    .and_then(|number| number.parse().ok());
                 let number = self.usual_number.or(number);
-                let number = number
-                    .ok_or_else(|| wrong("`usual` does not start with a number; add `usual_number`"))?;
+                let number = number.ok_or_else(|| {
+                    wrong("`usual` does not start with a number; add `usual_number`")
+                })?;
                 if !(from..=to).contains(&number) {
-                    return Err(wrong(&format!("the range lacks its `usual` value, {number}")));
+                    return Err(wrong(&format!(
+                        "the range lacks its `usual` value, {number}"
+                    )));
                 }
                 let unit = self.unit.clone();
-                let range = if self.log { Range::Log(from, to, unit) } else { Range::Linear(from, to, unit) };
+                let range = if self.log {
+                    Range::Log(from, to, unit)
+                } else {
+                    Range::Linear(from, to, unit)
+                };
                 (range, (text, number))
             }
             _ => {
@@ -137,16 +166,18 @@ impl RawOpen {
             }
         };
         let is_in = |value: &toml::Value| match (&range, value) {
-            (Range::Choice(values), of) => {
-                of.as_str().is_some_and(|text| values.iter().any(|known| known == text))
-            }
+            (Range::Choice(values), of) => of
+                .as_str()
+                .is_some_and(|text| values.iter().any(|known| known == text)),
             (Range::Linear(low, high, _) | Range::Log(low, high, _), of) => {
                 let number = of.as_float().or(of.as_integer().map(|whole| whole as f64));
                 number.is_some_and(|number| (*low..=*high).contains(&number))
             }
         };
         if let Some(lacking) = self.printed.iter().find(|value| !is_in(value)) {
-            return Err(wrong(&format!("the box lacks {lacking}, which the paper prints")));
+            return Err(wrong(&format!(
+                "the box lacks {lacking}, which the paper prints"
+            )));
         }
         let acts = [
             !self.keys.is_empty() || !self.set.is_empty(),
@@ -155,13 +186,17 @@ impl RawOpen {
             self.reading,
         ];
         if acts.iter().filter(|is_there| **is_there).count() != 1 {
-            return Err(wrong("it needs exactly one of `keys` or `set`, `set_by`, `option`, `reading`"));
+            return Err(wrong(
+                "it needs exactly one of `keys` or `set`, `set_by`, `option`, `reading`",
+            ));
         }
-        let pairs = |set: &[Spanned<String>]| set.iter().map(key_value).collect::<Result<Overrides, _>>();
+        let pairs =
+            |set: &[Spanned<String>]| set.iter().map(key_value).collect::<Result<Overrides, _>>();
         let acts = match &self.option {
             Some(option) => {
-                let names =
-                    |names: &Vec<Spanned<String>>| names.iter().map(|name| name.get_ref().clone()).collect();
+                let names = |names: &Vec<Spanned<String>>| {
+                    names.iter().map(|name| name.get_ref().clone()).collect()
+                };
                 Acts::Option(self.policies.as_ref().map(names), option.clone())
             }
             None if self.reading => Acts::Reading,
@@ -173,20 +208,31 @@ impl RawOpen {
                 let known = self.values.as_deref().unwrap_or_default();
                 let other = self.set_by.keys().find(|value| !known.contains(value));
                 if let Some(other) = other {
-                    return Err(wrong(&format!("`set_by` has `{other}`, which is not one of its values")));
+                    return Err(wrong(&format!(
+                        "`set_by` has `{other}`, which is not one of its values"
+                    )));
                 }
                 let of = |(value, set): (&String, &Vec<_>)| Ok((value.clone(), pairs(set)?));
                 Acts::SetBy(self.set_by.iter().map(of).collect::<Result<_, Wrong>>()?)
             }
         };
-        Ok(Parameter { key: self.key.get_ref().clone(), reason: self.why.clone(), range, usual, acts })
+        Ok(Parameter {
+            key: self.key.get_ref().clone(),
+            reason: self.why.clone(),
+            range,
+            usual,
+            acts,
+        })
     }
 }
 
 impl ClaimBox {
     /// Values of a parameter for `when`, the usual one first.
     pub(super) fn reading(&self, key: &str) -> Option<&[String]> {
-        let of = self.parameters.iter().find(|of| of.key == key && matches!(of.acts, Acts::Reading))?;
+        let of = self
+            .parameters
+            .iter()
+            .find(|of| of.key == key && matches!(of.acts, Acts::Reading))?;
         match &of.range {
             Range::Choice(values) => Some(values),
             Range::Linear(..) | Range::Log(..) => None,
@@ -196,12 +242,22 @@ impl ClaimBox {
     /// Studies of an experiment that run at a point, without time series.
     pub(super) fn studies(&self, of: &[Study]) -> Vec<Study> {
         let is_in = |names: &Option<Vec<Spanned<String>>>, name: &String| {
-            names.as_ref().is_none_or(|names| names.iter().any(|known| known.get_ref() == name))
+            names
+                .as_ref()
+                .is_none_or(|names| names.iter().any(|known| known.get_ref() == name))
         };
-        let studies = of.iter().filter(|study| is_in(&self.raw.studies, &study.name));
+        let studies = of
+            .iter()
+            .filter(|study| is_in(&self.raw.studies, &study.name));
         let at_point = |study: &Study| {
-            let mut study = Study { series: 0, kernel: None, ..study.clone() };
-            study.policies.retain(|policy| is_in(&self.raw.policies, &policy.name));
+            let mut study = Study {
+                series: 0,
+                kernel: None,
+                ..study.clone()
+            };
+            study
+                .policies
+                .retain(|policy| is_in(&self.raw.policies, &policy.name));
             if self.raw.without_keys {
                 study.set.clear();
             }

@@ -26,7 +26,11 @@ pub(super) struct Evidence<'a> {
 impl<'a> Evidence<'a> {
     /// `runs` by study and policy, in the order of the studies.
     pub(super) fn new(studies: &'a [Study], runs: Vec<Vec<Vec<Run<'a>>>>) -> Self {
-        Evidence { studies, runs, readings: &[] }
+        Evidence {
+            studies,
+            runs,
+            readings: &[],
+        }
     }
 
     /// The same runs under readings that differ from the usual ones.
@@ -36,7 +40,10 @@ impl<'a> Evidence<'a> {
 
     /// Reading of a parameter; `None` if it is the usual one.
     pub(super) fn reading(&self, what: &str) -> Option<&'a str> {
-        self.readings.iter().find(|(known, _)| known == what).map(|(_, reading)| reading.as_str())
+        self.readings
+            .iter()
+            .find(|(known, _)| known == what)
+            .map(|(_, reading)| reading.as_str())
     }
 
     /// Place of a study on the axis of a sweep; `None` if it did not run.
@@ -46,15 +53,22 @@ impl<'a> Evidence<'a> {
 
     /// Runs of a policy in a study; empty if a search leaves them out.
     pub(super) fn of(&self, study: &str, policy: &str) -> &[Run<'a>] {
-        let Some(index) = self.studies.iter().position(|known| known.name == study) else { return &[] };
-        let place = self.studies[index].policies.iter().position(|known| known.name == policy);
+        let Some(index) = self.studies.iter().position(|known| known.name == study) else {
+            return &[];
+        };
+        let place = self.studies[index]
+            .policies
+            .iter()
+            .position(|known| known.name == policy);
         place.map_or(&[], |place| &self.runs[index][place])
     }
 
     /// Finite values of a metric, by seed.
     pub(super) fn values(&self, cell: Cell<'_>) -> Vec<f64> {
         let runs = self.of(cell.study, cell.policy).iter();
-        runs.map(|&run| cell.metric.of(run)).filter(|value| value.is_finite()).collect()
+        runs.map(|&run| cell.metric.of(run))
+            .filter(|value| value.is_finite())
+            .collect()
     }
 
     /// Mean of a metric over the seeds.
@@ -62,20 +76,30 @@ impl<'a> Evidence<'a> {
         interval(&self.values(cell))
     }
 
-    /// Numerator and denominator for every seed that all `cells` have, summed over the cells with both, so
-    /// that small effects at many sizes add up.
+    /// Numerator and denominator for every seed that all `cells` have, summed over the cells with
+    /// both, so that small effects at many sizes add up.
     pub(super) fn pairs(&self, cells: &[(Cell<'_>, Cell<'_>)]) -> Vec<(f64, f64)> {
         let runs = |cell: Cell<'_>| self.of(cell.study, cell.policy);
-        let ran =
-            |(above, below): &&(Cell<'_>, Cell<'_>)| !runs(*above).is_empty() && !runs(*below).is_empty();
+        let ran = |(above, below): &&(Cell<'_>, Cell<'_>)| {
+            !runs(*above).is_empty() && !runs(*below).is_empty()
+        };
         let cells: Vec<&(Cell<'_>, Cell<'_>)> = cells.iter().filter(ran).collect();
         let of_seed = |seed: u64| {
             let number = |cell: Cell<'_>| {
                 let run = runs(cell).iter().find(|run| run.seed() == seed)?;
                 Some(cell.metric.of(*run)).filter(|value| value.is_finite())
             };
-            let above = cells.iter().map(|cells| number(cells.0)).sum::<Option<f64>>()?;
-            Some((above, cells.iter().map(|cells| number(cells.1)).sum::<Option<f64>>()?))
+            let above = cells
+                .iter()
+                .map(|cells| number(cells.0))
+                .sum::<Option<f64>>()?;
+            Some((
+                above,
+                cells
+                    .iter()
+                    .map(|cells| number(cells.1))
+                    .sum::<Option<f64>>()?,
+            ))
         };
         let first = cells.first().map_or(&[][..], |cells| runs(cells.0));
         first.iter().filter_map(|run| of_seed(run.seed())).collect()

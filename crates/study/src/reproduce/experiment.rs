@@ -63,11 +63,18 @@ impl Experiment {
         // The best candidate decides a claim about the best case; the others are shown.
         let mean = |finding: &Finding| finding.measured.map_or(f64::INFINITY, |ours| ours.mean);
         for (at, row) in rows.iter().enumerate() {
-            let Some(group) = &row.candidate else { continue };
-            let group = (0..rows.len()).filter(|&other| rows[other].candidate.as_ref() == Some(group));
+            let Some(group) = &row.candidate else {
+                continue;
+            };
+            let group =
+                (0..rows.len()).filter(|&other| rows[other].candidate.as_ref() == Some(group));
             let best = group.min_by(|&a, &b| mean(&findings[a]).total_cmp(&mean(&findings[b])));
             if best != Some(at) {
-                findings[at] = Finding { rule: Rule::Shown, verdict: None, ..findings[at].clone() };
+                findings[at] = Finding {
+                    rule: Rule::Shown,
+                    verdict: None,
+                    ..findings[at].clone()
+                };
             }
         }
         findings
@@ -75,7 +82,10 @@ impl Experiment {
 
     /// Figures as in the paper.
     pub(super) fn figures(&self, evidence: &Evidence<'_>) -> Vec<Figure> {
-        self.figures.iter().map(|drawing| drawing.figure(evidence)).collect()
+        self.figures
+            .iter()
+            .map(|drawing| drawing.figure(evidence))
+            .collect()
     }
 
     /// Joint verdict of its findings.
@@ -83,14 +93,23 @@ impl Experiment {
         let judged = judge(findings);
         match &self.standing {
             Standing::Measured | Standing::Ours => judged,
-            Standing::Slip if judged.verdict == Verdict::NotReproduced => {
-                Judged { verdict: Verdict::Erratum, ..judged }
-            }
+            Standing::Slip if judged.verdict == Verdict::NotReproduced => Judged {
+                verdict: Verdict::Erratum,
+                ..judged
+            },
             Standing::Slip => judged,
             Standing::Open(why) => {
                 let shown = shown(findings);
-                let measured = if shown.is_empty() { shown } else { format!(". Measured: {shown}") };
-                Judged { verdict: Verdict::NotTestable, reading: None, reason: format!("{why}{measured}") }
+                let measured = if shown.is_empty() {
+                    shown
+                } else {
+                    format!(". Measured: {shown}")
+                };
+                Judged {
+                    verdict: Verdict::NotTestable,
+                    reading: None,
+                    reason: format!("{why}{measured}"),
+                }
             }
         }
     }
@@ -98,12 +117,18 @@ impl Experiment {
     /// Name of its set-up if both are of one paper.
     pub(super) fn set_up_of_its_paper(&self) -> Option<&str> {
         let paper = self.id.split('-').next().unwrap_or_default();
-        self.set_up.as_deref().filter(|set_up| set_up.starts_with(paper))
+        self.set_up
+            .as_deref()
+            .filter(|set_up| set_up.starts_with(paper))
     }
 
     /// Judged findings that need time series.
     pub(super) fn needs_series(&self) -> Vec<String> {
-        self.findings.iter().filter(|row| row.needs_series()).map(|row| row.what().to_owned()).collect()
+        self.findings
+            .iter()
+            .filter(|row| row.needs_series())
+            .map(|row| row.what().to_owned())
+            .collect()
     }
 
     /// Whether it is part of `--quick`.

@@ -82,10 +82,18 @@ impl Row {
     ///
     /// # Errors
     /// If a name does not exist, or keys contradict each other.
-    pub(super) fn check(&mut self, names: &Names<'_>, in_box: Option<&ClaimBox>) -> Result<(), Wrong> {
+    pub(super) fn check(
+        &mut self,
+        names: &Names<'_>,
+        in_box: Option<&ClaimBox>,
+    ) -> Result<(), Wrong> {
         let here = self.what.span();
         let wrong = |message: &str| Err(Wrong::at(&here, message));
-        let sources = [self.metric.is_some(), self.leads.is_some(), self.computed.is_some()];
+        let sources = [
+            self.metric.is_some(),
+            self.leads.is_some(),
+            self.computed.is_some(),
+        ];
         if sources.iter().filter(|is_there| **is_there).count() != 1 {
             return wrong("a finding has one of `metric`, `leads` and `computed`");
         }
@@ -105,7 +113,10 @@ impl Row {
         for (key, value) in &self.when {
             let values = in_box.and_then(|in_box| in_box.reading(key));
             let Some(values) = values else {
-                return Err(Wrong::at(&value.span(), &format!("the box has no reading `{key}`")));
+                return Err(Wrong::at(
+                    &value.span(),
+                    &format!("the box has no reading `{key}`"),
+                ));
             };
             known_name("reading", value, values.iter().map(String::as_str))?;
         }
@@ -122,13 +133,25 @@ impl Row {
             names.study(other)?;
             names.policy(self.over.as_ref().unwrap_or(of), other.get_ref())?;
             if let Some(metric) = &self.metric {
-                names.measures(metric.get_ref().is_slotted(), study.get_ref(), &metric.span())?;
+                names.measures(
+                    metric.get_ref().is_slotted(),
+                    study.get_ref(),
+                    &metric.span(),
+                )?;
             }
             if let Some(metric) = &self.over_metric {
-                names.measures(metric.get_ref().is_slotted(), other.get_ref(), &metric.span())?;
+                names.measures(
+                    metric.get_ref().is_slotted(),
+                    other.get_ref(),
+                    &metric.span(),
+                )?;
             }
             if let Some(series) = &self.leads {
-                names.measures(series.get_ref().is_slotted(), study.get_ref(), &series.span())?;
+                names.measures(
+                    series.get_ref().is_slotted(),
+                    study.get_ref(),
+                    &series.span(),
+                )?;
             }
         }
         match self.is_ratio() {
@@ -136,7 +159,9 @@ impl Row {
             _ if self.best.is_some() => {
                 wrong("the best of a sweep is a ratio; write for example over = \"LIA\"")
             }
-            _ if self.studies.len() > 1 => wrong("a mean is of one study; name it, as in studies = [\"…\"]"),
+            _ if self.studies.len() > 1 => {
+                wrong("a mean is of one study; name it, as in studies = [\"…\"]")
+            }
             _ => Ok(()),
         }
     }
@@ -168,11 +193,18 @@ impl Row {
         let tolerance = |usual: f64| self.tolerance.map_or(usual, |tolerance| tolerance.0);
         let effect = tolerance(OF_AN_EFFECT);
         match (self.stated, self.up_to, self.above, self.below, self.within) {
-            (Some(Number(stated)), ..) if self.is_ratio() && self.leads.is_none() => {
-                Rule::Ratio { stated, tolerance: effect }
-            }
-            (Some(Number(stated)), ..) => Rule::Value { stated, tolerance: tolerance(OF_A_NUMBER) },
-            (_, Some(Number(stated)), ..) => Rule::UpTo { stated, tolerance: effect },
+            (Some(Number(stated)), ..) if self.is_ratio() && self.leads.is_none() => Rule::Ratio {
+                stated,
+                tolerance: effect,
+            },
+            (Some(Number(stated)), ..) => Rule::Value {
+                stated,
+                tolerance: tolerance(OF_A_NUMBER),
+            },
+            (_, Some(Number(stated)), ..) => Rule::UpTo {
+                stated,
+                tolerance: effect,
+            },
             (_, _, Some(Number(than)), ..) => Rule::Above { than },
             (.., Some(Number(than)), _) => Rule::Below { than },
             (.., Some((Number(low), Number(high)))) => Rule::Within { low, high },
@@ -211,14 +243,29 @@ impl Row {
         let unit = self.unit.as_deref().unwrap_or(cell.metric.unit());
         match self.one_run {
             true => Finding::of_one_run(self.what.get_ref(), unit, self.rule(), &values),
-            false => Finding::new(self.what.get_ref(), unit, self.rule(), interval(&values), values.len()),
+            false => Finding::new(
+                self.what.get_ref(),
+                unit,
+                self.rule(),
+                interval(&values),
+                values.len(),
+            ),
         }
     }
 
     fn ratio(&self, evidence: &Evidence<'_>, studies: &[Spanned<String>]) -> Finding {
-        let cells: Vec<_> = studies.iter().map(|study| (self.cell(study), self.below(study))).collect();
+        let cells: Vec<_> = studies
+            .iter()
+            .map(|study| (self.cell(study), self.below(study)))
+            .collect();
         let pairs = evidence.pairs(&cells);
-        let finding = Finding::new(self.what.get_ref(), "", self.rule(), ratio_interval(&pairs), pairs.len());
+        let finding = Finding::new(
+            self.what.get_ref(),
+            "",
+            self.rule(),
+            ratio_interval(&pairs),
+            pairs.len(),
+        );
         if !self.one_run {
             return finding;
         }
@@ -234,9 +281,16 @@ impl Row {
         };
         let best = (0..self.studies.len()).filter_map(of_study).max_by(|a, b| {
             let order = a.0.total_cmp(&b.0);
-            if self.best == Some(Best::Largest) { order } else { order.reverse() }
+            if self.best == Some(Best::Largest) {
+                order
+            } else {
+                order.reverse()
+            }
         });
-        best.map_or_else(|| Finding::new(self.what.get_ref(), "", self.rule(), None, 0), |best| best.1)
+        best.map_or_else(
+            || Finding::new(self.what.get_ref(), "", self.rule(), None, 0),
+            |best| best.1,
+        )
     }
 
     fn lead(&self, evidence: &Evidence<'_>, series: SeriesMetric) -> Finding {
@@ -248,12 +302,19 @@ impl Row {
         let below = self.over_series.unwrap_or(series);
         let of_run = |run: &Run<'_>| {
             let other = runs(over).iter().find(|other| other.seed() == run.seed())?;
-            let (Run::Engine(ours), Run::Engine(theirs)) = (run, other) else { return None };
-            let (ours, theirs) = (ours.series.as_ref()?, theirs.series.as_ref()?);
-            let (Sampled::Engine(above), Sampled::Engine(lower)) = (series.sampled, below.sampled) else {
+            let (Run::Engine(ours), Run::Engine(theirs)) = (run, other) else {
                 return None;
             };
-            leads_from(&theirs.time_s, &above(ours, series.path), &lower(theirs, below.path))
+            let (ours, theirs) = (ours.series.as_ref()?, theirs.series.as_ref()?);
+            let (Sampled::Engine(above), Sampled::Engine(lower)) = (series.sampled, below.sampled)
+            else {
+                return None;
+            };
+            leads_from(
+                &theirs.time_s,
+                &above(ours, series.path),
+                &lower(theirs, below.path),
+            )
         };
         let leads: Vec<f64> = runs(of).iter().filter_map(of_run).collect();
         Finding::of_one_run(self.what.get_ref(), "s", self.rule(), &leads)
@@ -262,15 +323,28 @@ impl Row {
     fn cell<'a>(&'a self, study: &'a Spanned<String>) -> Cell<'a> {
         let metric = self.metric.as_ref().expect("`check` has seen it");
         let policy = self.of.as_ref().expect("`check` has seen it");
-        Cell { study: study.get_ref(), policy: policy.get_ref(), metric: *metric.get_ref() }
+        Cell {
+            study: study.get_ref(),
+            policy: policy.get_ref(),
+            metric: *metric.get_ref(),
+        }
     }
 
     fn below<'a>(&'a self, study: &'a Spanned<String>) -> Cell<'a> {
         let above = self.cell(study);
         Cell {
-            study: self.over_study.as_ref().map_or(above.study, |study| study.get_ref()),
-            policy: self.over.as_ref().map_or(above.policy, |policy| policy.get_ref()),
-            metric: self.over_metric.as_ref().map_or(above.metric, |metric| *metric.get_ref()),
+            study: self
+                .over_study
+                .as_ref()
+                .map_or(above.study, |study| study.get_ref()),
+            policy: self
+                .over
+                .as_ref()
+                .map_or(above.policy, |policy| policy.get_ref()),
+            metric: self
+                .over_metric
+                .as_ref()
+                .map_or(above.metric, |metric| *metric.get_ref()),
         }
     }
 }

@@ -44,7 +44,9 @@ impl Inputs {
 /// Drops the keys of a table, at all levels, on which no result depends.
 pub(super) fn drop_others(table: &mut Table) {
     table.retain(|key, _| !OTHERS.contains(&key));
-    table.iter_mut().for_each(|(_, value)| drop_others_of(value));
+    table
+        .iter_mut()
+        .for_each(|(_, value)| drop_others_of(value));
 }
 
 fn drop_others_of(value: &mut Value) {
@@ -68,14 +70,20 @@ mod tests {
     fn stays(from: &str, to: &str) -> (bool, bool) {
         let [row, set_up] = [ROW, SET_UP].map(|text| text.replace(from, to));
         assert!(row != ROW || set_up != SET_UP, "{from} is in neither");
-        let (old, new) = (Inputs::of(ROW, Some(SET_UP)), Inputs::of(&row, Some(&set_up)));
+        let (old, new) = (
+            Inputs::of(ROW, Some(SET_UP)),
+            Inputs::of(&row, Some(&set_up)),
+        );
         (old.full == new.full, old.searched == new.searched)
     }
 
     #[test]
     fn words_change_nothing_and_rules_boxes_and_kernel_runs_change_what_depends_on_them() {
         for words in ["\"A\"", "\"why\"", "\"open\"", "[3]", "\"F\"", "a = 1\n"] {
-            let other = words.replace(['A', 'y', 'n', 'F'], "B").replace('3', "4").replace('1', "2");
+            let other = words
+                .replace(['A', 'y', 'n', 'F'], "B")
+                .replace('3', "4")
+                .replace('1', "2");
             assert_eq!(stays(words, &other), (true, true), "{words}");
         }
         assert_eq!(stays("above = 1.0", "above = 1.1"), (false, false));

@@ -1,4 +1,5 @@
-//! What made a stored row: hashes of its set-up and of the engine's results, to compare with the present.
+//! What made a stored row: hashes of its set-up and of the engine's results, to compare with the
+//! present.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,22 +52,35 @@ impl Experiment {
         };
         Made {
             commit: by.commit.clone(),
-            set_up: hash([files.to_owned()].into_iter().chain(scenarios.iter().map(text))),
+            set_up: hash(
+                [files.to_owned()]
+                    .into_iter()
+                    .chain(scenarios.iter().map(text)),
+            ),
             engine: self.engine(&scenarios, ENGINES),
             since: Since::Same,
         }
     }
 
-    /// Hash of the stored short runs with the row's scenarios and policies; empty for a row without runs.
+    /// Hash of the stored short runs with the row's scenarios and policies; empty for a row without
+    /// runs.
     fn engine(&self, scenarios: &BTreeSet<&str>, all: &str) -> String {
         if self.studies.is_empty() {
             return String::new();
         }
-        let name = |of: &str| of.parse::<Policy>().map_or(of.to_owned(), |policy| policy.name);
-        let policies = self.studies.iter().flat_map(|study| &study.policies).map(|of| name(&of.policy));
+        let name = |of: &str| {
+            of.parse::<Policy>()
+                .map_or(of.to_owned(), |policy| policy.name)
+        };
+        let policies = self
+            .studies
+            .iter()
+            .flat_map(|study| &study.policies)
+            .map(|of| name(&of.policy));
         let everywhere = ["mptcp", "uncoupled"];
-        let policies: BTreeSet<String> =
-            policies.filter(|policy| !everywhere.contains(&policy.as_str())).collect();
+        let policies: BTreeSet<String> = policies
+            .filter(|policy| !everywhere.contains(&policy.as_str()))
+            .collect();
         let is_slotted = self.studies.iter().any(|study| study.scenario().is_none());
         let concerns = |line: &&str| {
             let mut words = line.split_whitespace();
@@ -84,7 +98,8 @@ impl Experiment {
     }
 }
 
-/// Compares stored rows with the present files and engines, and adds why the kernel does not measure some.
+/// Compares stored rows with the present files and engines, and adds why the kernel does not
+/// measure some.
 ///
 /// # Errors
 /// If a file under `papers/` is wrong.
@@ -98,8 +113,16 @@ pub(super) fn compare_with_present(stored: &mut Reproduction) -> Result<()> {
             made.since = since(made, present);
         }
         // The stored short runs are the simulators'.
-        if let Some(made) = report.kernel.as_mut().and_then(|kernel| kernel.made.as_mut()) {
-            made.since = if since(made, present) == Since::SetUp { Since::SetUp } else { Since::Same };
+        if let Some(made) = report
+            .kernel
+            .as_mut()
+            .and_then(|kernel| kernel.made.as_mut())
+        {
+            made.since = if since(made, present) == Since::SetUp {
+                Since::SetUp
+            } else {
+                Since::Same
+            };
         }
     }
     Ok(())
@@ -123,11 +146,18 @@ pub(super) fn drop_outdated(stored: &mut Search) -> Result<()> {
     }
     // A claim as weak as others needs them.
     let all = &papers()?.experiments;
-    let weaker_of = |id: &str| all.iter().find(|of| of.id == id).map_or(&[][..], |of| &of.weaker_of);
+    let weaker_of = |id: &str| {
+        all.iter()
+            .find(|of| of.id == id)
+            .map_or(&[][..], |of| &of.weaker_of)
+    };
     let is_dropped = |id: &String| stored.left_out.contains(id);
-    let (without, kept): (Vec<Claim>, Vec<Claim>) =
-        kept.into_iter().partition(|claim| weaker_of(&claim.id).iter().any(is_dropped));
-    stored.left_out.extend(without.into_iter().map(|claim| claim.id));
+    let (without, kept): (Vec<Claim>, Vec<Claim>) = kept
+        .into_iter()
+        .partition(|claim| weaker_of(&claim.id).iter().any(is_dropped));
+    stored
+        .left_out
+        .extend(without.into_iter().map(|claim| claim.id));
     stored.counts = Search::count(&kept);
     stored.claims = kept;
     Ok(())
@@ -136,7 +166,10 @@ pub(super) fn drop_outdated(stored: &mut Search) -> Result<()> {
 /// What would make each row now, by id.
 fn present(made: fn(&Experiment, &Provenance) -> Made) -> Result<BTreeMap<&'static str, Made>> {
     let of = |experiment: &'static std::sync::Arc<Experiment>| {
-        (experiment.id.as_str(), made(experiment, &Provenance::default()))
+        (
+            experiment.id.as_str(),
+            made(experiment, &Provenance::default()),
+        )
     };
     Ok(papers()?.experiments.iter().map(of).collect())
 }
@@ -150,8 +183,8 @@ fn since(made: &Made, present: Option<&Made>) -> Since {
     }
 }
 
-/// Adds the rows of `old` that `new` lacks, without papers and values, and the kernel's measurement of those
-/// that `new` measured without the kernel.
+/// Adds the rows of `old` that `new` lacks, without papers and values, and the kernel's measurement
+/// of those that `new` measured without the kernel.
 ///
 /// # Errors
 /// If a file under `papers/` is wrong.
@@ -160,7 +193,10 @@ pub(super) fn merge(new: &mut Reproduction, old: Reproduction) -> Result<()> {
         let known = old.experiments.iter().find(|known| known.id == row.id);
         let kernel = known.and_then(|known| Some((known.kernel.clone()?, known.made.clone())));
         if let (None, Some((kernel, made))) = (&row.kernel, kernel) {
-            row.kernel = Some(SecondMeasurement { made: kernel.made.clone().or(made), ..kernel });
+            row.kernel = Some(SecondMeasurement {
+                made: kernel.made.clone().or(made),
+                ..kernel
+            });
             *row = row.clone().judged();
         }
     }
@@ -170,14 +206,15 @@ pub(super) fn merge(new: &mut Reproduction, old: Reproduction) -> Result<()> {
     new.partial |= !rows.is_empty() && old.partial;
     new.experiments.extend(rows);
     let place = place()?;
-    new.experiments.retain(|row| place.contains_key(row.id.as_str()));
+    new.experiments
+        .retain(|row| place.contains_key(row.id.as_str()));
     new.experiments.sort_by_key(|row| place[row.id.as_str()]);
     (new.papers, new.set_ups) = (vec![], vec![]);
     Ok(())
 }
 
-/// Adds the claims of `old` that `new` lacks. Claims of a box share its points, so those in a box that `new`
-/// has searched again are dropped.
+/// Adds the claims of `old` that `new` lacks. Claims of a box share its points, so those in a box
+/// that `new` has searched again are dropped.
 ///
 /// # Errors
 /// If a file under `papers/` is wrong.
@@ -189,20 +226,39 @@ pub(super) fn merge_search(new: &mut Search, old: Search) -> Result<()> {
         .filter(|claim| new.claims.iter().all(|known| known.id != claim.id))
         .filter(|claim| !claim.in_box.as_ref().is_some_and(is_new))
         .collect();
-    let boxes: Vec<_> = old.boxes.into_iter().filter(|of| !is_new(&of.name)).collect();
-    let fits: Vec<_> = old.fits.into_iter().filter(|of| !is_new(&of.in_box)).collect();
+    let boxes: Vec<_> = old
+        .boxes
+        .into_iter()
+        .filter(|of| !is_new(&of.name))
+        .collect();
+    let fits: Vec<_> = old
+        .fits
+        .into_iter()
+        .filter(|of| !is_new(&of.in_box))
+        .collect();
     new.merged |= !claims.is_empty();
     new.partial |= !claims.is_empty() && old.partial;
     new.claims.extend(claims);
     new.boxes.extend(boxes);
     new.fits.extend(fits);
     drop_outdated(new)?;
-    let ids = papers()?.experiments.iter().filter(|of| of.standing != Standing::Ours).map(|of| of.id.clone());
-    new.left_out = ids.filter(|id| new.claims.iter().all(|claim| claim.id != *id)).collect();
+    let ids = papers()?
+        .experiments
+        .iter()
+        .filter(|of| of.standing != Standing::Ours)
+        .map(|of| of.id.clone());
+    new.left_out = ids
+        .filter(|id| new.claims.iter().all(|claim| claim.id != *id))
+        .collect();
     let place = place()?;
     new.claims.sort_by_key(|claim| place[claim.id.as_str()]);
-    let of_box = |name: &str| papers().map(|all| all.boxes.iter().position(|known| known.name == name));
-    new.boxes.retain(|of| new.claims.iter().any(|claim| claim.in_box.as_ref() == Some(&of.name)));
+    let of_box =
+        |name: &str| papers().map(|all| all.boxes.iter().position(|known| known.name == name));
+    new.boxes.retain(|of| {
+        new.claims
+            .iter()
+            .any(|claim| claim.in_box.as_ref() == Some(&of.name))
+    });
     new.boxes.sort_by_key(|of| of_box(&of.name).ok());
     new.fits.sort_by_key(|of| of_box(&of.in_box).ok());
     Ok(())
@@ -211,7 +267,9 @@ pub(super) fn merge_search(new: &mut Search, old: Search) -> Result<()> {
 /// Places of the rows, by id.
 fn place() -> Result<BTreeMap<&'static str, usize>> {
     let experiments = papers()?.experiments.iter().enumerate();
-    Ok(experiments.map(|(place, of)| (of.id.as_str(), place)).collect())
+    Ok(experiments
+        .map(|(place, of)| (of.id.as_str(), place))
+        .collect())
 }
 
 #[cfg(test)]
@@ -233,8 +291,14 @@ mod tests {
         let stored = claims();
         let mut present = stored.clone();
         drop_outdated(&mut present).unwrap();
-        let ids = |of: &Search| of.claims.iter().map(|claim| claim.id.clone()).collect::<Vec<_>>();
-        let remedy = "joulepath reproduce --search ID --out results --merge, for every id that is missing";
+        let ids = |of: &Search| {
+            of.claims
+                .iter()
+                .map(|claim| claim.id.clone())
+                .collect::<Vec<_>>()
+        };
+        let remedy =
+            "joulepath reproduce --search ID --out results --merge, for every id that is missing";
         assert_eq!(ids(&present), ids(&stored), "{remedy}");
         assert_eq!(present.left_out, stored.left_out, "{remedy}");
     }
@@ -247,14 +311,27 @@ mod tests {
         all.claims[1].made.as_mut().unwrap().engine = "other".to_owned();
         drop_outdated(&mut all).unwrap();
         assert!(all.claims.iter().all(|claim| claim.id != id) && all.left_out.contains(&id));
-        assert_eq!(all.claims[0].made.as_ref().unwrap().since, Since::Engine, "only its engine differs");
+        assert_eq!(
+            all.claims[0].made.as_ref().unwrap().since,
+            Since::Engine,
+            "only its engine differs"
+        );
     }
 
     #[test]
     fn a_claim_as_weak_as_others_goes_with_them() {
-        let combined = papers().unwrap().experiments.iter().find(|of| !of.weaker_of.is_empty()).unwrap();
+        let combined = papers()
+            .unwrap()
+            .experiments
+            .iter()
+            .find(|of| !of.weaker_of.is_empty())
+            .unwrap();
         let mut all = claims();
-        let part = all.claims.iter_mut().find(|claim| combined.weaker_of.contains(&claim.id)).unwrap();
+        let part = all
+            .claims
+            .iter_mut()
+            .find(|claim| combined.weaker_of.contains(&claim.id))
+            .unwrap();
         part.made = None;
         drop_outdated(&mut all).unwrap();
         assert!(all.left_out.contains(&combined.id), "{}", combined.id);
@@ -263,11 +340,21 @@ mod tests {
     #[test]
     fn claims_of_a_box_that_is_searched_again_do_not_stay_with_other_points() {
         let old = claims();
-        let again = old.claims.iter().find(|claim| claim.in_box.is_some()).unwrap().clone();
+        let again = old
+            .claims
+            .iter()
+            .find(|claim| claim.in_box.is_some())
+            .unwrap()
+            .clone();
         let name = again.in_box.clone().unwrap();
         let same_box = |claim: &Claim| claim.in_box.as_ref() == Some(&name);
         let (claims, boxes) = (vec![again.clone()], old.boxes.clone());
-        let mut new = Search { claims, boxes, fits: vec![], ..old.clone() };
+        let mut new = Search {
+            claims,
+            boxes,
+            fits: vec![],
+            ..old.clone()
+        };
         new.boxes.retain(|of| of.name == name);
         merge_search(&mut new, old.clone()).unwrap();
         assert_eq!(new.claims.iter().filter(|claim| same_box(claim)).count(), 1);

@@ -51,54 +51,249 @@ pub(super) enum Sampled {
 type Entry<T> = (&'static str, bool, &'static str, T);
 
 const NUMBERS: &[Entry<Number>] = &[
-    ("goodput, kbit/s", false, "kbit/s", Number::Engine(|run| run.goodput_bps / 1e3)),
-    ("goodput, Mbit/s", false, "Mbit/s", Number::Engine(|run| run.goodput_bps / 1e6)),
-    ("goodput, Gbit/s", false, "Gbit/s", Number::Engine(|run| run.goodput_bps / 1e9)),
-    ("goodput, bit/s", false, "bit/s", Number::Engine(|run| run.goodput_bps)),
+    (
+        "goodput, kbit/s",
+        false,
+        "kbit/s",
+        Number::Engine(|run| run.goodput_bps / 1e3),
+    ),
+    (
+        "goodput, Mbit/s",
+        false,
+        "Mbit/s",
+        Number::Engine(|run| run.goodput_bps / 1e6),
+    ),
+    (
+        "goodput, Gbit/s",
+        false,
+        "Gbit/s",
+        Number::Engine(|run| run.goodput_bps / 1e9),
+    ),
+    (
+        "goodput, bit/s",
+        false,
+        "bit/s",
+        Number::Engine(|run| run.goodput_bps),
+    ),
     ("power, W", false, "W", Number::Engine(|run| run.power_w)),
     ("energy, J", false, "J", Number::Engine(|run| run.energy_j)),
-    ("energy, J/Gbit", false, "J/Gbit", Number::Engine(|run| 1e9 / run.bits_per_joule)),
-    ("efficiency, kbit/J", false, "kbit/J", Number::Engine(|run| run.bits_per_joule / 1e3)),
-    ("efficiency, Mbit/J", false, "Mbit/J", Number::Engine(|run| run.bits_per_joule / 1e6)),
-    ("efficiency, bit/J", false, "bit/J", Number::Engine(|run| run.bits_per_joule)),
-    ("retransmitted, %", false, "%", Number::Engine(|run| 100.0 * run.retransmission_ratio)),
-    ("completion time, s", false, "s", Number::Engine(|run| run.completion_s.unwrap_or(f64::NAN))),
-    ("TCP shares", false, "", Number::Engine(|run| run.goodput_bps / run.competitors_bps)),
-    ("switch energy, J/Gbit", false, "J/Gbit", Number::Engine(switch_energy)),
+    (
+        "energy, J/Gbit",
+        false,
+        "J/Gbit",
+        Number::Engine(|run| 1e9 / run.bits_per_joule),
+    ),
+    (
+        "efficiency, kbit/J",
+        false,
+        "kbit/J",
+        Number::Engine(|run| run.bits_per_joule / 1e3),
+    ),
+    (
+        "efficiency, Mbit/J",
+        false,
+        "Mbit/J",
+        Number::Engine(|run| run.bits_per_joule / 1e6),
+    ),
+    (
+        "efficiency, bit/J",
+        false,
+        "bit/J",
+        Number::Engine(|run| run.bits_per_joule),
+    ),
+    (
+        "retransmitted, %",
+        false,
+        "%",
+        Number::Engine(|run| 100.0 * run.retransmission_ratio),
+    ),
+    (
+        "completion time, s",
+        false,
+        "s",
+        Number::Engine(|run| run.completion_s.unwrap_or(f64::NAN)),
+    ),
+    (
+        "TCP shares",
+        false,
+        "",
+        Number::Engine(|run| run.goodput_bps / run.competitors_bps),
+    ),
+    (
+        "switch energy, J/Gbit",
+        false,
+        "J/Gbit",
+        Number::Engine(switch_energy),
+    ),
     ("U_ep, packets", false, "packets", Number::Engine(price)),
-    ("block goodput, Mbit/s", false, "Mbit/s", Number::Engine(block_goodput)),
-    ("slow block goodput, Mbit/s", false, "Mbit/s", Number::Engine(slow_blocks)),
-    ("block goodput variation", false, "", Number::Engine(block_variation)),
-    ("block buffer, packets", false, "packets", Number::Engine(block_buffer)),
+    (
+        "block goodput, Mbit/s",
+        false,
+        "Mbit/s",
+        Number::Engine(block_goodput),
+    ),
+    (
+        "slow block goodput, Mbit/s",
+        false,
+        "Mbit/s",
+        Number::Engine(slow_blocks),
+    ),
+    (
+        "block goodput variation",
+        false,
+        "",
+        Number::Engine(block_variation),
+    ),
+    (
+        "block buffer, packets",
+        false,
+        "packets",
+        Number::Engine(block_buffer),
+    ),
     ("share", true, "", Number::Path(|path| path.share)),
-    ("path goodput, Mbit/s", true, "Mbit/s", Number::Path(|path| path.goodput_bps / 1e6)),
-    ("slotted throughput, Mbit/s", false, "Mbit/s", Number::Slotted(|run| run.means.throughput_mbps)),
-    ("slotted delay, s", false, "s", Number::Slotted(|run| run.means.delay_s.unwrap_or(f64::NAN))),
-    ("slotted power, J/s", false, "J/s", Number::Slotted(|run| run.means.power_w)),
-    ("slotted peak power, J/s", false, "J/s", Number::Slotted(peak_power)),
-    ("slotted power deviation, J/s", false, "J/s", Number::Slotted(power_deviation)),
+    (
+        "path goodput, Mbit/s",
+        true,
+        "Mbit/s",
+        Number::Path(|path| path.goodput_bps / 1e6),
+    ),
+    (
+        "slotted throughput, Mbit/s",
+        false,
+        "Mbit/s",
+        Number::Slotted(|run| run.means.throughput_mbps),
+    ),
+    (
+        "slotted delay, s",
+        false,
+        "s",
+        Number::Slotted(|run| run.means.delay_s.unwrap_or(f64::NAN)),
+    ),
+    (
+        "slotted power, J/s",
+        false,
+        "J/s",
+        Number::Slotted(|run| run.means.power_w),
+    ),
+    (
+        "slotted peak power, J/s",
+        false,
+        "J/s",
+        Number::Slotted(peak_power),
+    ),
+    (
+        "slotted power deviation, J/s",
+        false,
+        "J/s",
+        Number::Slotted(power_deviation),
+    ),
     ("start ÷ rest", false, "", Number::Slotted(start)),
-    ("queue, packets", false, "packets", Number::Slotted(|run| run.means.backlog_packets)),
-    ("queue bound (15), packets", false, "packets", Number::Slotted(queue_bound)),
-    ("gap to stationary, J", false, "J/slot", Number::Slotted(gap)),
-    ("printed gap bound, J", false, "J/slot", Number::Slotted(printed_gap_bound)),
-    ("B/V, J", false, "J/slot", Number::Slotted(|run| bounds::gap(run.means.drift, v(run)))),
-    ("window queue, packets", true, "packets", Number::SlottedPath(window_queue)),
+    (
+        "queue, packets",
+        false,
+        "packets",
+        Number::Slotted(|run| run.means.backlog_packets),
+    ),
+    (
+        "queue bound (15), packets",
+        false,
+        "packets",
+        Number::Slotted(queue_bound),
+    ),
+    (
+        "gap to stationary, J",
+        false,
+        "J/slot",
+        Number::Slotted(gap),
+    ),
+    (
+        "printed gap bound, J",
+        false,
+        "J/slot",
+        Number::Slotted(printed_gap_bound),
+    ),
+    (
+        "B/V, J",
+        false,
+        "J/slot",
+        Number::Slotted(|run| bounds::gap(run.means.drift, v(run))),
+    ),
+    (
+        "window queue, packets",
+        true,
+        "packets",
+        Number::SlottedPath(window_queue),
+    ),
 ];
 
 const SERIES: &[Entry<Sampled>] = &[
-    ("goodput, Mbit/s", false, "Mbit/s", Sampled::Engine(|s, _| scaled(total(&s.goodput_bps), 1e6))),
-    ("mean goodput, kbit/s", false, "kbit/s", Sampled::Engine(|s, _| mean_goodput_kbps(s))),
-    ("mean goodput, Mbit/s", false, "Mbit/s", Sampled::Engine(|s, _| scaled(mean_goodput(s), 1e6))),
-    ("mean power, W", false, "W", Sampled::Engine(|s, _| mean_power(s))),
-    ("mean efficiency, kbit/J", false, "kbit/J", Sampled::Engine(|s, _| mean_efficiency(s))),
+    (
+        "goodput, Mbit/s",
+        false,
+        "Mbit/s",
+        Sampled::Engine(|s, _| scaled(total(&s.goodput_bps), 1e6)),
+    ),
+    (
+        "mean goodput, kbit/s",
+        false,
+        "kbit/s",
+        Sampled::Engine(|s, _| mean_goodput_kbps(s)),
+    ),
+    (
+        "mean goodput, Mbit/s",
+        false,
+        "Mbit/s",
+        Sampled::Engine(|s, _| scaled(mean_goodput(s), 1e6)),
+    ),
+    (
+        "mean power, W",
+        false,
+        "W",
+        Sampled::Engine(|s, _| mean_power(s)),
+    ),
+    (
+        "mean efficiency, kbit/J",
+        false,
+        "kbit/J",
+        Sampled::Engine(|s, _| mean_efficiency(s)),
+    ),
     ("share so far", true, "", Sampled::Engine(share_so_far)),
-    ("block goodput, Mbit/s", false, "Mbit/s", Sampled::Blocks(|b| scaled(b.goodput_bps.clone(), 1e6))),
-    ("block buffer, packets", false, "packets", Sampled::Blocks(|b| b.buffer.clone())),
-    ("slotted throughput, Mbit/s", false, "Mbit/s", Sampled::Slotted(|r, _| some(&r.series.throughput_mbps))),
-    ("slotted delay, s", false, "s", Sampled::Slotted(|r, _| r.series.delay_s.clone())),
-    ("slotted power, J/s", false, "J/s", Sampled::Slotted(|r, _| some(&r.series.power_w))),
-    ("window queue, packets", true, "packets", Sampled::Slotted(window_queues)),
+    (
+        "block goodput, Mbit/s",
+        false,
+        "Mbit/s",
+        Sampled::Blocks(|b| scaled(b.goodput_bps.clone(), 1e6)),
+    ),
+    (
+        "block buffer, packets",
+        false,
+        "packets",
+        Sampled::Blocks(|b| b.buffer.clone()),
+    ),
+    (
+        "slotted throughput, Mbit/s",
+        false,
+        "Mbit/s",
+        Sampled::Slotted(|r, _| some(&r.series.throughput_mbps)),
+    ),
+    (
+        "slotted delay, s",
+        false,
+        "s",
+        Sampled::Slotted(|r, _| r.series.delay_s.clone()),
+    ),
+    (
+        "slotted power, J/s",
+        false,
+        "J/s",
+        Sampled::Slotted(|r, _| some(&r.series.power_w)),
+    ),
+    (
+        "window queue, packets",
+        true,
+        "packets",
+        Sampled::Slotted(window_queues),
+    ),
 ];
 
 #[derive(Clone, Copy, Deserialize)]
@@ -121,19 +316,29 @@ fn find<T>(
     what: &str,
     written: &str,
 ) -> Result<(&'static Entry<T>, usize), String> {
-    let (name, index) = match written.strip_suffix(')').and_then(|text| text.rsplit_once('(')) {
-        Some((name, index)) if index.bytes().all(|b| b.is_ascii_digit()) => (name, index.parse().ok()),
+    let (name, index) = match written
+        .strip_suffix(')')
+        .and_then(|text| text.rsplit_once('('))
+    {
+        Some((name, index)) if index.bytes().all(|b| b.is_ascii_digit()) => {
+            (name, index.parse().ok())
+        }
         _ => (written, None),
     };
     match registry.iter().find(|entry| entry.0 == name) {
         Some(entry) if entry.1 == index.is_some() => Ok((entry, index.unwrap_or(0))),
-        Some((name, true, ..)) => Err(format!("`{written}` lacks the index of a path; write `{name}(0)`")),
-        Some((name, ..)) => {
-            Err(format!("`{name}` describes the whole connection; write it without an index"))
-        }
+        Some((name, true, ..)) => Err(format!(
+            "`{written}` lacks the index of a path; write `{name}(0)`"
+        )),
+        Some((name, ..)) => Err(format!(
+            "`{name}` describes the whole connection; write it without an index"
+        )),
         None => {
             let known: Vec<&str> = registry.iter().map(|entry| entry.0).collect();
-            Err(format!("there is no {what} `{written}`; {}", suggest(name, &known)))
+            Err(format!(
+                "there is no {what} `{written}`; {}",
+                suggest(name, &known)
+            ))
         }
     }
 }
@@ -152,7 +357,10 @@ impl TryFrom<String> for SeriesMetric {
 
     fn try_from(written: String) -> Result<Self, String> {
         let (entry, path) = find(SERIES, "time series", &written)?;
-        Ok(SeriesMetric { sampled: entry.3, path })
+        Ok(SeriesMetric {
+            sampled: entry.3,
+            path,
+        })
     }
 }
 
@@ -161,7 +369,9 @@ impl Metric {
     pub(super) fn of(self, run: Run<'_>) -> f64 {
         match (self.entry.3, run) {
             (Number::Engine(number), Run::Engine(run)) => number(run),
-            (Number::Path(number), Run::Engine(run)) => run.paths.get(self.path).map_or(f64::NAN, number),
+            (Number::Path(number), Run::Engine(run)) => {
+                run.paths.get(self.path).map_or(f64::NAN, number)
+            }
             (Number::Slotted(number), Run::Slotted(run)) => number(run),
             (Number::SlottedPath(number), Run::Slotted(run)) => number(run, self.path),
             _ => f64::NAN,
@@ -189,26 +399,33 @@ impl SeriesMetric {
 /// Energy of the switches per delivered gigabit.
 fn switch_energy(run: &RunResult) -> f64 {
     let bits = run.goodput_bps * run.measured_s;
-    run.network.as_ref().map_or(f64::NAN, |network| network.energy_j() / bits * 1e9)
+    run.network
+        .as_ref()
+        .map_or(f64::NAN, |network| network.energy_j() / bits * 1e9)
 }
 
 fn price(run: &RunResult) -> f64 {
-    run.network.as_ref().map_or(f64::NAN, |network| network.price_packets)
+    run.network
+        .as_ref()
+        .map_or(f64::NAN, |network| network.price_packets)
 }
 
 fn block_goodput(run: &RunResult) -> f64 {
-    run.blocks.map_or(f64::NAN, |blocks| blocks.goodput_bps.mean / 1e6)
+    run.blocks
+        .map_or(f64::NAN, |blocks| blocks.goodput_bps.mean / 1e6)
 }
 
 /// The slowest twentieth of the blocks.
 fn slow_blocks(run: &RunResult) -> f64 {
-    run.blocks.map_or(f64::NAN, |blocks| blocks.goodput_bps.p5 / 1e6)
+    run.blocks
+        .map_or(f64::NAN, |blocks| blocks.goodput_bps.p5 / 1e6)
 }
 
 /// Width of the middle 90 % of the blocks' goodput, divided by its mean.
 fn block_variation(run: &RunResult) -> f64 {
-    run.blocks
-        .map_or(f64::NAN, |blocks| (blocks.goodput_bps.p95 - blocks.goodput_bps.p5) / blocks.goodput_bps.mean)
+    run.blocks.map_or(f64::NAN, |blocks| {
+        (blocks.goodput_bps.p95 - blocks.goodput_bps.p5) / blocks.goodput_bps.mean
+    })
 }
 
 fn block_buffer(run: &RunResult) -> f64 {
@@ -239,11 +456,18 @@ fn mean(values: &[f64]) -> f64 {
 
 /// Mean virtual queue of a path.
 fn window_queue(run: &SlottedResult, path: usize) -> f64 {
-    run.means.virtual_queue_packets.get(path).copied().unwrap_or(f64::NAN)
+    run.means
+        .virtual_queue_packets
+        .get(path)
+        .copied()
+        .unwrap_or(f64::NAN)
 }
 
 fn window_queues(run: &SlottedResult, path: usize) -> Vec<Option<f64>> {
-    run.series.virtual_queue_packets.get(path).map_or(vec![], |queue| some(queue))
+    run.series
+        .virtual_queue_packets
+        .get(path)
+        .map_or(vec![], |queue| some(queue))
 }
 
 fn some(values: &[f64]) -> Vec<Option<f64>> {
@@ -258,7 +482,10 @@ const FIXED_SLACK: f64 = 110.0 - FIXED_LOAD;
 /// Minimum energy of a stationary policy that carries `load` on the fixed windows, per slot of 1 s.
 fn stationary(load: f64) -> f64 {
     let paths = [(5.0, 20.0), (10.0, 30.0), (20.0, 60.0)];
-    least_energy_j(&paths.map(|(cost_j, carried)| SlotPath::within(cost_j, carried)), load)
+    least_energy_j(
+        &paths.map(|(cost_j, carried)| SlotPath::within(cost_j, carried)),
+        load,
+    )
 }
 
 fn v(run: &SlottedResult) -> f64 {
@@ -268,7 +495,13 @@ fn v(run: &SlottedResult) -> f64 {
 /// Right side of 003's equation (15).
 fn queue_bound(run: &SlottedResult) -> f64 {
     let slack_j = stationary(FIXED_LOAD + FIXED_SLACK);
-    bounds::backlog(run.means.drift, v(run), slack_j, run.means.power_w, FIXED_SLACK)
+    bounds::backlog(
+        run.means.drift,
+        v(run),
+        slack_j,
+        run.means.power_w,
+        FIXED_SLACK,
+    )
 }
 
 fn gap(run: &SlottedResult) -> f64 {
@@ -289,7 +522,10 @@ fn mean_goodput(series: &Series) -> Vec<f64> {
 }
 
 fn mean_goodput_kbps(series: &Series) -> Vec<f64> {
-    mean_goodput(series).into_iter().map(|bps| bps * 1e-3).collect()
+    mean_goodput(series)
+        .into_iter()
+        .map(|bps| bps * 1e-3)
+        .collect()
 }
 
 fn mean_power(series: &Series) -> Vec<f64> {
@@ -297,19 +533,31 @@ fn mean_power(series: &Series) -> Vec<f64> {
 }
 
 fn mean_efficiency(series: &Series) -> Vec<f64> {
-    mean_goodput_kbps(series).iter().zip(mean_power(series)).map(|(kbps, watts)| kbps / watts).collect()
+    mean_goodput_kbps(series)
+        .iter()
+        .zip(mean_power(series))
+        .map(|(kbps, watts)| kbps / watts)
+        .collect()
 }
 
 /// Fraction of the goodput since the start that a path carried.
 fn share_so_far(series: &Series, path: usize) -> Vec<f64> {
-    let Some(own) = series.goodput_bps.get(path) else { return vec![] };
-    running_mean(&series.time_s, own).iter().zip(mean_goodput(series)).map(|(own, all)| own / all).collect()
+    let Some(own) = series.goodput_bps.get(path) else {
+        return vec![];
+    };
+    running_mean(&series.time_s, own)
+        .iter()
+        .zip(mean_goodput(series))
+        .map(|(own, all)| own / all)
+        .collect()
 }
 
 /// Sum over the paths at each sample.
 fn total(by_path: &[Vec<f64>]) -> Vec<f64> {
     let instants = by_path.first().map_or(0, Vec::len);
-    (0..instants).map(|i| by_path.iter().map(|path| path[i]).sum()).collect()
+    (0..instants)
+        .map(|i| by_path.iter().map(|path| path[i]).sum())
+        .collect()
 }
 
 /// Mean of a rate from the start to each sample.
@@ -323,7 +571,8 @@ fn running_mean(time_s: &[f64], rate: &[f64]) -> Vec<f64> {
     time_s.iter().zip(rate).map(mean).collect()
 }
 
-/// Time from which `a` stays above `b`: the start if it always does, `None` if it does not at the end.
+/// Time from which `a` stays above `b`: the start if it always does, `None` if it does not at the
+/// end.
 pub(super) fn leads_from(time_s: &[f64], a: &[f64], b: &[f64]) -> Option<f64> {
     let last_not_above = a.iter().zip(b).rposition(|(a, b)| a <= b);
     match last_not_above {
@@ -348,8 +597,16 @@ mod tests {
     fn the_variation_of_blocks_is_the_width_of_their_middle_divided_by_their_mean() {
         // 100 blocks of 1, 2, … 100 bit/s: 95 − 5, divided by 50.5.
         let goodput = Spread::of((1..=100).map(|bps| (f64::from(bps), 1.0)).collect()).unwrap();
-        let blocks = BlockStats { segments: 100, count: 100, goodput_bps: goodput, buffer: goodput };
-        let run = RunResult { blocks: Some(blocks), ..RunResult::default() };
+        let blocks = BlockStats {
+            segments: 100,
+            count: 100,
+            goodput_bps: goodput,
+            buffer: goodput,
+        };
+        let run = RunResult {
+            blocks: Some(blocks),
+            ..RunResult::default()
+        };
         assert_eq!(block_variation(&run), 90.0 / 50.5);
         assert!(block_variation(&RunResult::default()).is_nan());
     }
@@ -357,7 +614,10 @@ mod tests {
     #[test]
     fn a_lead_counts_from_the_time_after_which_it_is_kept() {
         let time = [1.0, 2.0, 3.0, 4.0];
-        assert_eq!(leads_from(&time, &[2.0, 0.0, 2.0, 2.0], &[1.0; 4]), Some(3.0));
+        assert_eq!(
+            leads_from(&time, &[2.0, 0.0, 2.0, 2.0], &[1.0; 4]),
+            Some(3.0)
+        );
         assert_eq!(leads_from(&time, &[2.0; 4], &[1.0; 4]), Some(0.0));
         assert_eq!(leads_from(&time, &[2.0, 2.0, 2.0, 0.0], &[1.0; 4]), None);
     }
@@ -365,14 +625,24 @@ mod tests {
     #[test]
     fn names_of_paths_need_an_index_and_other_names_have_none() {
         let run = RunResult {
-            paths: vec![PathResult::default(), PathResult { share: 0.25, ..PathResult::default() }],
+            paths: vec![
+                PathResult::default(),
+                PathResult {
+                    share: 0.25,
+                    ..PathResult::default()
+                },
+            ],
             ..RunResult::default()
         };
         let metric = |name: &str| Metric::try_from(name.to_owned());
         assert_eq!(metric("share(1)").unwrap().of(Run::Engine(&run)), 0.25);
         assert!(metric("share(7)").unwrap().of(Run::Engine(&run)).is_nan());
         let said = |name: &str| metric(name).err().unwrap();
-        assert!(said("share").contains("write `share(0)`"), "{}", said("share"));
+        assert!(
+            said("share").contains("write `share(0)`"),
+            "{}",
+            said("share")
+        );
         assert!(said("energy, J(0)").contains("without an index"));
         assert!(said("goodputt, Mbit/s").contains("did you mean `goodput, Mbit/s`"));
         let names: Vec<&str> = NUMBERS.iter().map(|entry| entry.0).collect();

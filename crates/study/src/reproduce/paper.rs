@@ -1,5 +1,5 @@
-//! Reads the files under `papers/`, which are part of this library: a folder for each paper, a file for each
-//! row and for each set-up that rows share.
+//! Reads the files under `papers/`, which are part of this library: a folder for each paper, a file
+//! for each row and for each set-up that rows share.
 //!
 //! ```text
 //! papers/000/paper.toml              rows and set-ups, in order
@@ -139,9 +139,19 @@ impl<T> Held<'_, T> {
 impl Held<'_, RawPaper> {
     /// `None` for rows of several papers.
     fn described(&self) -> Option<Paper> {
-        let RawPaper { title, published, rows, .. } = &self.holds;
+        let RawPaper {
+            title,
+            published,
+            rows,
+            ..
+        } = &self.holds;
         let (id, published, rows) = (self.folder().to_owned(), published.clone(), rows.len());
-        title.clone().map(|title| Paper { id, title, published, rows })
+        title.clone().map(|title| Paper {
+            id,
+            title,
+            published,
+            rows,
+        })
     }
 }
 
@@ -175,41 +185,65 @@ impl Papers {
                 rows.insert(file.holds.id.get_ref().clone(), file);
             }
         }
-        let named =
-            |(name, file): (&String, &Held<'_, SetUp>)| Some((name.clone(), file.holds.values.clone()?));
+        let named = |(name, file): (&String, &Held<'_, SetUp>)| {
+            Some((name.clone(), file.holds.values.clone()?))
+        };
         let values = set_ups.iter().filter_map(named).collect();
-        let mut all = Papers { experiments: vec![], boxes: vec![], papers: vec![], values };
+        let mut all = Papers {
+            experiments: vec![],
+            boxes: vec![],
+            papers: vec![],
+            values,
+        };
         let boxes = all.add_boxes(&papers, &set_ups)?;
         for paper in &papers {
             all.papers.extend(paper.described());
             for id in &paper.holds.rows {
-                known_name("row", id, rows.keys().map(String::as_str)).map_err(|wrong| paper.told(wrong))?;
+                known_name("row", id, rows.keys().map(String::as_str))
+                    .map_err(|wrong| paper.told(wrong))?;
                 let Held { name, text, holds } = rows.remove(id.get_ref()).expect("it is known");
-                let set_up = holds.set_up.as_ref().and_then(|of| set_ups.get(of.get_ref()));
+                let set_up = holds
+                    .set_up
+                    .as_ref()
+                    .and_then(|of| set_ups.get(of.get_ref()));
                 let inputs = Inputs::of(text, set_up.map(|file| file.text));
-                let read = holds.experiment(&set_ups, &boxes).map_err(|wrong| wrong.in_file(name, text))?;
+                let read = holds
+                    .experiment(&set_ups, &boxes)
+                    .map_err(|wrong| wrong.in_file(name, text))?;
                 let read = Experiment { inputs, ..read };
                 all.experiments.push(Arc::new(read));
             }
         }
         if let Some(row) = rows.values().next() {
-            let message = "no paper.toml lists this row; add its id to `rows` of the folder's paper.toml";
+            let message =
+                "no paper.toml lists this row; add its id to `rows` of the folder's paper.toml";
             return Err(row.wrong(&row.holds.id.span(), message));
         }
         all.check_boxes(&set_ups).map(|()| all)
     }
 
     /// Adds the boxes in the order of the papers.
-    fn add_boxes(&mut self, papers: &[Held<'_, RawPaper>], set_ups: &SetUps<'_>) -> Result<Boxes, FileError> {
+    fn add_boxes(
+        &mut self,
+        papers: &[Held<'_, RawPaper>],
+        set_ups: &SetUps<'_>,
+    ) -> Result<Boxes, FileError> {
         let mut boxes = Boxes::new();
         for paper in papers {
-            let known = set_ups.iter().filter(|(_, file)| file.folder() == paper.folder());
+            let known = set_ups
+                .iter()
+                .filter(|(_, file)| file.folder() == paper.folder());
             let known: Vec<&str> = known.map(|(name, _)| name.as_str()).collect();
             for name in &paper.holds.set_ups {
-                known_name("set-up", name, known.iter().copied()).map_err(|wrong| paper.told(wrong))?;
+                known_name("set-up", name, known.iter().copied())
+                    .map_err(|wrong| paper.told(wrong))?;
                 let file = &set_ups[name.get_ref()];
-                let Some(raw) = file.holds.claim_box.clone() else { continue };
-                let claim_box = raw.claim_box(name.get_ref()).map_err(|wrong| file.told(wrong))?;
+                let Some(raw) = file.holds.claim_box.clone() else {
+                    continue;
+                };
+                let claim_box = raw
+                    .claim_box(name.get_ref())
+                    .map_err(|wrong| file.told(wrong))?;
                 let claim_box = Arc::new(claim_box);
                 boxes.insert(name.get_ref().clone(), Arc::clone(&claim_box));
                 self.boxes.push(claim_box);
@@ -217,13 +251,13 @@ impl Papers {
         }
         let is_listed = |file: &&Held<'_, SetUp>| {
             let all = papers.iter().flat_map(|paper| &paper.holds.set_ups);
-            all.into_iter().any(|name| name.get_ref() == file.holds.name.get_ref())
+            all.into_iter()
+                .any(|name| name.get_ref() == file.holds.name.get_ref())
         };
         match set_ups.values().find(|file| !is_listed(file)) {
             None => Ok(boxes),
             Some(file) => {
-                let message =
-                    "no paper.toml lists this set-up; add its name to `set_ups` of the folder's paper.toml";
+                let message = "no paper.toml lists this set-up; add its name to `set_ups` of the folder's paper.toml";
                 Err(file.wrong(&file.holds.name.span(), message))
             }
         }
@@ -232,9 +266,17 @@ impl Papers {
     /// Checks that every study named by a box is a study of one of its rows.
     fn check_boxes(&self, set_ups: &SetUps<'_>) -> Result<(), FileError> {
         for claim_box in &self.boxes {
-            let is_in =
-                |of: &&Arc<Experiment>| of.in_box.as_ref().is_some_and(|of| of.name == claim_box.name);
-            let studies = || self.experiments.iter().filter(is_in).flat_map(|of| &of.studies);
+            let is_in = |of: &&Arc<Experiment>| {
+                of.in_box
+                    .as_ref()
+                    .is_some_and(|of| of.name == claim_box.name)
+            };
+            let studies = || {
+                self.experiments
+                    .iter()
+                    .filter(is_in)
+                    .flat_map(|of| &of.studies)
+            };
             for name in claim_box.raw.studies.iter().flatten() {
                 known_name("study", name, studies().map(|study| study.name.as_str()))
                     .map_err(|wrong| set_ups[&claim_box.name].told(wrong))?;
@@ -258,17 +300,28 @@ impl RawExperiment {
         let not_in_kernel = set_up.and_then(|set_up| set_up.not_in_kernel.clone());
         let standing = match (self.open.take(), self.standing) {
             (Some(why), RawStanding::Measured) => Standing::Open(why),
-            (Some(_), _) => return Err(Wrong::at(&self.id.span(), "use either `open` or `standing`")),
+            (Some(_), _) => {
+                return Err(Wrong::at(
+                    &self.id.span(),
+                    "use either `open` or `standing`",
+                ));
+            }
             (None, RawStanding::Measured) => Standing::Measured,
             (None, RawStanding::Slip) => Standing::Slip,
             (None, RawStanding::Ours) => Standing::Ours,
         };
         let is_searched = standing == Standing::Measured;
         let of_set_up = self.set_up.as_ref().filter(|_| is_searched);
-        let in_box = of_set_up.and_then(|name| boxes.get(name.get_ref())).cloned();
+        let in_box = of_set_up
+            .and_then(|name| boxes.get(name.get_ref()))
+            .cloned();
         let names = Names(&studies);
-        self.findings.iter_mut().try_for_each(|row| row.check(&names, in_box.as_deref()))?;
-        self.figures.iter_mut().try_for_each(|drawing| drawing.check(&names))?;
+        self.findings
+            .iter_mut()
+            .try_for_each(|row| row.check(&names, in_box.as_deref()))?;
+        self.figures
+            .iter_mut()
+            .try_for_each(|drawing| drawing.check(&names))?;
         Ok(Experiment {
             id: self.id.into_inner(),
             title: self.title,
@@ -282,7 +335,11 @@ impl RawExperiment {
             in_box,
             findings: self.findings,
             figures: self.figures,
-            not_in_kernel: if is_arithmetic { Some(ARITHMETIC.to_owned()) } else { not_in_kernel },
+            not_in_kernel: if is_arithmetic {
+                Some(ARITHMETIC.to_owned())
+            } else {
+                not_in_kernel
+            },
             inputs: Inputs::default(),
         })
     }
@@ -297,8 +354,12 @@ impl RawExperiment {
         if let Some(uses) = &self.uses {
             let name = |study: &RawStudy| study.name.as_ref().map(|name| name.get_ref().clone());
             let known: Vec<String> = written.iter().filter_map(name).collect();
-            uses.iter().try_for_each(|used| known_name("study", used, known.iter().map(String::as_str)))?;
-            written.retain(|study| uses.iter().any(|used| name(study).as_ref() == Some(used.get_ref())));
+            uses.iter()
+                .try_for_each(|used| known_name("study", used, known.iter().map(String::as_str)))?;
+            written.retain(|study| {
+                uses.iter()
+                    .any(|used| name(study).as_ref() == Some(used.get_ref()))
+            });
         }
         let mut studies: Vec<Study> = vec![];
         for study in written {
@@ -307,7 +368,10 @@ impl RawExperiment {
             let kernel = set_up.and_then(|set_up| set_up.kernel.as_ref());
             let study = study.study(&self.id.span(), &policies, kernel)?;
             if studies.iter().any(|known| known.name == study.name) {
-                return Err(Wrong::at(&self.id.span(), &format!("it has two studies `{}`", study.name)));
+                return Err(Wrong::at(
+                    &self.id.span(),
+                    &format!("it has two studies `{}`", study.name),
+                ));
             }
             studies.push(study);
         }

@@ -102,10 +102,12 @@ impl Plan {
         for experiment in experiments {
             for (index, study) in experiment.studies.iter().enumerate() {
                 let wanted = plan.want(&study.of_extent(extent))?;
-                plan.wanted.insert((experiment.id.clone(), index, On::Packet), wanted);
+                plan.wanted
+                    .insert((experiment.id.clone(), index, On::Packet), wanted);
                 if let (Some(real), Some(kernel)) = (study.in_kernel(), kernel) {
                     let wanted = plan.add_checked(&real, kernel)?;
-                    plan.wanted.insert((experiment.id.clone(), index, On::Kernel), wanted);
+                    plan.wanted
+                        .insert((experiment.id.clone(), index, On::Kernel), wanted);
                 }
             }
         }
@@ -140,8 +142,8 @@ impl Plan {
         let mut cases = vec![];
         for of in &study.policies {
             let seeds = self.first_seed..=last;
-            let case =
-                slotted::Case::new(system, load, &of.policy, &study.set, seeds).map_err(Error::usage)?;
+            let case = slotted::Case::new(system, load, &of.policy, &study.set, seeds)
+                .map_err(Error::usage)?;
             let known = self.slotted.iter().position(|known| *known == case);
             cases.push(known.unwrap_or(self.slotted.len()));
             if known.is_none() {
@@ -161,7 +163,13 @@ impl Plan {
                 let place = *self.places.entry((case, setup, seed, on)).or_insert(next);
                 match self.runs.get_mut(place) {
                     Some(run) => run.series |= series,
-                    None => self.runs.push(Planned { case, policy: setup, seed, series, on }),
+                    None => self.runs.push(Planned {
+                        case,
+                        policy: setup,
+                        seed,
+                        series,
+                        on,
+                    }),
                 }
                 of_policy.push(place);
             }
@@ -173,8 +181,11 @@ impl Plan {
     fn add_checked(&mut self, study: &Study, kernel: &dyn Engine) -> Result<WantedRuns> {
         let case = self.case(study)?;
         let wanted = self.add(case, study, On::Kernel)?;
-        let places: Vec<usize> =
-            study.policies.iter().map(|of| self.setup(case, &of.policy)).collect::<Result<_, _>>()?;
+        let places: Vec<usize> = study
+            .policies
+            .iter()
+            .map(|of| self.setup(case, &of.policy))
+            .collect::<Result<_, _>>()?;
         // The simulator may run more policies on the same scenario.
         let case = &self.cases[case];
         let setups: Vec<Setup> = places.iter().map(|&at| case.setups[at].clone()).collect();
@@ -186,13 +197,21 @@ impl Plan {
             return Err(Error::usage(format!("`{}` has no scenario", study.name)));
         };
         let source = Source::named(name)?;
-        let identity = (name.clone(), source.overrides(variant.as_deref(), &study.set)?);
+        let identity = (
+            name.clone(),
+            source.overrides(variant.as_deref(), &study.set)?,
+        );
         if let Some(&case) = self.known.get(&identity) {
             return Ok(case);
         }
         let scenario = source.load(&identity.1)?;
         let sha256 = source.sha256(&scenario);
-        self.cases.push(Case { scenario, sha256, overrides: identity.1.clone(), setups: vec![] });
+        self.cases.push(Case {
+            scenario,
+            sha256,
+            overrides: identity.1.clone(),
+            setups: vec![],
+        });
         self.known.insert(identity, self.cases.len() - 1);
         Ok(self.cases.len() - 1)
     }
@@ -201,10 +220,15 @@ impl Plan {
         let case = &mut self.cases[case];
         let policy: Policy = policy.parse()?;
         let written = policy.to_string();
-        if let Some(place) = case.setups.iter().position(|known| known.policy() == written) {
+        if let Some(place) = case
+            .setups
+            .iter()
+            .position(|known| known.policy() == written)
+        {
             return Ok(place);
         }
-        case.setups.push(policies::setup(&policy, &case.scenario, Kind::Failed)?);
+        case.setups
+            .push(policies::setup(&policy, &case.scenario, Kind::Failed)?);
         Ok(case.setups.len() - 1)
     }
 
@@ -213,8 +237,8 @@ impl Plan {
         self.runs.len()
     }
 
-    /// Does every run that `stored` lacks: the simulator's, then the kernel's, then the slotted system's, on
-    /// `jobs` cores if the engine can.
+    /// Does every run that `stored` lacks: the simulator's, then the kernel's, then the slotted
+    /// system's, on `jobs` cores if the engine can.
     pub(super) fn execute(
         &self,
         [packet, kernel]: [Option<&dyn Engine>; 2],
@@ -225,14 +249,27 @@ impl Plan {
     ) -> Done {
         let seeds = self.slotted.iter().map(|case| case.seeds.clone()).collect();
         let results = vec![None; self.runs.len()];
-        let mut done = Done { results, slotted: vec![], seeds, took: Duration::ZERO };
+        let mut done = Done {
+            results,
+            slotted: vec![],
+            seeds,
+            took: Duration::ZERO,
+        };
         for (engine, on) in [(packet, On::Packet), (kernel, On::Kernel)] {
             let Some(engine) = engine else { continue };
-            let places: Vec<usize> =
-                (0..self.runs.len()).filter(|&place| self.runs[place].on == on).collect();
-            let wanted: Vec<Wanted<'_>> =
-                places.iter().map(|&place| self.wanted_run(&self.runs[place])).collect();
-            let outcomes = Batch { engine, jobs, cancel }.run(&wanted, Some(&mut *stored), watch);
+            let places: Vec<usize> = (0..self.runs.len())
+                .filter(|&place| self.runs[place].on == on)
+                .collect();
+            let wanted: Vec<Wanted<'_>> = places
+                .iter()
+                .map(|&place| self.wanted_run(&self.runs[place]))
+                .collect();
+            let outcomes = Batch {
+                engine,
+                jobs,
+                cancel,
+            }
+            .run(&wanted, Some(&mut *stored), watch);
             done.took += took(&outcomes);
             for (place, outcome) in places.into_iter().zip(outcomes) {
                 done.results[place] = outcome.run();
@@ -248,7 +285,11 @@ impl Plan {
             name: &case.scenario.title,
             scenario: &case.scenario,
             setup: &case.setups[run.policy],
-            task: Task { seed: run.seed, series: run.series, settles: false },
+            task: Task {
+                seed: run.seed,
+                series: run.series,
+                settles: false,
+            },
             identity: (&case.sha256, &case.overrides),
         }
     }
@@ -268,13 +309,24 @@ impl Plan {
             _ => study.policies.as_slice(),
         };
         let mut missing = 0;
-        let runs = experiment.studies.iter().zip(&wanted).map(|(study, wanted)| {
-            let (runs, lacks) = done.of(*wanted);
-            missing += lacks;
-            let mut by_name: BTreeMap<&str, Vec<Run<'a>>> =
-                named(study).iter().map(|of| of.name.as_str()).zip(runs).collect();
-            study.policies.iter().map(|of| by_name.remove(of.name.as_str()).unwrap_or_default()).collect()
-        });
+        let runs = experiment
+            .studies
+            .iter()
+            .zip(&wanted)
+            .map(|(study, wanted)| {
+                let (runs, lacks) = done.of(*wanted);
+                missing += lacks;
+                let mut by_name: BTreeMap<&str, Vec<Run<'a>>> = named(study)
+                    .iter()
+                    .map(|of| of.name.as_str())
+                    .zip(runs)
+                    .collect();
+                study
+                    .policies
+                    .iter()
+                    .map(|of| by_name.remove(of.name.as_str()).unwrap_or_default())
+                    .collect()
+            });
         let runs = runs.collect();
         (Evidence::new(&experiment.studies, runs), missing)
     }
@@ -285,8 +337,11 @@ impl Done {
     pub(super) fn of(&self, wanted: Option<&WantedRuns>) -> (Vec<Vec<Run<'_>>>, u64) {
         let mut missing = 0;
         let mut engine = |places: &Vec<usize>| {
-            let runs: Vec<Run<'_>> =
-                places.iter().filter_map(|&at| self.results[at].as_ref()).map(Run::Engine).collect();
+            let runs: Vec<Run<'_>> = places
+                .iter()
+                .filter_map(|&at| self.results[at].as_ref())
+                .map(Run::Engine)
+                .collect();
             missing += (places.len() - runs.len()) as u64;
             runs
         };
@@ -294,9 +349,15 @@ impl Done {
             None => vec![],
             Some(WantedRuns::Engine(policies)) => policies.iter().map(&mut engine).collect(),
             Some(WantedRuns::Slotted(cases)) => {
-                let case = |&at: &usize| self.slotted[at].iter().map(Run::Slotted).collect::<Vec<_>>();
+                let case = |&at: &usize| {
+                    self.slotted[at]
+                        .iter()
+                        .map(Run::Slotted)
+                        .collect::<Vec<_>>()
+                };
                 let runs: Vec<Vec<Run<'_>>> = cases.iter().map(case).collect();
-                let lacks = |(&at, runs): (&usize, &Vec<_>)| self.seeds[at].clone().count() - runs.len();
+                let lacks =
+                    |(&at, runs): (&usize, &Vec<_>)| self.seeds[at].clone().count() - runs.len();
                 missing = cases.iter().zip(&runs).map(lacks).sum::<usize>() as u64;
                 runs
             }
@@ -310,5 +371,7 @@ impl Done {
 /// # Errors
 /// Names the missing requirement.
 pub(super) fn probe(study: &Study, kernel: &dyn Engine) -> Result<()> {
-    Plan::new(Extent::Full, 1).add_checked(study, kernel).map(drop)
+    Plan::new(Extent::Full, 1)
+        .add_checked(study, kernel)
+        .map(drop)
 }

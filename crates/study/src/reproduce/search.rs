@@ -1,4 +1,5 @@
-//! Finds where the papers' claims hold: searches boxes of the parameters that each paper leaves open.
+//! Finds where the papers' claims hold: searches boxes of the parameters that each paper leaves
+//! open.
 //!
 //! ```text
 //! box ─► Latin hypercube ─► run ─► judge ─┬─► border, towards the usual point, best fit ─► run ─► …
@@ -97,27 +98,55 @@ impl Plan {
         packet: Box<dyn Engine>,
     ) -> Result<Self> {
         let boxes = &papers()?.boxes;
-        let mut searched: Vec<Searched> = boxes.iter().map(|of| request.searched(Arc::clone(of))).collect();
+        let mut searched: Vec<Searched> = boxes
+            .iter()
+            .map(|of| request.searched(Arc::clone(of)))
+            .collect();
         let mut open = vec![];
-        let order = experiments.iter().map(|experiment| experiment.id.clone()).collect();
-        for experiment in experiments.into_iter().filter(|of| of.standing != Standing::Ours) {
-            let in_box = experiment.in_box.as_ref().map(|in_box| in_box.name.as_str());
-            match searched.iter_mut().find(|of| Some(of.claim_box.name.as_str()) == in_box) {
+        let order = experiments
+            .iter()
+            .map(|experiment| experiment.id.clone())
+            .collect();
+        for experiment in experiments
+            .into_iter()
+            .filter(|of| of.standing != Standing::Ours)
+        {
+            let in_box = experiment
+                .in_box
+                .as_ref()
+                .map(|in_box| in_box.name.as_str());
+            match searched
+                .iter_mut()
+                .find(|of| Some(of.claim_box.name.as_str()) == in_box)
+            {
                 Some(of) => of.experiments.push(experiment),
                 None => open.push(experiment),
             }
         }
         searched.retain(|of| !of.experiments.is_empty());
         if searched.is_empty() && open.is_empty() {
-            return Err(Error::usage("these statements are this project's, not a paper's")
-                .with_help("`joulepath reproduce` tests them"));
+            return Err(
+                Error::usage("these statements are this project's, not a paper's")
+                    .with_help("`joulepath reproduce` tests them"),
+            );
         }
-        Ok(Plan { request: request.clone(), searched, open, order, packet })
+        Ok(Plan {
+            request: request.clone(),
+            searched,
+            open,
+            order,
+            packet,
+        })
     }
 
     /// Number of claims.
     pub fn claims(&self) -> usize {
-        self.open.len() + self.searched.iter().map(|of| of.experiments.len()).sum::<usize>()
+        self.open.len()
+            + self
+                .searched
+                .iter()
+                .map(|of| of.experiments.len())
+                .sum::<usize>()
     }
 
     /// Number of boxes.
@@ -134,14 +163,29 @@ impl Request {
             None if self.is_quick => QUICK_POINTS,
             None => claim_box.points,
         };
-        let seeds = if self.is_quick { QUICK_SEEDS } else { claim_box.seeds };
+        let seeds = if self.is_quick {
+            QUICK_SEEDS
+        } else {
+            claim_box.seeds
+        };
         // Each box has its own random points, whatever else is searched.
-        let index = claim_box.name.bytes().fold(7, |sum: u64, byte| sum.wrapping_mul(31) + u64::from(byte));
+        let index = claim_box
+            .name
+            .bytes()
+            .fold(7, |sum: u64, byte| sum.wrapping_mul(31) + u64::from(byte));
         let mut points = vec![Point::usual(&claim_box.parameters)];
         points.extend(hypercube(&claim_box.parameters, count, self.seed, index));
         let random = Stream::new(self.seed, Domain::Placement, index.wrapping_add(1));
         let (experiments, judged) = (vec![], vec![]);
-        Searched { claim_box, experiments, points, judged, hypercube: count, seeds, random }
+        Searched {
+            claim_box,
+            experiments,
+            points,
+            judged,
+            hypercube: count,
+            seeds,
+            random,
+        }
     }
 
     fn rounds(&self) -> usize {
@@ -149,8 +193,8 @@ impl Request {
     }
 }
 
-/// Does every run that `stored` lacks, and finds where each claim holds. Reports failed runs and counts them
-/// as missing.
+/// Does every run that `stored` lacks, and finds where each claim holds. Reports failed runs and
+/// counts them as missing.
 ///
 /// # Errors
 /// If a box names a scenario, key or policy that does not exist.
@@ -165,8 +209,15 @@ pub fn search(
         watch(Event::Note(note));
     }
     let (jobs, seed) = (plan.request.jobs, plan.request.seed);
-    let mut round =
-        Round { engine: &*plan.packet, jobs, first_seed: seed, stored, cancel, tally: (0, 0.0), lacks: 0 };
+    let mut round = Round {
+        engine: &*plan.packet,
+        jobs,
+        first_seed: seed,
+        stored,
+        cancel,
+        tally: (0, 0.0),
+        lacks: 0,
+    };
     round.run(&mut plan.searched, watch)?;
     for _ in 0..plan.request.rounds() {
         for of in plan.searched.iter_mut().filter(|of| of.hypercube > 0) {
@@ -186,11 +237,19 @@ pub fn search(
     let mut nearest = confirm(&plan.searched, &mut round, watch)?;
     describe(&plan.searched, &mut nearest, &mut round, watch)?;
     let (tally, lacks) = (round.tally, round.lacks);
-    let answers =
-        Answers { searched: &plan.searched, nearest: &nearest, seed, by, is_quick: plan.request.is_quick };
+    let answers = Answers {
+        searched: &plan.searched,
+        nearest: &nearest,
+        seed,
+        by,
+        is_quick: plan.request.is_quick,
+    };
     let mut claims = answers.of_boxes();
-    let of_rows: Vec<_> =
-        plan.open.iter().map(|experiment| answer::of_rows(experiment, &claims, by)).collect();
+    let of_rows: Vec<_> = plan
+        .open
+        .iter()
+        .map(|experiment| answer::of_rows(experiment, &claims, by))
+        .collect();
     claims.extend(of_rows);
     claims.sort_by_key(|claim| plan.order.iter().position(|id| *id == claim.id));
     Ok(Search {
@@ -211,8 +270,8 @@ pub fn search(
     })
 }
 
-/// By box and claim, the nearest point where the claim holds with fresh seeds too. Among many points some
-/// hold by chance.
+/// By box and claim, the nearest point where the claim holds with fresh seeds too. Among many
+/// points some hold by chance.
 fn confirm(
     searched: &[Searched],
     round: &mut Round<'_>,
@@ -220,7 +279,12 @@ fn confirm(
 ) -> Result<Vec<Vec<answer::Nearest>>> {
     let mut found: Vec<Vec<answer::Nearest>> = searched
         .iter()
-        .map(|of| of.experiments.iter().map(|_| answer::Nearest::default()).collect())
+        .map(|of| {
+            of.experiments
+                .iter()
+                .map(|_| answer::Nearest::default())
+                .collect()
+        })
         .collect();
     for candidate in 0..CANDIDATES {
         let mut again: Vec<Searched> = vec![];
@@ -241,7 +305,9 @@ fn confirm(
         round.run(&mut again, watch)?;
         round.first_seed -= FRESH;
         for ((at, claim, point), of) in asked.into_iter().zip(&again) {
-            let Some(judged) = of.judged.first().and_then(|of_point| of_point.first()) else { continue };
+            let Some(judged) = of.judged.first().and_then(|of_point| of_point.first()) else {
+                continue;
+            };
             let nearest = &mut found[at][claim];
             match judged.state {
                 State::Holds => (nearest.at, nearest.judged) = (Some(point), Some(judged.clone())),
@@ -266,19 +332,24 @@ fn describe(
                 continue;
             }
             let mut judge = |points: &[Point]| -> Result<Vec<State>> {
-                let mut new = [Searched { points: points.to_vec(), ..of.again(claim, 0, 1) }];
+                let mut new = [Searched {
+                    points: points.to_vec(),
+                    ..of.again(claim, 0, 1)
+                }];
                 round.run(&mut new, watch)?;
                 Ok(new[0].states().swap_remove(0))
             };
             let columns = region::Columns::of(&of.claim_box.parameters);
             let mut random = of.random.clone();
-            nearest.region = region::describe(&columns, of.points.clone(), states, &mut random, &mut judge)?;
+            nearest.region =
+                region::describe(&columns, of.points.clone(), states, &mut random, &mut judge)?;
         }
     }
     Ok(())
 }
 
-/// Runs experiments at one point of their box with the seeds that confirmed it, for a claim's command.
+/// Runs experiments at one point of their box with the seeds that confirmed it, for a claim's
+/// command.
 ///
 /// # Errors
 /// If the experiments have several boxes or none, or the box has no such key or value.
@@ -293,8 +364,10 @@ pub(super) fn at(
 ) -> Result<Reproduction> {
     let plan = Plan::of(request, experiments, packet)?;
     if plan.searched.len() != 1 || !plan.open.is_empty() {
-        return Err(Error::usage("these experiments do not share a box, so --at has no meaning")
-            .with_help("name experiments of one set-up, such as `004-fig9`"));
+        return Err(
+            Error::usage("these experiments do not share a box, so --at has no meaning")
+                .with_help("name experiments of one set-up, such as `004-fig9`"),
+        );
     }
     let mut searched = plan.searched;
     let of = &mut searched[0];
@@ -316,8 +389,16 @@ pub(super) fn at(
     let of = &searched[0];
     let where_to = of.where_to(0);
     let report = |(claim, experiment): (usize, &Arc<Experiment>)| {
-        let findings = at_values(of.judged[0][claim].findings.clone(), experiment, where_to.as_deref());
-        let Judged { verdict, reading, reason } = experiment.judged(&findings);
+        let findings = at_values(
+            of.judged[0][claim].findings.clone(),
+            experiment,
+            where_to.as_deref(),
+        );
+        let Judged {
+            verdict,
+            reading,
+            reason,
+        } = experiment.judged(&findings);
         Report {
             id: experiment.id.clone(),
             title: experiment.title.clone(),
@@ -356,17 +437,27 @@ pub(super) fn at(
     })
 }
 
-/// Findings of the reading that counts, named after the values that are set: a study's own label, such as
-/// `sink of 100 segments`, is wrong where the point sets another value.
-fn at_values(findings: Vec<Finding>, experiment: &Experiment, values: Option<&str>) -> Vec<Finding> {
-    let Some(values) = values else { return findings };
+/// Findings of the reading that counts, named after the values that are set: a study's own label,
+/// such as `sink of 100 segments`, is wrong where the point sets another value.
+fn at_values(
+    findings: Vec<Finding>,
+    experiment: &Experiment,
+    values: Option<&str>,
+) -> Vec<Finding> {
+    let Some(values) = values else {
+        return findings;
+    };
     let counts = experiment.judged(&findings).reading;
     let is_other = |of: &Finding| counts.is_some() && of.reading.is_some() && of.reading != counts;
     let named = |of: Finding| match of.reading {
         Some(_) => of.under(values),
         None => of,
     };
-    findings.into_iter().filter(|of| !is_other(of)).map(named).collect()
+    findings
+        .into_iter()
+        .filter(|of| !is_other(of))
+        .map(named)
+        .collect()
 }
 
 #[cfg(test)]

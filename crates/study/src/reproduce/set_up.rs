@@ -74,19 +74,30 @@ impl SetUp {
     /// # Errors
     /// If a name does not exist.
     pub(super) fn check(&self) -> Result<(), Wrong> {
-        let policy =
-            |name: &Spanned<String>| known_name("policy", name, self.policies.keys().map(String::as_str));
+        let policy = |name: &Spanned<String>| {
+            known_name("policy", name, self.policies.keys().map(String::as_str))
+        };
         if let Some(kernel) = &self.kernel {
             kernel.policies.iter().try_for_each(policy)?;
             let studies = || self.studies.iter().filter_map(|study| study.name.as_ref());
             for name in kernel.studies.iter().flatten() {
                 known_name("study", name, studies().map(|name| name.get_ref().as_str()))?;
             }
-            if let Some(other) = kernel.instead.keys().find(|other| !self.policies.contains_key(*other)) {
-                return Err(Wrong::at(&self.name.span(), &format!("`instead` has no policy `{other}`")));
+            if let Some(other) = kernel
+                .instead
+                .keys()
+                .find(|other| !self.policies.contains_key(*other))
+            {
+                return Err(Wrong::at(
+                    &self.name.span(),
+                    &format!("`instead` has no policy `{other}`"),
+                ));
             }
         }
-        self.claim_box.iter().flat_map(RawBox::policies).try_for_each(policy)
+        self.claim_box
+            .iter()
+            .flat_map(RawBox::policies)
+            .try_for_each(policy)
     }
 }
 
@@ -125,7 +136,10 @@ impl RawStudy {
         for of in self.policies.ok_or_else(|| missing("policies"))? {
             known_name("policy", &of, known.keys().map(String::as_str))?;
             let policy = known[of.get_ref()].get_ref().clone();
-            policies.push(Named { name: of.into_inner(), policy });
+            policies.push(Named {
+                name: of.into_inner(),
+                policy,
+            });
         }
         let pairs = |set: Option<Vec<Spanned<String>>>| -> Result<Overrides, Wrong> {
             set.unwrap_or_default().iter().map(key_value).collect()
@@ -136,7 +150,10 @@ impl RawStudy {
             (Some(scenario), None) => {
                 Source::named(scenario.get_ref())
                     .map_err(|error| Wrong::at(&scenario.span(), &error.to_string()))?;
-                RunsOn::Scenario { name: scenario.into_inner(), variant: self.variant }
+                RunsOn::Scenario {
+                    name: scenario.into_inner(),
+                    variant: self.variant,
+                }
             }
             (None, Some(system)) => {
                 let (load, span) = (self.load.unwrap_or(0), system.span());
@@ -144,28 +161,59 @@ impl RawStudy {
                     Case::new(*system.get_ref(), load, policy, &set, 1..=1)
                         .map_err(|message| Wrong::at(&span, &message))?;
                 }
-                RunsOn::Slotted { system: system.into_inner(), load }
+                RunsOn::Slotted {
+                    system: system.into_inner(),
+                    load,
+                }
             }
-            _ => return Err(Wrong::at(here, &format!("`{name}` needs one of `scenario` and `system`"))),
+            _ => {
+                return Err(Wrong::at(
+                    here,
+                    &format!("`{name}` needs one of `scenario` and `system`"),
+                ));
+            }
         };
         let kernel = kernel.and_then(|kernel| kernel.of(&name, &policies));
         let (quick, series) = (self.quick.unwrap_or(0), self.series.unwrap_or(0));
-        Ok(Study { name, x: self.x, runs_on, set, quick_set, policies, seeds, quick, series, kernel })
+        Ok(Study {
+            name,
+            x: self.x,
+            runs_on,
+            set,
+            quick_set,
+            policies,
+            seeds,
+            quick,
+            series,
+            kernel,
+        })
     }
 }
 
 impl RawKernel {
-    /// The kernel's part of a study. `None` if it has fewer than two policies, which cannot be compared.
+    /// The kernel's part of a study. `None` if it has fewer than two policies, which cannot be
+    /// compared.
     fn of(&self, study: &str, policies: &[Named]) -> Option<InKernel> {
-        if self.studies.as_ref().is_some_and(|studies| studies.iter().all(|known| known.get_ref() != study)) {
+        if self
+            .studies
+            .as_ref()
+            .is_some_and(|studies| studies.iter().all(|known| known.get_ref() != study))
+        {
             return None;
         }
         let real = policies
             .iter()
-            .filter(|of| self.policies.iter().any(|known| *known.get_ref() == of.name))
+            .filter(|of| {
+                self.policies
+                    .iter()
+                    .any(|known| *known.get_ref() == of.name)
+            })
             .map(|of| {
                 let policy = self.instead.get(&of.name).unwrap_or(&of.policy).clone();
-                Named { name: of.name.clone(), policy }
+                Named {
+                    name: of.name.clone(),
+                    policy,
+                }
             });
         let policies: Vec<Named> = real.collect();
         (policies.len() > 1).then(|| InKernel {

@@ -1,5 +1,5 @@
-//! Runs paper 003's slotted system (docs/models/slotted.md). A run takes a fraction of a second, so runs are
-//! not stored.
+//! Runs paper 003's slotted system (docs/models/slotted.md). A run takes a fraction of a second, so
+//! runs are not stored.
 
 use std::num::NonZeroUsize;
 use std::ops::RangeInclusive;
@@ -68,7 +68,9 @@ const KEYS: [(&str, Change); 6] = [
             path.loss = Probability::new(scaled.min(0.5)).expect("below 1");
         }
     }),
-    ("slot", |params, _, _, slot_ms| params.slot = Nanos((slot_ms * 1e6) as u64)),
+    ("slot", |params, _, _, slot_ms| {
+        params.slot = Nanos((slot_ms * 1e6) as u64)
+    }),
     ("V", |_, policy, _, number| {
         // A policy with its own V keeps it.
         if let Policy::SoMptcp { v, .. } = policy
@@ -99,7 +101,10 @@ fn policy(written: &str) -> Result<Policy, String> {
         "mptcp" => Policy::Mptcp,
         name => {
             let known = ["so-mptcp", "emptcp", "mptcp"];
-            return Err(format!("the slotted system has no policy `{name}`; {}", suggest(name, &known)));
+            return Err(format!(
+                "the slotted system has no policy `{name}`; {}",
+                suggest(name, &known)
+            ));
         }
     };
     let kind = policy;
@@ -107,10 +112,15 @@ fn policy(written: &str) -> Result<Policy, String> {
         let wrong = || {
             let known = match kind {
                 Policy::SoMptcp { .. } => "there are v=NUMBER and x=link",
-                Policy::Mptcp | Policy::RoundRobin => "there are scheduler=minrtt and scheduler=round-robin",
+                Policy::Mptcp | Policy::RoundRobin => {
+                    "there are scheduler=minrtt and scheduler=round-robin"
+                }
                 Policy::Emptcp => "it has none",
             };
-            format!("`{key}={value}` is not an option of `{}`; {known}", parsed.name)
+            format!(
+                "`{key}={value}` is not an option of `{}`; {known}",
+                parsed.name
+            )
         };
         match (&mut policy, key.as_str(), value.as_str()) {
             (Policy::SoMptcp { v, .. }, "v", number) => *v = number.parse().map_err(|_| wrong())?,
@@ -134,11 +144,23 @@ impl Case {
         seeds: RangeInclusive<u64>,
     ) -> Result<Self, String> {
         policy(written)?;
-        if let Some((key, _)) = set.iter().find(|(key, _)| KEYS.iter().all(|(known, _)| known != key)) {
+        if let Some((key, _)) = set
+            .iter()
+            .find(|(key, _)| KEYS.iter().all(|(known, _)| known != key))
+        {
             let known = KEYS.map(|(known, _)| known);
-            return Err(format!("the slotted system has no key `{key}`; {}", suggest(key, &known)));
+            return Err(format!(
+                "the slotted system has no key `{key}`; {}",
+                suggest(key, &known)
+            ));
         }
-        Ok(Case { system, load, policy: written.to_owned(), set: set.to_vec(), seeds })
+        Ok(Case {
+            system,
+            load,
+            policy: written.to_owned(),
+            set: set.to_vec(),
+            seeds,
+        })
     }
 
     fn parts(&self) -> (Params, Policy) {
@@ -149,16 +171,23 @@ impl Case {
         };
         let mut policy = policy(&self.policy).expect("`new` has read it");
         for (key, value) in &self.set {
-            let number = value.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or(f64::NAN);
-            let (_, change) = KEYS.iter().find(|(known, _)| known == key).expect("`new` has found it");
+            let number = value
+                .split(' ')
+                .next()
+                .and_then(|number| number.parse().ok())
+                .unwrap_or(f64::NAN);
+            let (_, change) = KEYS
+                .iter()
+                .find(|(known, _)| known == key)
+                .expect("`new` has found it");
             change(&mut params, &mut policy, value, number);
         }
         (params, policy)
     }
 }
 
-/// Runs every case with every seed on `jobs` cores; starts no more after a cancellation. A case with a
-/// missing run has no results: its mean would use different seeds.
+/// Runs every case with every seed on `jobs` cores; starts no more after a cancellation. A case
+/// with a missing run has no results: its mean would use different seeds.
 pub(super) fn run_all(
     cases: &[Case],
     jobs: Option<NonZeroUsize>,
@@ -169,7 +198,10 @@ pub(super) fn run_all(
     let seeds = |(place, case): (usize, &Case)| case.seeds.clone().map(move |seed| (place, seed));
     let tasks: Vec<(usize, u64)> = cases.iter().enumerate().flat_map(seeds).collect();
     if !tasks.is_empty() {
-        watch(Event::Begin { runs: tasks.len(), takes: None });
+        watch(Event::Begin {
+            runs: tasks.len(),
+            takes: None,
+        });
     }
     let work = |&(place, seed): &(usize, u64), _: &dyn Fn(())| {
         let (params, policy) = &parts[place];
@@ -206,31 +238,66 @@ mod tests {
             let set = [(key.to_owned(), "5 ms".to_owned())];
             Case::new(System::Radios, 35, policy, &set, 1..=2).map(|case| case.parts())
         };
-        assert!(case("so-mtcp", "slot").unwrap_err().contains("did you mean `so-mptcp`"));
-        assert!(case("mptcp[v=3]", "slot").unwrap_err().contains("not an option of `mptcp`"));
-        assert!(case("so-mptcp", "rt").unwrap_err().contains("did you mean `rtt`"));
-        assert!(case("mptcp[scheduler=sttf]", "slot").unwrap_err().contains("scheduler=round-robin"));
-        assert_eq!(case("mptcp[scheduler=round-robin]", "slot").unwrap().1, Policy::RoundRobin);
+        assert!(
+            case("so-mtcp", "slot")
+                .unwrap_err()
+                .contains("did you mean `so-mptcp`")
+        );
+        assert!(
+            case("mptcp[v=3]", "slot")
+                .unwrap_err()
+                .contains("not an option of `mptcp`")
+        );
+        assert!(
+            case("so-mptcp", "rt")
+                .unwrap_err()
+                .contains("did you mean `rtt`")
+        );
+        assert!(
+            case("mptcp[scheduler=sttf]", "slot")
+                .unwrap_err()
+                .contains("scheduler=round-robin")
+        );
+        assert_eq!(
+            case("mptcp[scheduler=round-robin]", "slot").unwrap().1,
+            Policy::RoundRobin
+        );
         let (params, policy) = case("so-mptcp[v=7,x=link]", "slot").unwrap();
-        assert_eq!((params.slot, policy), (Nanos(5_000_000), Policy::so_mptcp_within_links(7.0)));
+        assert_eq!(
+            (params.slot, policy),
+            (Nanos(5_000_000), Policy::so_mptcp_within_links(7.0))
+        );
         let (_, kept) = case("so-mptcp[v=7]", "V").unwrap();
-        assert_eq!(kept, Policy::so_mptcp(7.0), "a policy with its own V keeps it");
+        assert_eq!(
+            kept,
+            Policy::so_mptcp(7.0),
+            "a policy with its own V keeps it"
+        );
     }
 
     #[test]
     fn delays_and_the_set_x_follow_table_1_unless_the_box_says_otherwise() {
         let at = |key: &str, value: &str| {
             let set = [(key.to_owned(), value.to_owned())];
-            Case::new(System::Radios, 35, "so-mptcp[x=link]", &set, 1..=2).unwrap().parts()
+            Case::new(System::Radios, 35, "so-mptcp[x=link]", &set, 1..=2)
+                .unwrap()
+                .parts()
         };
         let rtts = |(params, _): (Params, Policy)| -> Vec<u64> {
-            params.paths.iter().map(|path| path.rtt.0 / 1_000_000).collect()
+            params
+                .paths
+                .iter()
+                .map(|path| path.rtt.0 / 1_000_000)
+                .collect()
         };
         // 300, 600 and 2000 Mbit/s: C τ is the same for all.
         assert_eq!(rtts(at("delays", "∝ 1/bandwidth")), [20, 10, 3]);
         assert_eq!(rtts(at("delays", "20, 50 and 10 ms")), [20, 50, 10]);
         assert_eq!(rtts(at("rtt", "40 ms")), [40, 20, 6]);
-        assert_eq!(at("set X", "within the link").1, Policy::so_mptcp_within_links(V));
+        assert_eq!(
+            at("set X", "within the link").1,
+            Policy::so_mptcp_within_links(V)
+        );
         assert_eq!(at("set X", "within the window").1, Policy::so_mptcp(V));
     }
 }

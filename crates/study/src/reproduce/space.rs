@@ -1,4 +1,5 @@
-//! The box of a claim: parameters that its paper leaves open, their ranges and reasons; and points in it.
+//! The box of a claim: parameters that its paper leaves open, their ranges and reasons; and points
+//! in it.
 
 use std::collections::BTreeMap;
 
@@ -59,15 +60,23 @@ pub(super) struct Parameter {
     pub(super) acts: Acts,
 }
 
-/// `text` with a value inserted: `{}` is the value, `{0.2*}` 0.2 times its number, `{1+0.2*}` that plus 1,
-/// `{45000/}` 45000 divided by its number, rounded up.
+/// `text` with a value inserted: `{}` is the value, `{0.2*}` 0.2 times its number, `{1+0.2*}` that
+/// plus 1, `{45000/}` 45000 divided by its number, rounded up.
 fn filled(text: &str, value: &Value) -> String {
     let mut text = text.replace("{}", &value.text);
     for operator in ["*}", "/}"] {
-        let Some(end) = text.find(operator) else { continue };
-        let Some(start) = text[..end].rfind('{') else { continue };
-        let (least, number) = text[start + 1..end].split_once('+').unwrap_or(("0", &text[start + 1..end]));
-        let (Ok(least), Ok(number)) = (least.parse::<f64>(), number.parse::<f64>()) else { continue };
+        let Some(end) = text.find(operator) else {
+            continue;
+        };
+        let Some(start) = text[..end].rfind('{') else {
+            continue;
+        };
+        let (least, number) = text[start + 1..end]
+            .split_once('+')
+            .unwrap_or(("0", &text[start + 1..end]));
+        let (Ok(least), Ok(number)) = (least.parse::<f64>(), number.parse::<f64>()) else {
+            continue;
+        };
         let result = match operator {
             "*}" => format!("{:.4}", least + number * value.number),
             _ => format!("{}", (number / value.number).ceil()),
@@ -81,15 +90,28 @@ impl Parameter {
     /// The value at a place from 0 to 1; `None` if it is the usual one.
     fn at(&self, place: f64) -> Option<Value> {
         let number = |raw: f64, unit: &str| {
-            let number = if WHOLE.contains(&unit) { raw.round() } else { rounded(raw, DIGITS) };
-            let text = if unit.is_empty() { format!("{number}") } else { format!("{number} {unit}") };
+            let number = if WHOLE.contains(&unit) {
+                raw.round()
+            } else {
+                rounded(raw, DIGITS)
+            };
+            let text = if unit.is_empty() {
+                format!("{number}")
+            } else {
+                format!("{number} {unit}")
+            };
             Value { text, number }
         };
         let value = match &self.range {
-            Range::Linear(_, _, unit) | Range::Log(_, _, unit) => number(self.number_at(place), unit),
+            Range::Linear(_, _, unit) | Range::Log(_, _, unit) => {
+                number(self.number_at(place), unit)
+            }
             Range::Choice(values) => {
                 let number = self.number_at(place);
-                Value { text: values[number as usize].clone(), number }
+                Value {
+                    text: values[number as usize].clone(),
+                    number,
+                }
             }
         };
         (value.text != self.usual.0).then_some(value)
@@ -100,7 +122,9 @@ impl Parameter {
         match &self.range {
             Range::Linear(low, high, _) => low + (high - low) * place,
             Range::Log(low, high, _) => low * libm::pow(high / low, place),
-            Range::Choice(values) => ((place * values.len() as f64) as usize).min(values.len() - 1) as f64,
+            Range::Choice(values) => {
+                ((place * values.len() as f64) as usize).min(values.len() - 1) as f64
+            }
         }
     }
 
@@ -109,7 +133,9 @@ impl Parameter {
         let number = self.number_at(place);
         match &self.range {
             Range::Linear(_, _, unit) | Range::Log(_, _, unit) => {
-                format!("{} {unit}", rounded(number, digits)).trim_end().to_owned()
+                format!("{} {unit}", rounded(number, digits))
+                    .trim_end()
+                    .to_owned()
             }
             Range::Choice(values) => values[number as usize].clone(),
         }
@@ -146,18 +172,22 @@ impl Parameter {
     /// # Errors
     /// If `text` is not one of the choices, or not a number of the unit within the range.
     fn parse(&self, text: &str) -> Result<f64> {
-        let wrong =
-            |help: String| Error::usage(format!("`{text}` is not a value of `{}`", self.key)).with_help(help);
+        let wrong = |help: String| {
+            Error::usage(format!("`{text}` is not a value of `{}`", self.key)).with_help(help)
+        };
         if text == self.usual.0 {
             return Ok(self.usual_place());
         }
         let (low, high, unit) = match &self.range {
             Range::Choice(values) => {
                 let index = values.iter().position(|known| known == text);
-                let index = index.ok_or_else(|| wrong(format!("it is one of {}", values.join(", "))))?;
+                let index =
+                    index.ok_or_else(|| wrong(format!("it is one of {}", values.join(", "))))?;
                 return Ok(self.place_of(index as f64));
             }
-            Range::Linear(low, high, unit) | Range::Log(low, high, unit) => (*low, *high, unit.as_str()),
+            Range::Linear(low, high, unit) | Range::Log(low, high, unit) => {
+                (*low, *high, unit.as_str())
+            }
         };
         let range = || wrong(format!("write a number from {low} to {high} {unit}"));
         let number = text.strip_suffix(unit).map(str::trim).ok_or_else(range)?;
@@ -171,7 +201,9 @@ impl Parameter {
 
     pub(super) fn values(&self) -> String {
         match &self.range {
-            Range::Linear(low, high, unit) => format!("{low} to {high} {unit}").trim_end().to_owned(),
+            Range::Linear(low, high, unit) => {
+                format!("{low} to {high} {unit}").trim_end().to_owned()
+            }
             Range::Log(low, high, unit) => {
                 format!("{low} to {high} {unit}").trim_end().to_owned() + ", logarithmic"
             }
@@ -184,9 +216,18 @@ impl Parameter {
         let set = |(key, text): &(String, String)| Change::Set(key.clone(), filled(text, value));
         match &self.acts {
             Acts::Set(keys) => keys.iter().map(set).collect(),
-            Acts::SetBy(choices) => choices.get(&value.text).into_iter().flatten().map(set).collect(),
+            Acts::SetBy(choices) => choices
+                .get(&value.text)
+                .into_iter()
+                .flatten()
+                .map(set)
+                .collect(),
             Acts::Option(policies, option) => {
-                vec![Change::Option(policies.clone(), option.clone(), value.text.clone())]
+                vec![Change::Option(
+                    policies.clone(),
+                    option.clone(),
+                    value.text.clone(),
+                )]
             }
             Acts::Reading => vec![],
         }
@@ -210,21 +251,33 @@ pub(super) struct Point {
 
 impl Point {
     pub(super) fn at(parameters: &[Parameter], places: &[f64]) -> Self {
-        let values: Vec<Option<Value>> =
-            parameters.iter().zip(places).map(|(parameter, &place)| parameter.at(place)).collect();
-        let exact = |((parameter, value), &place): ((&Parameter, &Option<Value>), &f64)| match value {
+        let values: Vec<Option<Value>> = parameters
+            .iter()
+            .zip(places)
+            .map(|(parameter, &place)| parameter.at(place))
+            .collect();
+        let exact = |((parameter, value), &place): ((&Parameter, &Option<Value>), &f64)| match value
+        {
             None => parameter.usual_place(),
             Some(value) if parameter.is_choice() => parameter.place_of(value.number),
             Some(_) => place,
         };
-        let places = parameters.iter().zip(&values).zip(places).map(exact).collect();
+        let places = parameters
+            .iter()
+            .zip(&values)
+            .zip(places)
+            .map(exact)
+            .collect();
         Point { places, values }
     }
 
     /// The point of the shipped scenario.
     pub(super) fn usual(parameters: &[Parameter]) -> Self {
         let places: Vec<f64> = parameters.iter().map(Parameter::usual_place).collect();
-        Point { places, values: vec![None; parameters.len()] }
+        Point {
+            places,
+            values: vec![None; parameters.len()],
+        }
     }
 
     /// The point that differs from the usual one by `at`.
@@ -234,8 +287,14 @@ impl Point {
     pub(super) fn parse(parameters: &[Parameter], at: &[(String, String)]) -> Result<Self> {
         let mut point = Point::usual(parameters);
         for (key, text) in at {
-            let Some(index) = parameters.iter().position(|parameter| parameter.key == *key) else {
-                let known: Vec<&str> = parameters.iter().map(|parameter| parameter.key.as_str()).collect();
+            let Some(index) = parameters
+                .iter()
+                .position(|parameter| parameter.key == *key)
+            else {
+                let known: Vec<&str> = parameters
+                    .iter()
+                    .map(|parameter| parameter.key.as_str())
+                    .collect();
                 return Err(Error::usage(format!("the box has no `{key}`"))
                     .with_help(format!("it has {}", known.join(", "))));
             };
@@ -250,7 +309,10 @@ impl Point {
                     .unwrap_or(parameter.usual.1),
             };
             let is_usual = *text == parameter.usual.0;
-            point.values[index] = (!is_usual).then(|| Value { text: text.clone(), number });
+            point.values[index] = (!is_usual).then(|| Value {
+                text: text.clone(),
+                number,
+            });
         }
         Ok(point)
     }
@@ -274,28 +336,38 @@ impl Point {
         &'a self,
         parameters: &'a [Parameter],
     ) -> impl Iterator<Item = (&'a Parameter, &'a Value)> {
-        parameters.iter().zip(&self.values).filter_map(|(p, value)| Some((p, value.as_ref()?)))
+        parameters
+            .iter()
+            .zip(&self.values)
+            .filter_map(|(p, value)| Some((p, value.as_ref()?)))
     }
 
     /// All changes at this point.
     pub(super) fn changes(&self, parameters: &[Parameter]) -> Vec<Change> {
-        self.changed(parameters).flat_map(|(parameter, value)| parameter.changes(value)).collect()
+        self.changed(parameters)
+            .flat_map(|(parameter, value)| parameter.changes(value))
+            .collect()
     }
 
     /// Readings that differ from the usual ones.
     pub(super) fn readings(&self, parameters: &[Parameter]) -> Overrides {
         let reading = |(parameter, value): (&Parameter, &Value)| {
-            matches!(parameter.acts, Acts::Reading).then(|| (parameter.key.clone(), value.text.clone()))
+            matches!(parameter.acts, Acts::Reading)
+                .then(|| (parameter.key.clone(), value.text.clone()))
         };
         self.changed(parameters).filter_map(reading).collect()
     }
 
-    /// Distance between two points: the mean over the parameters of the distance of their places; different
-    /// choices have distance 1 (Gower, *A general coefficient of similarity*, 1971).
+    /// Distance between two points: the mean over the parameters of the distance of their places;
+    /// different choices have distance 1 (Gower, *A general coefficient of similarity*, 1971).
     pub(super) fn distance(&self, other: &Point, parameters: &[Parameter]) -> f64 {
         let apart = |(index, parameter): (usize, &Parameter)| {
             let apart = (self.places[index] - other.places[index]).abs();
-            if parameter.is_choice() { f64::from(apart > 1e-9) } else { apart }
+            if parameter.is_choice() {
+                f64::from(apart > 1e-9)
+            } else {
+                apart
+            }
         };
         parameters.iter().enumerate().map(apart).sum::<f64>() / parameters.len().max(1) as f64
     }
@@ -316,7 +388,13 @@ mod tests {
 
     fn parameter(key: &str, range: Range, usual: (&str, f64), acts: Acts) -> Parameter {
         let usual = (usual.0.to_owned(), usual.1);
-        Parameter { key: key.to_owned(), reason: "why".to_owned(), range, usual, acts }
+        Parameter {
+            key: key.to_owned(),
+            reason: "why".to_owned(),
+            range,
+            usual,
+            acts,
+        }
     }
 
     fn a_box() -> [Parameter; 3] {
@@ -324,24 +402,44 @@ mod tests {
         let words = ["minrtt", "first-free"].map(str::to_owned).to_vec();
         let scheduler = Acts::Option(None, "scheduler".to_owned());
         [
-            parameter("path.a.delay", Range::Log(1.0, 100.0, "ms".to_owned()), ("10 ms", 10.0), key()),
+            parameter(
+                "path.a.delay",
+                Range::Log(1.0, 100.0, "ms".to_owned()),
+                ("10 ms", 10.0),
+                key(),
+            ),
             parameter(
                 "path.a.queue",
                 Range::Linear(0.0, 100.0, "packets".to_owned()),
                 ("50 packets", 50.0),
                 key(),
             ),
-            parameter("scheduler", Range::Choice(words), ("minrtt", 0.0), scheduler),
+            parameter(
+                "scheduler",
+                Range::Choice(words),
+                ("minrtt", 0.0),
+                scheduler,
+            ),
         ]
     }
 
     #[test]
     fn values_and_computed_numbers_are_inserted_into_texts() {
-        let value = Value { text: "40 ms".to_owned(), number: 40.0 };
+        let value = Value {
+            text: "40 ms".to_owned(),
+            number: 40.0,
+        };
         assert_eq!(filled("{}", &value), "40 ms");
-        assert_eq!(filled("{ deviation = \"{0.2*} ms\" }", &value), "{ deviation = \"8.0000 ms\" }");
+        assert_eq!(
+            filled("{ deviation = \"{0.2*} ms\" }", &value),
+            "{ deviation = \"8.0000 ms\" }"
+        );
         assert_eq!(filled("{1.5+0.01*} s", &value), "1.9000 s");
-        assert_eq!(filled("{45001/} s", &value), "1126 s", "1125.025, rounded up");
+        assert_eq!(
+            filled("{45001/} s", &value),
+            "1126 s",
+            "1125.025, rounded up"
+        );
     }
 
     #[test]
@@ -350,11 +448,17 @@ mod tests {
         let point = Point::at(&all, &[0.123, 0.456, 0.9]);
         // 100^0.123 = 1.762; 45.6 packets are 46.
         assert_eq!(point.texts(&all), ["1.76 ms", "46 packets", "first-free"]);
-        let at: Overrides = point.changed(&all).map(|(p, v)| (p.key.to_owned(), v.text.clone())).collect();
+        let at: Overrides = point
+            .changed(&all)
+            .map(|(p, v)| (p.key.to_owned(), v.text.clone()))
+            .collect();
         let again = Point::parse(&all, &at).unwrap();
         assert_eq!(again.texts(&all), point.texts(&all));
         assert!(again.distance(&point, &all) < 0.01);
-        assert_eq!(format!("{:?}", again.changes(&all)), format!("{:?}", point.changes(&all)));
+        assert_eq!(
+            format!("{:?}", again.changes(&all)),
+            format!("{:?}", point.changes(&all))
+        );
     }
 
     #[test]
@@ -377,7 +481,9 @@ mod tests {
     fn a_value_outside_of_the_box_is_refused_with_a_fix() {
         let all = a_box();
         let said = |key: &str, text: &str| {
-            Point::parse(&all, &[(key.to_owned(), text.to_owned())]).unwrap_err().to_string()
+            Point::parse(&all, &[(key.to_owned(), text.to_owned())])
+                .unwrap_err()
+                .to_string()
         };
         assert!(said("path.b.delay", "1 ms").contains("no `path.b.delay`"));
         assert!(said("path.a.delay", "3 s").contains("not a value of `path.a.delay`"));

@@ -39,8 +39,8 @@ pub(super) struct Study {
     pub(super) policies: Vec<Named>,
     /// Seeds of the full extent.
     pub(super) seeds: u32,
-    /// Seeds of the quick extent; 0 leaves the experiment out of it unless it is named, which then has
-    /// [`FEW`].
+    /// Seeds of the quick extent; 0 leaves the experiment out of it unless it is named, which then
+    /// has [`FEW`].
     pub(super) quick: u32,
     /// Number of seeds with time series.
     pub(super) series: u32,
@@ -52,7 +52,10 @@ pub(super) struct Study {
 #[derive(Clone, Debug)]
 pub(super) enum RunsOn {
     /// A shipped scenario, or one of its variants.
-    Scenario { name: String, variant: Option<String> },
+    Scenario {
+        name: String,
+        variant: Option<String>,
+    },
     /// 003's slotted system at a load in Mbit/s.
     Slotted { system: System, load: u64 },
 }
@@ -93,8 +96,18 @@ impl Study {
 
     /// The kernel's part as a study, if any.
     pub(super) fn in_kernel(&self) -> Option<Study> {
-        let InKernel { policies, seeds, duration } = self.kernel.clone()?;
-        let study = Study { policies, seeds, series: 0, kernel: None, ..self.clone() };
+        let InKernel {
+            policies,
+            seeds,
+            duration,
+        } = self.kernel.clone()?;
+        let study = Study {
+            policies,
+            seeds,
+            series: 0,
+            kernel: None,
+            ..self.clone()
+        };
         Some(match duration {
             Some(duration) => study.set("duration", &serde_json::Value::from(duration).to_string()),
             None => study,
@@ -121,17 +134,29 @@ impl Study {
 
     /// Command that runs the same; `None` for the slotted system.
     pub(super) fn describe(&self, extent: Extent) -> Option<String> {
-        let RunsOn::Scenario { name, variant } = &self.runs_on else { return None };
+        let RunsOn::Scenario { name, variant } = &self.runs_on else {
+            return None;
+        };
         let mut command = format!("joulepath compare {name}");
         if let Some(variant) = variant {
             command += &format!(" --variant {variant}");
         }
         for (key, value) in &self.of_extent(extent).set {
-            command += &format!(" --set {}", shlex::try_quote(&format!("{key}={value}")).unwrap_or_default());
+            command += &format!(
+                " --set {}",
+                shlex::try_quote(&format!("{key}={value}")).unwrap_or_default()
+            );
         }
-        let policies: Vec<&str> = self.policies.iter().map(|policy| policy.policy.as_str()).collect();
+        let policies: Vec<&str> = self
+            .policies
+            .iter()
+            .map(|policy| policy.policy.as_str())
+            .collect();
         let policies = policies.join(",");
-        command += &format!(" --policies {}", shlex::try_quote(&policies).unwrap_or_default());
+        command += &format!(
+            " --policies {}",
+            shlex::try_quote(&policies).unwrap_or_default()
+        );
         Some(format!("{command} --seeds {}", self.seeds_of(extent)))
     }
 }

@@ -10,28 +10,48 @@ use super::paper::{FILES, Papers, papers};
 use super::*;
 
 fn experiments() -> &'static [Arc<Experiment>] {
-    &papers().unwrap_or_else(|error| panic!("{error}: {:?}", error.help())).experiments
+    &papers()
+        .unwrap_or_else(|error| panic!("{error}: {:?}", error.help()))
+        .experiments
 }
 
 /// The files with one of them changed.
 fn changed(file: &str, from: &str, to: &str) -> Vec<(&'static str, String)> {
-    let (_, text) = FILES.iter().find(|(name, _)| *name == file).expect("a file of that name");
+    let (_, text) = FILES
+        .iter()
+        .find(|(name, _)| *name == file)
+        .expect("a file of that name");
     assert_eq!(text.matches(from).count(), 1, "`{from}` in {file}");
     let change = |&(name, text): &(&'static str, &str)| {
-        (name, if name == file { text.replace(from, to) } else { text.to_owned() })
+        (
+            name,
+            if name == file {
+                text.replace(from, to)
+            } else {
+                text.to_owned()
+            },
+        )
     };
     FILES.iter().map(change).collect()
 }
 
 fn read(files: &[(&str, String)]) -> Result<Papers> {
-    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(name, text)| (*name, text.as_str()))
+        .collect();
     Papers::read(&files).map_err(Into::into)
 }
 
 #[test]
 fn every_row_has_a_claim_a_source_and_a_cause() {
     for experiment in experiments() {
-        for text in [&experiment.title, &experiment.source, &experiment.claim, &experiment.cause] {
+        for text in [
+            &experiment.title,
+            &experiment.source,
+            &experiment.claim,
+            &experiment.cause,
+        ] {
             assert!(text.len() > 8, "{}: `{text}`", experiment.id);
             assert!(!text.contains("  "), "{}: `{text}`", experiment.id);
         }
@@ -41,18 +61,30 @@ fn every_row_has_a_claim_a_source_and_a_cause() {
 #[test]
 fn scenarios_variants_keys_and_policies_exist() {
     for extent in [Extent::Quick, Extent::Full] {
-        runs::Plan::of(experiments(), extent, None).map(|plan| plan.len()).unwrap_or_else(|error| {
-            panic!("an experiment cannot be planned: {error}");
-        });
+        runs::Plan::of(experiments(), extent, None)
+            .map(|plan| plan.len())
+            .unwrap_or_else(|error| {
+                panic!("an experiment cannot be planned: {error}");
+            });
     }
 }
 
 #[test]
 fn experiments_tolerate_missing_runs() {
-    for experiment in experiments().iter().filter(|experiment| !experiment.studies.is_empty()) {
-        let nothing = experiment.studies.iter().map(|study| vec![vec![]; study.policies.len()]).collect();
+    for experiment in experiments()
+        .iter()
+        .filter(|experiment| !experiment.studies.is_empty())
+    {
+        let nothing = experiment
+            .studies
+            .iter()
+            .map(|study| vec![vec![]; study.policies.len()])
+            .collect();
         let evidence = Evidence::new(&experiment.studies, nothing);
-        let measured = experiment.findings(&evidence).iter().any(|finding| finding.measured.is_some());
+        let measured = experiment
+            .findings(&evidence)
+            .iter()
+            .any(|finding| finding.measured.is_some());
         assert!(!measured, "{} has measurements without runs", experiment.id);
         experiment.figures(&evidence);
     }
@@ -61,7 +93,12 @@ fn experiments_tolerate_missing_runs() {
 #[test]
 fn mistakes_in_a_file_are_reported_with_their_line_and_a_fix() {
     let cases = [
-        ("000/fig4", "cause = ", "cuase = ", "papers/000/fig4.toml:5 | unknown field `cuase` | `cause`"),
+        (
+            "000/fig4",
+            "cause = ",
+            "cuase = ",
+            "papers/000/fig4.toml:5 | unknown field `cuase` | `cause`",
+        ),
         (
             "002/fig8",
             r#""goodput, bit/s""#,
@@ -74,9 +111,24 @@ fn mistakes_in_a_file_are_reported_with_their_line_and_a_fix() {
             r#"of = "DST", over"#,
             ":9 | no policy `DST` | did you mean `DTS`",
         ),
-        ("002/fig8", r#"of = "DTS", over = "LIA", "#, "", ":9 | names a policy | of = "),
-        ("002/fig8", "above = 0.95", "above = 0.95, below = 2", ":9 | one of `stated`"),
-        ("002/fig8", "above = 0.95", r#"above = "a/b""#, ":9 | not a quotient of two numbers"),
+        (
+            "002/fig8",
+            r#"of = "DTS", over = "LIA", "#,
+            "",
+            ":9 | names a policy | of = ",
+        ),
+        (
+            "002/fig8",
+            "above = 0.95",
+            "above = 0.95, below = 2",
+            ":9 | one of `stated`",
+        ),
+        (
+            "002/fig8",
+            "above = 0.95",
+            r#"above = "a/b""#,
+            ":9 | not a quotient of two numbers",
+        ),
         (
             "002/fig8",
             "above = 0.95",
@@ -89,14 +141,24 @@ fn mistakes_in_a_file_are_reported_with_their_line_and_a_fix() {
             r#"studies = ["burst"]"#,
             ":9 | no study `burst` | did you mean `bursts`",
         ),
-        ("002/fig8", "above = 0.95", r#"when = { shape = "x" }"#, ":9 | no reading `shape`"),
+        (
+            "002/fig8",
+            "above = 0.95",
+            r#"when = { shape = "x" }"#,
+            ":9 | no reading `shape`",
+        ),
         (
             "002/fig8",
             r#""002, bursts""#,
             r#""002, burst""#,
             ":6 | no set-up `002, burst` | did you mean `002, bursts`",
         ),
-        ("002/fig8", r#"id = "002-fig8""#, r#"id = "002-fig9""#, "another row has this id"),
+        (
+            "002/fig8",
+            r#"id = "002-fig8""#,
+            r#"id = "002-fig9""#,
+            "another row has this id",
+        ),
         (
             "002/fig8",
             r#"id = "002-fig8""#,
@@ -115,7 +177,12 @@ fn mistakes_in_a_file_are_reported_with_their_line_and_a_fix() {
             r#"bars = { metric = "power, W""#,
             "no such number",
         ),
-        ("004/dT", "ms(1)", "ms(x)", ":9 | wrong arguments | a number"),
+        (
+            "004/dT",
+            "ms(1)",
+            "ms(x)",
+            ":9 | wrong arguments | a number",
+        ),
         (
             "004/set-ups/wires",
             r#"studies = ["100 segments"]"#,
@@ -128,8 +195,18 @@ fn mistakes_in_a_file_are_reported_with_their_line_and_a_fix() {
             r#"policies = ["CWA+"]"#,
             "no policy `CWA+`",
         ),
-        ("001/set-ups/two-wlans", r#"studies = ["256kB""#, r#"studies = ["255kB""#, "no study `255kB`"),
-        ("004/paper", "    \"004, wires\",", "", "wires.toml: | no paper.toml lists this set-up | `set_ups`"),
+        (
+            "001/set-ups/two-wlans",
+            r#"studies = ["256kB""#,
+            r#"studies = ["255kB""#,
+            "no study `255kB`",
+        ),
+        (
+            "004/paper",
+            "    \"004, wires\",",
+            "",
+            "wires.toml: | no paper.toml lists this set-up | `set_ups`",
+        ),
         (
             "002/set-ups/fattree",
             "to = 100000",
@@ -166,19 +243,34 @@ fn mistakes_in_a_file_are_reported_with_their_line_and_a_fix() {
         let error = error.unwrap_or_else(|| panic!("{file} with `{to}` is accepted"));
         let said = format!("{error}; {}", error.help().unwrap_or_default());
         for part in parts.split(" | ") {
-            assert!(said.contains(part), "{file} with `{to}` lacks `{part}`: {said}");
+            assert!(
+                said.contains(part),
+                "{file} with `{to}` lacks `{part}`: {said}"
+            );
         }
     }
 }
 
-/// A run with every number that a metric reads. All are proportional to `scale`, and so are their quotients.
+/// A run with every number that a metric reads. All are proportional to `scale`, and so are their
+/// quotients.
 fn engine_run(seed: u64, scale: f64) -> RunResult {
-    let path =
-        |share: f64| PathResult { share: share * scale, goodput_bps: 1e6 * scale, ..PathResult::default() };
-    let spread =
-        |of: f64| Spread::of(vec![(0.9 * of * scale, 1.0), (1.1 * of * scale, 1.0)]).expect("it has weights");
-    let (blocks, price) =
-        (BlockStats { goodput_bps: spread(5e6), buffer: spread(90.0), segments: 100, count: 1 }, 3.0);
+    let path = |share: f64| PathResult {
+        share: share * scale,
+        goodput_bps: 1e6 * scale,
+        ..PathResult::default()
+    };
+    let spread = |of: f64| {
+        Spread::of(vec![(0.9 * of * scale, 1.0), (1.1 * of * scale, 1.0)]).expect("it has weights")
+    };
+    let (blocks, price) = (
+        BlockStats {
+            goodput_bps: spread(5e6),
+            buffer: spread(90.0),
+            segments: 100,
+            count: 1,
+        },
+        3.0,
+    );
     let network = NetworkResult {
         idle_j: 5.0 * scale * scale,
         price_packets: price * scale,
@@ -211,7 +303,11 @@ fn engine_run(seed: u64, scale: f64) -> RunResult {
 
 /// The same for the slotted system.
 fn slotted_run(seed: u64, scale: f64) -> SlottedResult {
-    let mut run = SlottedResult { seed, v: Some(10.0), ..SlottedResult::default() };
+    let mut run = SlottedResult {
+        seed,
+        v: Some(10.0),
+        ..SlottedResult::default()
+    };
     run.means.throughput_mbps = 30.0 * scale;
     run.means.delay_s = Some(0.5 * scale);
     run.means.power_w = 600.0 * scale;
@@ -230,7 +326,12 @@ fn on_known_runs<T>(experiment: &Experiment, see: impl Fn(&Evidence<'_>) -> T) -
     let (mut engine, mut slotted) = (vec![], vec![]);
     for (at, study) in experiment.studies.iter().enumerate() {
         for policy in 0..study.policies.len() {
-            let runs = |seed| (engine_run(seed, scale(at, policy)), slotted_run(seed, scale(at, policy)));
+            let runs = |seed| {
+                (
+                    engine_run(seed, scale(at, policy)),
+                    slotted_run(seed, scale(at, policy)),
+                )
+            };
             let (of_engine, of_system): (Vec<_>, Vec<_>) = (1..=3).map(runs).unzip();
             engine.push(of_engine);
             slotted.push(of_system);
@@ -252,8 +353,8 @@ fn on_known_runs<T>(experiment: &Experiment, see: impl Fn(&Evidence<'_>) -> T) -
     see(&Evidence::new(&experiment.studies, runs))
 }
 
-/// The text of a row with other numbers in the rules of its findings: `number` gets the rule's key and the
-/// measured number.
+/// The text of a row with other numbers in the rules of its findings: `number` gets the rule's key
+/// and the measured number.
 fn with_numbers(text: &str, measured: &[Option<f64>], number: fn(&str, f64) -> f64) -> String {
     let mut findings = measured.iter();
     let mut line = |line: &str| {
@@ -265,15 +366,23 @@ fn with_numbers(text: &str, measured: &[Option<f64>], number: fn(&str, f64) -> f
         };
         let mut line = line.to_owned();
         for key in ["stated", "up_to", "above", "below"] {
-            let Some(start) = line.find(&format!(", {key} = ")) else { continue };
+            let Some(start) = line.find(&format!(", {key} = ")) else {
+                continue;
+            };
             let start = start + key.len() + 5;
-            let end = start + line[start..].find([',', ' ']).expect("a finding ends with a bracket");
+            let end = start
+                + line[start..]
+                    .find([',', ' '])
+                    .expect("a finding ends with a bracket");
             line.replace_range(start..end, &format!("{:?}", number(key, *ours)));
         }
         if let Some(start) = line.find("within = [") {
             let end = start + line[start..].find(']').expect("a list ends");
             let low = number("within", *ours);
-            line.replace_range(start..end, &format!("within = [{:?}, {:?}", low - 1e-3, low + 1e-3));
+            line.replace_range(
+                start..end,
+                &format!("within = [{:?}, {:?}", low - 1e-3, low + 1e-3),
+            );
         }
         line + "\n"
     };
@@ -285,7 +394,11 @@ fn with_numbers(text: &str, measured: &[Option<f64>], number: fn(&str, f64) -> f
 fn every_claim_can_hold_and_can_fail() {
     let file_of = |id: &str| {
         let has_id = |(_, text): &&(&str, &str)| text.starts_with(&format!("id = \"{id}\"\n"));
-        FILES.iter().find(has_id).map(|(name, _)| *name).expect("a file has this id")
+        FILES
+            .iter()
+            .find(has_id)
+            .map(|(name, _)| *name)
+            .expect("a file has this id")
     };
     let mut judged = 0;
     for (holds, number) in [
@@ -304,15 +417,22 @@ fn every_claim_can_hold_and_can_fail() {
             _ => 3.0 * ours + 1.0,
         }),
     ] {
-        let mut files: Vec<(&str, String)> =
-            FILES.iter().map(|(name, text)| (*name, (*text).to_owned())).collect();
+        let mut files: Vec<(&str, String)> = FILES
+            .iter()
+            .map(|(name, text)| (*name, (*text).to_owned()))
+            .collect();
         for experiment in experiments() {
             let measured: Vec<Option<f64>> = on_known_runs(experiment, |evidence| {
-                let mean = |row: &super::finding::Row| row.finding(evidence).measured.map(|ours| ours.mean);
+                let mean = |row: &super::finding::Row| {
+                    row.finding(evidence).measured.map(|ours| ours.mean)
+                };
                 experiment.findings.iter().map(mean).collect()
             });
             let name = file_of(&experiment.id);
-            let file = files.iter_mut().find(|(known, _)| *known == name).expect("it is there");
+            let file = files
+                .iter_mut()
+                .find(|(known, _)| *known == name)
+                .expect("it is there");
             file.1 = with_numbers(&file.1, &measured, number);
         }
         for experiment in &read(&files).unwrap().experiments {
@@ -346,15 +466,20 @@ fn every_value_that_a_shipped_set_up_uses_has_an_origin() {
             assert!(all.values.contains_key(name), "{name} has no [values]");
         }
     }
-    let wrong =
-        all.values.iter().filter_map(|(name, of)| of.of_set_up(name, &all.experiments, &all.boxes).err());
+    let wrong = all
+        .values
+        .iter()
+        .filter_map(|(name, of)| of.of_set_up(name, &all.experiments, &all.boxes).err());
     let wrong: Vec<String> = wrong.map(|error| error.to_string()).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn a_value_without_an_origin_or_with_another_value_is_refused() {
-    let (_, text) = FILES.iter().find(|(name, _)| *name == "000/set-ups/three-radios").unwrap();
+    let (_, text) = FILES
+        .iter()
+        .find(|(name, _)| *name == "000/set-ups/three-radios")
+        .unwrap();
     let whole: toml::Table = text.parse().unwrap();
     let written = toml::to_string(&whole["values"]).unwrap();
     assert!(values_of(&written).is_ok());
@@ -378,5 +503,9 @@ fn a_value_without_an_origin_or_with_another_value_is_refused() {
     let more = format!("{written}\n[extra]\n");
     assert!(toml::from_str::<values::Values>(&more).is_err());
     let unknown = written.replace("path.wifi.rate", "path.wifi.speed");
-    assert!(refused(&unknown).contains("which no study uses"), "{}", refused(&unknown));
+    assert!(
+        refused(&unknown).contains("which no study uses"),
+        "{}",
+        refused(&unknown)
+    );
 }

@@ -1,8 +1,9 @@
-//! Origin of every value that a set-up uses: printed in the paper, derived from printed values, or chosen.
+//! Origin of every value that a set-up uses: printed in the paper, derived from printed values, or
+//! chosen.
 //!
-//! The values are those of the scenarios that its experiments run, of the options of their policies, and of
-//! the parameters of its box. `[values]` names the printed and derived ones, and the chosen ones that are not
-//! in the box; the reason for the others is the box's.
+//! The values are those of the scenarios that its experiments run, of the options of their
+//! policies, and of the parameters of its box. `[values]` names the printed and derived ones, and
+//! the chosen ones that are not in the box; the reason for the others is the box's.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,14 +43,20 @@ const CONTROLLER: &str = "cc";
 
 impl Values {
     fn origins(&self) -> impl Iterator<Item = (Origin, &Named)> {
-        [(Origin::Printed, &self.printed), (Origin::Derived, &self.derived), (Origin::Chosen, &self.chosen)]
-            .into_iter()
+        [
+            (Origin::Printed, &self.printed),
+            (Origin::Derived, &self.derived),
+            (Origin::Chosen, &self.chosen),
+        ]
+        .into_iter()
     }
 
-    /// The values that the experiments of the set-up's paper use. Headline claims change some of them.
+    /// The values that the experiments of the set-up's paper use. Headline claims change some of
+    /// them.
     ///
     /// # Errors
-    /// If a value differs from the one that `[values]` names, or neither `[values]` nor the box names it.
+    /// If a value differs from the one that `[values]` names, or neither `[values]` nor the box
+    /// names it.
     pub(super) fn of_set_up(
         &self,
         name: &str,
@@ -58,7 +65,11 @@ impl Values {
     ) -> Result<SetUp> {
         let uses = |of: &&Arc<Experiment>| of.set_up_of_its_paper() == Some(name);
         let mut used = Used::default();
-        for study in experiments.iter().filter(uses).flat_map(|experiment| &experiment.studies) {
+        for study in experiments
+            .iter()
+            .filter(uses)
+            .flat_map(|experiment| &experiment.studies)
+        {
             used.add(study)?;
         }
         let claim_box = boxes.iter().find(|of| of.name == name);
@@ -70,18 +81,29 @@ impl Values {
                 match ours.as_str() {
                     "" => return Err(wrong(format!("[values] has `{key}`, which no study uses"))),
                     ours if ours != value => {
-                        return Err(wrong(format!("`{key}` is {ours}, but [values] has {value}")));
+                        return Err(wrong(format!(
+                            "`{key}` is {ours}, but [values] has {value}"
+                        )));
                     }
                     _ => {}
                 }
                 let (key, value, why) = (key.clone(), value.clone(), why.clone());
-                values.push(UsedValue { key, value, origin, why });
+                values.push(UsedValue {
+                    key,
+                    value,
+                    origin,
+                    why,
+                });
             }
         }
         for parameter in claim_box.map_or(&[][..], |of| &of.parameters) {
             let covered = used.take(|key| covers(parameter, key));
-            let is_named = |of: &UsedValue| of.origin == Origin::Printed && covers(parameter, &of.key);
-            if covered.is_empty() && matches!(parameter.acts, Acts::Set(_)) && values.iter().any(is_named) {
+            let is_named =
+                |of: &UsedValue| of.origin == Origin::Printed && covers(parameter, &of.key);
+            if covered.is_empty()
+                && matches!(parameter.acts, Acts::Set(_))
+                && values.iter().any(is_named)
+            {
                 continue;
             }
             values.push(UsedValue {
@@ -92,14 +114,20 @@ impl Values {
             });
         }
         match used.values.keys().next() {
-            None => Ok(SetUp { name: name.to_owned(), values }),
+            None => Ok(SetUp {
+                name: name.to_owned(),
+                values,
+            }),
             Some(_) => {
                 let keys: Vec<String> = used
                     .values
                     .iter()
                     .map(|(key, of)| format!("\"{key}\" = [\"{}\", \"\"]", of.join(", ")))
                     .collect();
-                Err(wrong(format!("neither [values] nor the box names\n{}", keys.join("\n"))))
+                Err(wrong(format!(
+                    "neither [values] nor the box names\n{}",
+                    keys.join("\n")
+                )))
             }
         }
     }
@@ -117,9 +145,13 @@ impl Used {
         let set = match &study.runs_on {
             RunsOn::Scenario { name, variant } => {
                 let source = Source::named(name)?;
-                let text: toml::Table =
-                    source.content().parse().map_err(|error| Error::usage(format!("{name}: {error}")))?;
-                let text = text.into_iter().filter(|(key, _)| !WORDS.contains(&key.as_str()));
+                let text: toml::Table = source
+                    .content()
+                    .parse()
+                    .map_err(|error| Error::usage(format!("{name}: {error}")))?;
+                let text = text
+                    .into_iter()
+                    .filter(|(key, _)| !WORDS.contains(&key.as_str()));
                 flatten("", &Value::Table(text.collect()), &mut flat);
                 source.overrides(variant.as_deref(), &study.set)?
             }
@@ -128,14 +160,21 @@ impl Used {
                 study.set.clone()
             }
         };
-        for (key, text) in set.into_iter().filter(|(key, _)| !WORDS.contains(&key.as_str())) {
+        for (key, text) in set
+            .into_iter()
+            .filter(|(key, _)| !WORDS.contains(&key.as_str()))
+        {
             let replaced = |known: &String| is_in(known, &key) || is_in(&key, known);
             flat.retain(|known, _| !replaced(known));
             flatten(&key, &parsed(&text), &mut flat);
         }
         for policy in &study.policies {
             let written: joulepath_model::policy::Policy = policy.policy.parse()?;
-            for (option, value) in written.overrides.into_iter().filter(|(option, _)| option != CONTROLLER) {
+            for (option, value) in written
+                .overrides
+                .into_iter()
+                .filter(|(option, _)| option != CONTROLLER)
+            {
                 let is_in_name = policy.name.split(' ').any(|word| word == value);
                 if is_in_name {
                     continue;
@@ -143,7 +182,11 @@ impl Used {
                 flat.insert(format!("{}[{option}]", policy.name), value);
             }
         }
-        let is_name = |key: &String| key.rsplit('.').next().is_some_and(|last| NAMES.contains(&last));
+        let is_name = |key: &String| {
+            key.rsplit('.')
+                .next()
+                .is_some_and(|last| NAMES.contains(&last))
+        };
         for (key, value) in flat.into_iter().filter(|(key, _)| !is_name(key)) {
             let known = self.values.entry(key).or_default();
             if !known.contains(&value) {
@@ -155,8 +198,9 @@ impl Used {
 
     /// Removes the wanted keys and returns their values, each once.
     fn take(&mut self, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
-        let (wanted, others): (BTreeMap<_, _>, _) =
-            std::mem::take(&mut self.values).into_iter().partition(|(key, _)| is_wanted(key));
+        let (wanted, others): (BTreeMap<_, _>, _) = std::mem::take(&mut self.values)
+            .into_iter()
+            .partition(|(key, _)| is_wanted(key));
         self.values = others;
         let mut values: Vec<String> = vec![];
         for value in wanted.into_values().flatten() {
@@ -173,7 +217,9 @@ fn is_like(key: &str, named: &str) -> bool {
     match named.split_once('*') {
         None => key == named,
         Some((before, after)) => {
-            let rest = key.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
+            let rest = key
+                .strip_prefix(before)
+                .and_then(|rest| rest.strip_suffix(after));
             rest.is_some_and(|rest| !rest.is_empty())
         }
     }
@@ -186,7 +232,8 @@ const VALUE: &str = "§";
 fn covers(parameter: &Parameter, key: &str) -> bool {
     let sets = |set: &[(String, String)], is_template: bool| {
         let mut flat = BTreeMap::new();
-        set.iter().for_each(|(key, text)| flatten(key, &parsed(&text.replace("{}", VALUE)), &mut flat));
+        set.iter()
+            .for_each(|(key, text)| flatten(key, &parsed(&text.replace("{}", VALUE)), &mut flat));
         // Of a table, the parameter sets only the parts with its value.
         let has_value = |text: &str| text.contains(VALUE) || text.contains('{');
         flat.iter().any(|(known, text)| {
@@ -209,25 +256,42 @@ fn covers(parameter: &Parameter, key: &str) -> bool {
 
 /// Whether `key` is below `table`.
 fn is_in(key: &str, table: &str) -> bool {
-    key == table || key.strip_prefix(table).is_some_and(|rest| rest.starts_with('.'))
+    key == table
+        || key
+            .strip_prefix(table)
+            .is_some_and(|rest| rest.starts_with('.'))
 }
 
 /// A value as `--set` has it: TOML, or a text without quotes.
 fn parsed(text: &str) -> Value {
     let table: Result<toml::Table, _> = format!("value = {text}").parse();
-    table.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(text.to_owned()))
+    table
+        .ok()
+        .and_then(|mut table| table.remove("value"))
+        .unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
 /// Adds every leaf by its key, as `--set` has it. Elements of a list are called by their `name`.
 fn flatten(key: &str, value: &Value, into: &mut BTreeMap<String, String>) {
-    let below = |name: &str| if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") };
+    let below = |name: &str| {
+        if key.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{key}.{name}")
+        }
+    };
     match value {
-        Value::Table(table) => table.iter().for_each(|(name, value)| flatten(&below(name), value, into)),
+        Value::Table(table) => table
+            .iter()
+            .for_each(|(name, value)| flatten(&below(name), value, into)),
         Value::Array(items) if items.iter().all(Value::is_table) => {
             for (index, item) in items.iter().enumerate() {
                 let mut item = item.clone();
                 let name = item.as_table_mut().and_then(|item| item.remove("name"));
-                let name = name.as_ref().and_then(Value::as_str).map_or(index.to_string(), str::to_owned);
+                let name = name
+                    .as_ref()
+                    .and_then(Value::as_str)
+                    .map_or(index.to_string(), str::to_owned);
                 flatten(&below(&name), &item, into);
             }
         }

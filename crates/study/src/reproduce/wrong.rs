@@ -18,13 +18,19 @@ pub(super) struct Wrong {
 
 impl Wrong {
     pub(super) fn at(span: &Range<usize>, message: &str) -> Self {
-        Wrong { span: span.clone(), message: message.to_owned() }
+        Wrong {
+            span: span.clone(),
+            message: message.to_owned(),
+        }
     }
 
     pub(super) fn in_file(self, name: &str, text: &str) -> FileError {
         let before = &text[..self.span.start.min(text.len())];
         let line = 1 + before.matches('\n').count();
-        FileError { place: format!("papers/{name}.toml:{line}"), message: self.message }
+        FileError {
+            place: format!("papers/{name}.toml:{line}"),
+            message: self.message,
+        }
     }
 }
 
@@ -37,9 +43,16 @@ pub(super) struct FileError {
 
 impl From<FileError> for Error {
     fn from(FileError { place, message }: FileError) -> Self {
-        let (why, help) = message.split_once("; ").unwrap_or((&message, "docs/experiments.md has the keys"));
+        let (why, help) = message
+            .split_once("; ")
+            .unwrap_or((&message, "docs/experiments.md has the keys"));
         let (why, help) = (why.to_owned(), help.to_owned());
-        Error::Refused { doing: format!("cannot use {place}"), why, help, kind: Kind::Failed }
+        Error::Refused {
+            doing: format!("cannot use {place}"),
+            why,
+            help,
+            kind: Kind::Failed,
+        }
     }
 }
 
@@ -48,8 +61,10 @@ impl From<FileError> for Error {
 /// # Errors
 /// The first mistake.
 pub(super) fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, Wrong> {
-    toml::from_str(text)
-        .map_err(|error| Wrong { span: error.span().unwrap_or(0..0), message: error.message().to_owned() })
+    toml::from_str(text).map_err(|error| Wrong {
+        span: error.span().unwrap_or(0..0),
+        message: error.message().to_owned(),
+    })
 }
 
 /// # Errors
@@ -63,8 +78,11 @@ pub(super) fn known_name<'a>(
     match known.contains(&written.get_ref().as_str()) {
         true => Ok(()),
         false => {
-            let message =
-                format!("there is no {what} `{}`; {}", written.get_ref(), suggest(written.get_ref(), &known));
+            let message = format!(
+                "there is no {what} `{}`; {}",
+                written.get_ref(),
+                suggest(written.get_ref(), &known)
+            );
             Err(Wrong::at(&written.span(), &message))
         }
     }
@@ -73,7 +91,10 @@ pub(super) fn known_name<'a>(
 /// # Errors
 /// If it is not `key=value`.
 pub(super) fn key_value(pair: &Spanned<String>) -> Result<(String, String), Wrong> {
-    let parts = pair.get_ref().split_once('=').map(|(key, value)| (key.trim(), value.trim()));
+    let parts = pair
+        .get_ref()
+        .split_once('=')
+        .map(|(key, value)| (key.trim(), value.trim()));
     let (key, value) = parts.ok_or_else(|| Wrong::at(&pair.span(), "this is not `key=value`"))?;
     Ok((key.to_owned(), value.to_owned()))
 }

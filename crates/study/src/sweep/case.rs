@@ -25,17 +25,31 @@ impl Case {
     pub(super) fn of(sweep: &Sweep, point: u64) -> Self {
         let scenario = match sweep.source.load(&sweep.set_at(point)) {
             Ok(scenario) => scenario,
-            Err(error) => return Case { loaded: Err(error.in_one_line()) },
+            Err(error) => {
+                return Case {
+                    loaded: Err(error.in_one_line()),
+                };
+            }
         };
-        if scenario.paths.iter().map(|path| &path.name).ne(&sweep.paths) {
+        if scenario
+            .paths
+            .iter()
+            .map(|path| &path.name)
+            .ne(&sweep.paths)
+        {
             let why = "its paths differ from those of the other points, for which the dataset has columns";
-            return Case { loaded: Err(why.to_owned()) };
+            return Case {
+                loaded: Err(why.to_owned()),
+            };
         }
         let setup = |policy| {
-            policies::setup(policy, &scenario, ErrorKind::Usage).map_err(|error| error.in_one_line())
+            policies::setup(policy, &scenario, ErrorKind::Usage)
+                .map_err(|error| error.in_one_line())
         };
         let setups = sweep.policies.iter().map(setup).collect();
-        Case { loaded: Ok(Loaded { scenario, setups }) }
+        Case {
+            loaded: Ok(Loaded { scenario, setups }),
+        }
     }
 
     /// The scenario and the setup of a run at this point.
@@ -60,8 +74,12 @@ pub(super) fn row(
     let mut row: Row = vec![Field::Count(Some(index)), Field::Count(Some(place.point))];
     let columns = &sweep.columns[row.len()..];
     let levels = sweep.levels(place.point);
-    let of_keys =
-        sweep.spec().axes.iter().zip(&levels).flat_map(|(axis, level)| axis.keys.iter().map(move |_| level));
+    let of_keys = sweep
+        .spec()
+        .axes
+        .iter()
+        .zip(&levels)
+        .flat_map(|(axis, level)| axis.keys.iter().map(move |_| level));
     for (level, column) in of_keys.zip(columns) {
         row.push(match column.kind {
             Kind::Number => Field::Number(level.measured().map(|(_, number)| number)),

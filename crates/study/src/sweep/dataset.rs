@@ -9,8 +9,8 @@
 //!   .joulepath-…                      a temporary file; stays if its writer is killed
 //! ```
 //!
-//! A file of rows gets its name when it is complete and on disk, and never changes. The name depends only on
-//! the runs in it, so that writing the same rows twice gives one file.
+//! A file of rows gets its name when it is complete and on disk, and never changes. The name
+//! depends only on the runs in it, so that writing the same rows twice gives one file.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -38,8 +38,8 @@ const RUNS: &str = "joulepath.runs";
 
 /// Maximum number of rows of a file.
 const MOST_ROWS: usize = 50_000;
-/// Interval after which finished rows become a file, as a fraction of the elapsed time, and its bounds.
-/// Limits the loss when a process is killed, without thousands of files for a long study.
+/// Interval after which finished rows become a file, as a fraction of the elapsed time, and its
+/// bounds. Limits the loss when a process is killed, without thousands of files for a long study.
 const FLUSH_PART: u32 = 50;
 const FLUSH: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
 
@@ -132,7 +132,12 @@ impl Dataset {
         for part in &parts {
             done.extend(&runs_of(part)?);
         }
-        Ok(Dataset { folder: folder.to_owned(), header, parts, done })
+        Ok(Dataset {
+            folder: folder.to_owned(),
+            header,
+            parts,
+            done,
+        })
     }
 
     /// Folder of the dataset.
@@ -164,8 +169,8 @@ impl Dataset {
         Ok(())
     }
 
-    /// Total number of rows in the files. It exceeds the number of runs only if two machines without a shared
-    /// lock did the same runs.
+    /// Total number of rows in the files. It exceeds the number of runs only if two machines
+    /// without a shared lock did the same runs.
     ///
     /// # Errors
     /// If a file cannot be read.
@@ -173,7 +178,9 @@ impl Dataset {
     pub fn rows(&self) -> Result<u64> {
         self.parts.iter().try_fold(0, |sum, part| {
             let file = files::open(part, &reading(part))?;
-            parquet::rows(file).map(|rows| sum + rows).map_err(|error| broken(part, &error))
+            parquet::rows(file)
+                .map(|rows| sum + rows)
+                .map_err(|error| broken(part, &error))
         })
     }
 }
@@ -193,8 +200,8 @@ impl Writer {
     /// Opens the dataset of `sweep` in `folder` for one of its parts; creates it if missing.
     ///
     /// # Errors
-    /// If the folder holds another study or other files, a file is broken, or another process works on an
-    /// overlapping part.
+    /// If the folder holds another study or other files, a file is broken, or another process works
+    /// on an overlapping part.
     pub fn open(sweep: &Sweep, folder: &Path, shard: Shard, by: &Provenance) -> Result<Self> {
         files::prepare(&folder.join(HEADER))?;
         let header = Header::of(sweep, by);
@@ -284,12 +291,17 @@ impl Files {
         let bytes = file_of(&self.columns, &rows, &runs, &self.about)?;
         let file = self.folder.join(part_name(&runs));
         files::write_bytes(&file, &bytes)?;
-        self.name_is_stored().map_err(|error| Error::file(format!("cannot write {}", file.display()), error))
+        self.name_is_stored()
+            .map_err(|error| Error::file(format!("cannot write {}", file.display()), error))
     }
 
     /// Syncs the name of a new file to disk, as its content is already.
     fn name_is_stored(&self) -> io::Result<()> {
-        if cfg!(unix) { File::open(&self.folder)?.sync_all() } else { Ok(()) }
+        if cfg!(unix) {
+            File::open(&self.folder)?.sync_all()
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -313,7 +325,11 @@ fn file_of(
 /// Name of a file of rows, a function of its runs.
 fn part_name(runs: &Ranges) -> String {
     let digest = Sha256::digest(runs.to_string());
-    format!("part-{:012}-{}.parquet", runs.first().unwrap_or(0), hex(&digest[..6]))
+    format!(
+        "part-{:012}-{}.parquet",
+        runs.first().unwrap_or(0),
+        hex(&digest[..6])
+    )
 }
 
 /// The header, if there is one.
@@ -336,7 +352,9 @@ pub(super) fn header(folder: &Path) -> Result<Option<Header>> {
 /// Writes the header of a new dataset into a folder without other files.
 fn begin(folder: &Path, header: &Header) -> Result<()> {
     let entries = fs::read_dir(folder).map_err(|error| Error::file(reading(folder), error))?;
-    let foreign = entries.flatten().find(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
+    let foreign = entries
+        .flatten()
+        .find(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
     if let Some(foreign) = foreign {
         return Err(Error::Refused {
             doing: format!("cannot begin a study in {}", folder.display()),
@@ -351,7 +369,9 @@ fn begin(folder: &Path, header: &Header) -> Result<()> {
 
 pub(super) fn another(folder: &Path, there: &Header, wanted: &Header) -> Error {
     let what = match () {
-        () if there.format != wanted.format || (there.id == wanted.id && there.columns != wanted.columns) => {
+        () if there.format != wanted.format
+            || (there.id == wanted.id && there.columns != wanted.columns) =>
+        {
             "another version of Joulepath wrote it, with other columns"
         }
         () if there.scenario.3 != wanted.scenario.3 => "its scenario differs",
@@ -362,7 +382,8 @@ pub(super) fn another(folder: &Path, there: &Header, wanted: &Header) -> Error {
     Error::Refused {
         doing: format!("cannot add runs to {}", folder.display()),
         why: format!("it holds another study, \"{}\": {what}", there.title),
-        help: "name another folder with --out, or remove this one to run everything again".to_owned(),
+        help: "name another folder with --out, or remove this one to run everything again"
+            .to_owned(),
         kind: Kind::Failed,
     }
 }
@@ -372,7 +393,9 @@ pub(super) fn parts(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).map_err(|error| Error::file(reading(folder), error))?;
     let mut parts = vec![];
     for entry in entries {
-        let name = entry.map_err(|error| Error::file(reading(folder), error))?.file_name();
+        let name = entry
+            .map_err(|error| Error::file(reading(folder), error))?
+            .file_name();
         let text = name.to_string_lossy();
         if text.starts_with("part-") && text.ends_with(".parquet") {
             parts.push(folder.join(name));
@@ -397,7 +420,13 @@ pub(super) fn runs_of(part: &Path) -> Result<Ranges> {
     // Another tool has written it, for example by merging files.
     let file = files::open(part, &reading(part))?;
     let columns = parquet::decode(file, &[RUN]).map_err(|error| broken(part, &error))?;
-    let index = |cell: &Field| if let Field::Count(index) = cell { *index } else { None };
+    let index = |cell: &Field| {
+        if let Field::Count(index) = cell {
+            *index
+        } else {
+            None
+        }
+    };
     Ok(Ranges::of(columns[0].iter().filter_map(index)))
 }
 
@@ -420,8 +449,14 @@ const BATCHES: &str = ".batches-";
 /// Marks that a batch of a part is in progress. Does nothing on a file system without locks.
 pub(super) fn mark_batch(folder: &Path, shard: Shard) -> Result<File> {
     let path = folder.join(format!("{BATCHES}{}", shard.in_file_name()));
-    let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
-    let file = file.map_err(|error| Error::file(format!("cannot write {}", path.display()), error))?;
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path);
+    let file =
+        file.map_err(|error| Error::file(format!("cannot write {}", path.display()), error))?;
     let _without_locks = file.lock_shared();
     Ok(file)
 }
@@ -438,7 +473,9 @@ pub fn are_batches_under_way(folder: &Path, shard: Shard) -> Result<bool> {
     let own = shard.in_file_name();
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let Some(part) = name.strip_prefix(BATCHES) else { continue };
+        let Some(part) = name.strip_prefix(BATCHES) else {
+            continue;
+        };
         let of_as_many = part.ends_with(&format!("-of-{}", shard.of()));
         if of_as_many && part != own {
             continue;
@@ -452,19 +489,27 @@ pub fn are_batches_under_way(folder: &Path, shard: Shard) -> Result<bool> {
     Ok(false)
 }
 
-/// Locks a part. Processes that divide the study by eight share one lock, and each holds the lock of its
-/// part; processes with another divisor check that shared lock. Each locks before it checks, so that one of
-/// two notices the other.
+/// Locks a part. Processes that divide the study by eight share one lock, and each holds the lock
+/// of its part; processes with another divisor check that shared lock. Each locks before it checks,
+/// so that one of two notices the other.
 fn lock(folder: &Path, shard: Shard) -> Result<Vec<File>> {
     let refused = |what: String| Error::Refused {
-        doing: format!("cannot work on part {shard} of the study in {}", folder.display()),
+        doing: format!(
+            "cannot work on part {shard} of the study in {}",
+            folder.display()
+        ),
         why: format!("another process works on {what}"),
         help: "wait until it ends, or use another part with the same divisor".to_owned(),
         kind: Kind::Failed,
     };
     let open = |name: &str| {
         let path = folder.join(name);
-        let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path);
         file.map_err(|error| Error::file(format!("cannot write {}", path.display()), error))
     };
     // Continue on file systems without locks.
@@ -481,7 +526,9 @@ fn lock(folder: &Path, shard: Shard) -> Result<Vec<File>> {
     let entries = fs::read_dir(folder).map_err(|error| Error::file(reading(folder), error))?;
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let other = name.strip_prefix(".lock-").and_then(|of| of.parse::<u64>().ok());
+        let other = name
+            .strip_prefix(".lock-")
+            .and_then(|of| of.parse::<u64>().ok());
         if let Some(other) = other.filter(|other| *other != shard.of())
             && busy(open(&name)?.try_lock())
         {
@@ -489,7 +536,9 @@ fn lock(folder: &Path, shard: Shard) -> Result<Vec<File>> {
         }
     }
     if are_batches_under_way(folder, shard)? {
-        return Err(refused("batches of it for a cluster whose client has ended".to_owned()));
+        return Err(refused(
+            "batches of it for a cluster whose client has ended".to_owned(),
+        ));
     }
     Ok(vec![own, shared])
 }

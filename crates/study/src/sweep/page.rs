@@ -26,8 +26,10 @@ const REASONS: usize = 10;
 /// If a file cannot be read.
 pub fn page(dataset: &Dataset, by: &Provenance, cancel: &Cancel) -> Result<Study> {
     let header = dataset.header();
-    let spec = read_study(&header.study.1)
-        .map_err(|errors| Error::Scenario { errors: Box::new(errors), kind: Kind::Failed })?;
+    let spec = read_study(&header.study.1).map_err(|errors| Error::Scenario {
+        errors: Box::new(errors),
+        kind: Kind::Failed,
+    })?;
     let mut along = vec![];
     let mut columns = header.axes.iter();
     for axis in &spec.axes {
@@ -63,20 +65,30 @@ fn rows(dataset: &Dataset, cancel: &Cancel) -> Result<Vec<StudyRow>> {
     let by = names(&[ENGINE, POLICY]);
     let summary = summary_in(dataset, Some(&by), Some(&metrics), &Parts::new(), cancel)?;
     let row = |group: &Group| {
-        let [engine, policy] = &group.key[..] else { unreachable!("two columns are asked for") };
+        let [engine, policy] = &group.key[..] else {
+            unreachable!("two columns are asked for")
+        };
         StudyRow {
             engine: engine.to_string(),
             policy: policy.to_string(),
             runs: group.runs,
             failed: group.failed,
-            estimates: POLICY_METRICS.into_iter().zip(group.estimates.iter().copied()).collect(),
+            estimates: POLICY_METRICS
+                .into_iter()
+                .zip(group.estimates.iter().copied())
+                .collect(),
             ratio: group.ratio,
         }
     };
     let mut rows: Vec<StudyRow> = summary.groups.iter().map(row).collect();
     let header = dataset.header();
     let place = |all: &[String], name: &String| all.iter().position(|other| other == name);
-    rows.sort_by_key(|row| (place(&header.engines, &row.engine), place(&header.policies, &row.policy)));
+    rows.sort_by_key(|row| {
+        (
+            place(&header.engines, &row.engine),
+            place(&header.policies, &row.policy),
+        )
+    });
     Ok(rows)
 }
 
@@ -112,11 +124,18 @@ fn along_axis(
                             && group.key[1].to_string() == *engine
                             && group.key[2].to_string() == *policy
                     };
-                    groups.iter().find(is_it).and_then(|group| group.estimates[metric])
+                    groups
+                        .iter()
+                        .find(is_it)
+                        .and_then(|group| group.estimates[metric])
                 };
                 places.1.iter().map(estimate).collect()
             };
-            AlongLine { policy: policy.clone(), joules_per_bit: at(0), goodput_bps: at(1) }
+            AlongLine {
+                policy: policy.clone(),
+                joules_per_bit: at(0),
+                goodput_bps: at(1),
+            }
         };
         Along {
             engine: engine.clone(),
@@ -136,22 +155,38 @@ fn places(axis: &Axis, log: bool, groups: &[Group]) -> (Places, Vec<Field>) {
             cells.push(group.key[0].clone());
         }
     }
-    let number = |cell: &Field| if let Field::Number(number) = cell { *number } else { None };
+    let number = |cell: &Field| {
+        if let Field::Number(number) = cell {
+            *number
+        } else {
+            None
+        }
+    };
     match axis.levels.quantity() {
         Some(unit) => {
             cells.retain(|cell| number(cell).is_some());
-            cells.sort_by(|a, b| number(a).unwrap_or(0.0).total_cmp(&number(b).unwrap_or(0.0)));
+            cells.sort_by(|a, b| {
+                number(a)
+                    .unwrap_or(0.0)
+                    .total_cmp(&number(b).unwrap_or(0.0))
+            });
             let values = cells.iter().filter_map(number).collect();
             (Places::Numbers { unit, log, values }, cells)
         }
-        None => (Places::Texts(cells.iter().map(ToString::to_string).collect()), cells),
+        None => (
+            Places::Texts(cells.iter().map(ToString::to_string).collect()),
+            cells,
+        ),
     }
 }
 
 fn failures(dataset: &Dataset) -> Result<Vec<(String, u64)>> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     dataset.read(&[ERROR], |columns| {
-        let reasons = columns[0].iter().map(ToString::to_string).filter(|reason| !reason.is_empty());
+        let reasons = columns[0]
+            .iter()
+            .map(ToString::to_string)
+            .filter(|reason| !reason.is_empty());
         reasons.for_each(|reason| *counts.entry(reason).or_default() += 1);
     })?;
     let mut counts: Vec<(String, u64)> = counts.into_iter().collect();

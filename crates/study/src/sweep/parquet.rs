@@ -1,7 +1,7 @@
 //! Writes rows of runs as a Parquet file, and reads them.
 //!
-//! Uses only the columns of the crate `parquet`; its Arrow support would take longer to compile than this
-//! whole library.
+//! Uses only the columns of the crate `parquet`; its Arrow support would take longer to compile
+//! than this whole library.
 
 use std::sync::Arc;
 
@@ -42,10 +42,22 @@ pub enum Kind {
 pub(super) type Row = Vec<Field>;
 
 /// A file of these rows, which must be in the order of their runs, with `about` as metadata.
-pub(super) fn encode(columns: &[Column], rows: &[&Row], about: &[(&str, String)]) -> Result<Vec<u8>> {
-    let fields = columns.iter().map(|column| field(column).map(Arc::new)).collect::<Result<_>>()?;
-    let schema = Type::group_type_builder("run").with_fields(fields).build()?;
-    let about = about.iter().map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone())).collect();
+pub(super) fn encode(
+    columns: &[Column],
+    rows: &[&Row],
+    about: &[(&str, String)],
+) -> Result<Vec<u8>> {
+    let fields = columns
+        .iter()
+        .map(|column| field(column).map(Arc::new))
+        .collect::<Result<_>>()?;
+    let schema = Type::group_type_builder("run")
+        .with_fields(fields)
+        .build()?;
+    let about = about
+        .iter()
+        .map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()))
+        .collect();
     let properties = WriterProperties::builder()
         .set_created_by(concat!("joulepath ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_key_value_metadata(Some(about))
@@ -56,7 +68,10 @@ pub(super) fn encode(columns: &[Column], rows: &[&Row], about: &[(&str, String)]
         let cells = || rows.iter().map(move |row| &row[index]);
         match column.kind {
             // Parquet stores unsigned integers as signed ones with the same bits.
-            Kind::Count => write::<Int64Type>(&mut group, cells().map(|cell| count(cell).map(|n| n as i64))),
+            Kind::Count => write::<Int64Type>(
+                &mut group,
+                cells().map(|cell| count(cell).map(|n| n as i64)),
+            ),
             Kind::Number => write::<DoubleType>(&mut group, cells().map(number)),
             Kind::Text => write::<ByteArrayType>(&mut group, cells().map(text)),
         }?;
@@ -67,9 +82,17 @@ pub(super) fn encode(columns: &[Column], rows: &[&Row], about: &[(&str, String)]
 
 fn field(column: &Column) -> Result<Type> {
     let (physical, logical, converted) = match column.kind {
-        Kind::Count => (Physical::INT64, Some(LogicalType::integer(64, false)), ConvertedType::UINT_64),
+        Kind::Count => (
+            Physical::INT64,
+            Some(LogicalType::integer(64, false)),
+            ConvertedType::UINT_64,
+        ),
         Kind::Number => (Physical::DOUBLE, None, ConvertedType::NONE),
-        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String), ConvertedType::UTF8),
+        Kind::Text => (
+            Physical::BYTE_ARRAY,
+            Some(LogicalType::String),
+            ConvertedType::UTF8,
+        ),
     };
     Type::primitive_type_builder(&column.name, physical)
         .with_repetition(Repetition::OPTIONAL)
@@ -108,8 +131,12 @@ fn write<T: DataType>(
         levels.push(i16::from(cell.is_some()));
         values.extend(cell);
     }
-    let mut column = group.next_column()?.ok_or_else(|| ParquetError::General("no column is left".into()))?;
-    column.typed::<T>().write_batch(&values, Some(&levels), None)?;
+    let mut column = group
+        .next_column()?
+        .ok_or_else(|| ParquetError::General("no column is left".into()))?;
+    column
+        .typed::<T>()
+        .write_batch(&values, Some(&levels), None)?;
     column.close()
 }
 
@@ -132,7 +159,10 @@ pub(super) fn decode<R: ChunkReader + 'static>(file: R, names: &[&str]) -> Resul
     let reader = SerializedFileReader::new(file)?;
     let schema = reader.metadata().file_metadata().schema_descr_ptr();
     let place = |name: &&str| {
-        let found = schema.columns().iter().position(|column| column.name() == *name);
+        let found = schema
+            .columns()
+            .iter()
+            .position(|column| column.name() == *name);
         found.ok_or_else(|| ParquetError::General(format!("there is no column `{name}`")))
     };
     let places: Vec<usize> = names.iter().map(place).collect::<Result<_>>()?;
@@ -154,8 +184,14 @@ fn cells(group: &dyn RowGroupReader, place: usize) -> Result<Vec<Field>> {
             let mut values = vec![];
             reader.read_records(rows, Some(&mut levels), None, &mut values)?;
             let mut values = values.into_iter();
-            let cell =
-                |level: &i16| Field::Count((*level > 0).then(|| values.next()).flatten().map(|n| n as u64));
+            let cell = |level: &i16| {
+                Field::Count(
+                    (*level > 0)
+                        .then(|| values.next())
+                        .flatten()
+                        .map(|n| n as u64),
+                )
+            };
             cells.extend(levels.iter().map(cell));
         }
         ColumnReader::DoubleColumnReader(mut reader) => {
@@ -163,7 +199,9 @@ fn cells(group: &dyn RowGroupReader, place: usize) -> Result<Vec<Field>> {
             reader.read_records(rows, Some(&mut levels), None, &mut values)?;
             let mut values = values.into_iter();
             cells.extend(
-                levels.iter().map(|level| Field::Number((*level > 0).then(|| values.next()).flatten())),
+                levels
+                    .iter()
+                    .map(|level| Field::Number((*level > 0).then(|| values.next()).flatten())),
             );
         }
         ColumnReader::ByteArrayColumnReader(mut reader) => {
@@ -172,14 +210,23 @@ fn cells(group: &dyn RowGroupReader, place: usize) -> Result<Vec<Field>> {
             let mut values = values.into_iter();
             for level in &levels {
                 let value = (*level > 0).then(|| values.next()).flatten();
-                let text = value.map(|value| value.as_utf8().map(str::to_owned)).transpose()?;
+                let text = value
+                    .map(|value| value.as_utf8().map(str::to_owned))
+                    .transpose()?;
                 cells.push(Field::Text(text.unwrap_or_default()));
             }
         }
-        _ => return Err(ParquetError::General("a column has a type that no study uses".into())),
+        _ => {
+            return Err(ParquetError::General(
+                "a column has a type that no study uses".into(),
+            ));
+        }
     }
     if cells.len() != rows {
-        return Err(ParquetError::General(format!("{} cells for {rows} rows", cells.len())));
+        return Err(ParquetError::General(format!(
+            "{} cells for {rows} rows",
+            cells.len()
+        )));
     }
     Ok(cells)
 }

@@ -76,7 +76,11 @@ impl Sweep {
         let study = Text::named(file, "study")?;
         let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
         let spec = read(&name, &study.text);
-        let spec = if study.may_be_quoted { spec? } else { spec.map_err(|_| not_shown(&name))? };
+        let spec = if study.may_be_quoted {
+            spec?
+        } else {
+            spec.map_err(|_| not_shown(&name))?
+        };
         Self::beside(&name, &study.text, spec, &folder)
     }
 
@@ -136,14 +140,20 @@ impl Sweep {
         sweep.look()?;
         sweep.columns = sweep.all_columns();
         sweep.id = sweep.identity();
-        if sweep.points().checked_mul(sweep.of_point()).is_none_or(|runs| runs > 1 << 53) {
-            return Err(Error::usage("the study has more than 2^53 runs").with_help("use fewer points"));
+        if sweep
+            .points()
+            .checked_mul(sweep.of_point())
+            .is_none_or(|runs| runs > 1 << 53)
+        {
+            return Err(
+                Error::usage("the study has more than 2^53 runs").with_help("use fewer points")
+            );
         }
         Ok(sweep)
     }
 
-    /// Checks some points, to refuse a study with wrong keys or policies at once. A few wrong points only
-    /// become rows with errors.
+    /// Checks some points, to refuse a study with wrong keys or policies at once. A few wrong
+    /// points only become rows with errors.
     fn look(&mut self) -> Result<()> {
         let last = self.points.count() - 1;
         let mut wrong = self.unknown_policies();
@@ -164,7 +174,9 @@ impl Sweep {
                 Some(asked) => {
                     let setups = policies::prepare(asked, &scenario, ErrorKind::Usage)?;
                     policies::refuse_hosted(&setups, "a study identifies policies by name")?;
-                    let checked = engines.iter().try_for_each(|engine| engine.check(&scenario, &setups));
+                    let checked = engines
+                        .iter()
+                        .try_for_each(|engine| engine.check(&scenario, &setups));
                     checked.map(|()| (asked.clone(), vec![]))
                 }
                 None => policies::runnable(&scenario, &engines),
@@ -177,7 +189,11 @@ impl Sweep {
                 }
             };
             self.seeds = u64::from(self.spec.seeds.unwrap_or(scenario.compare.seeds));
-            self.paths = scenario.paths.iter().map(|path| path.name.clone()).collect();
+            self.paths = scenario
+                .paths
+                .iter()
+                .map(|path| path.name.clone())
+                .collect();
             self.title = scenario.title.clone();
             self.scenario_sha256 = self.source.sha256(&scenario);
             return Ok(());
@@ -192,12 +208,18 @@ impl Sweep {
         let unknown = |policy: &Policy| policy::resolve(policy).err();
         asked
             .filter_map(unknown)
-            .map(|error| Error::Setup { error: Box::new(error.into()), kind: ErrorKind::Usage })
+            .map(|error| Error::Setup {
+                error: Box::new(error.into()),
+                kind: ErrorKind::Usage,
+            })
             .collect()
     }
 
     fn all_columns(&self) -> Vec<Column> {
-        let column = |name: &str, kind: Kind| Column { name: name.to_owned(), kind };
+        let column = |name: &str, kind: Kind| Column {
+            name: name.to_owned(),
+            kind,
+        };
         let mut columns = vec![column(RUN, Kind::Count), column(POINT, Kind::Count)];
         let mut others = vec![
             column(ENGINE, Kind::Text),
@@ -205,8 +227,14 @@ impl Sweep {
             column(SEED, Kind::Count),
             column(ERROR, Kind::Text),
         ];
-        let path = |name: &String| PathResult { name: name.clone(), ..PathResult::default() };
-        let run = RunResult { paths: self.paths.iter().map(path).collect(), ..RunResult::default() };
+        let path = |name: &String| PathResult {
+            name: name.clone(),
+            ..PathResult::default()
+        };
+        let run = RunResult {
+            paths: self.paths.iter().map(path).collect(),
+            ..RunResult::default()
+        };
         others.extend(said(&run).into_iter().map(|(name, field)| {
             let kind = match field {
                 Field::Text(_) | Field::Flag(_) => Kind::Text,
@@ -217,7 +245,11 @@ impl Sweep {
         }));
         others.push(column(COMMIT, Kind::Text));
         for axis in &self.spec.axes {
-            let kind = if axis.levels.quantity().is_some() { Kind::Number } else { Kind::Text };
+            let kind = if axis.levels.quantity().is_some() {
+                Kind::Number
+            } else {
+                Kind::Text
+            };
             for name in axis.columns() {
                 let name = free(name, columns.iter().chain(&others));
                 columns.push(Column { name, kind });
@@ -231,7 +263,12 @@ impl Sweep {
     pub fn axis_columns(&self) -> Vec<String> {
         let keys = self.spec.axes.iter().map(|axis| axis.keys.len()).sum();
         // After the columns of run and point.
-        self.columns.iter().skip(2).take(keys).map(|column| column.name.clone()).collect()
+        self.columns
+            .iter()
+            .skip(2)
+            .take(keys)
+            .map(|column| column.name.clone())
+            .collect()
     }
 
     /// SHA-256 of everything that defines the runs.
@@ -241,12 +278,22 @@ impl Sweep {
             hash.update((text.len() as u64).to_le_bytes());
             hash.update(text);
         };
-        add(&format!("{FORMAT} {} {:?} {}", self.scenario_sha256, self.spec.design, self.spec.first_seed));
+        add(&format!(
+            "{FORMAT} {} {:?} {}",
+            self.scenario_sha256, self.spec.design, self.spec.first_seed
+        ));
         add(&self.seeds.to_string());
-        self.set.iter().for_each(|(key, value)| add(&format!("{key} = {value}")));
-        self.spec.axes.iter().for_each(|axis| add(&format!("{axis:?}")));
+        self.set
+            .iter()
+            .for_each(|(key, value)| add(&format!("{key} = {value}")));
+        self.spec
+            .axes
+            .iter()
+            .for_each(|axis| add(&format!("{axis:?}")));
         self.engines.iter().for_each(|engine| add(engine.name()));
-        self.policies.iter().for_each(|policy| add(&policy.to_string()));
+        self.policies
+            .iter()
+            .for_each(|policy| add(&policy.to_string()));
         hex(&hash.finalize())
     }
 
@@ -254,7 +301,11 @@ impl Sweep {
     pub(super) fn set_at(&self, point: u64) -> Overrides {
         let mut set = self.set.clone();
         for (axis, level) in self.spec.axes.iter().zip(self.points.at(point)) {
-            set.extend(axis.keys.iter().map(|key| (key.clone(), level.toml.clone())));
+            set.extend(
+                axis.keys
+                    .iter()
+                    .map(|key| (key.clone(), level.toml.clone())),
+            );
         }
         set
     }
@@ -276,12 +327,18 @@ impl Sweep {
 
     /// Number of runs at a point.
     pub(super) fn of_point(&self) -> u64 {
-        (0..self.engines.len()).map(|engine| self.of_engine(engine)).sum()
+        (0..self.engines.len())
+            .map(|engine| self.of_engine(engine))
+            .sum()
     }
 
     /// Number of runs of an engine at a point: one of each policy if the engine is deterministic.
     fn of_engine(&self, engine: usize) -> u64 {
-        let seeds = if self.engines[engine].draws() { self.seeds } else { 1 };
+        let seeds = if self.engines[engine].draws() {
+            self.seeds
+        } else {
+            1
+        };
         self.policies.len() as u64 * seeds
     }
 
@@ -296,7 +353,12 @@ impl Sweep {
             if left < runs {
                 let policies = self.policies.len() as u64;
                 let seed = self.spec.first_seed + left / policies;
-                return Place { point, engine, policy: (left % policies) as usize, seed };
+                return Place {
+                    point,
+                    engine,
+                    policy: (left % policies) as usize,
+                    seed,
+                };
             }
             left -= runs;
         }
@@ -354,8 +416,8 @@ impl Sweep {
     }
 }
 
-/// A column name that differs from all others: `path.a-b.loss` and `path.a_b.loss` become `path_a_b_loss` and
-/// `path_a_b_loss_2`.
+/// A column name that differs from all others: `path.a-b.loss` and `path.a_b.loss` become
+/// `path_a_b_loss` and `path_a_b_loss_2`.
 fn free<'a>(name: String, others: impl Iterator<Item = &'a Column>) -> String {
     let taken: Vec<&str> = others.map(|column| column.name.as_str()).collect();
     let mut free = name.clone();
@@ -369,20 +431,27 @@ fn free<'a>(name: String, others: impl Iterator<Item = &'a Column>) -> String {
 
 /// An engine's result by column, without the columns that identify the run.
 pub(super) fn said(run: &RunResult) -> Vec<(String, Field)> {
-    run_record(run).fields.into_iter().filter(|(name, _)| name != POLICY && name != SEED).collect()
+    run_record(run)
+        .fields
+        .into_iter()
+        .filter(|(name, _)| name != POLICY && name != SEED)
+        .collect()
 }
 
 /// The same error, whose keys are those that the study changes.
 fn of_study(error: Error) -> Error {
     match error {
-        Error::Scenario { errors, kind } => {
-            Error::Scenario { errors: Box::new(errors.overridden_by("set or vary")), kind }
-        }
+        Error::Scenario { errors, kind } => Error::Scenario {
+            errors: Box::new(errors.overridden_by("set or vary")),
+            kind,
+        },
         error => error,
     }
 }
 
 fn read(name: &str, text: &str) -> Result<StudySpec> {
-    read_study(text)
-        .map_err(|errors| Error::Scenario { errors: Box::new(errors.in_file(name)), kind: ErrorKind::Failed })
+    read_study(text).map_err(|errors| Error::Scenario {
+        errors: Box::new(errors.in_file(name)),
+        kind: ErrorKind::Failed,
+    })
 }

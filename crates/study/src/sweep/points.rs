@@ -9,7 +9,8 @@ use sobol::params::JoeKuoD6;
 const BITS: usize = 53;
 /// Bits of a word of direction numbers.
 const WORD: usize = 64;
-/// Rounds of a permutation. Four make it look random (Luby and Rackoff, SIAM J. Comput. 17(2), 1988).
+/// Rounds of a permutation. Four make it look random (Luby and Rackoff, SIAM J. Comput. 17(2),
+/// 1988).
 const ROUNDS: u64 = 6;
 
 /// Purpose of a random number: the highest bits of its index in the stream.
@@ -33,13 +34,20 @@ impl Points {
             Design::Drawn { points, .. } => points,
         };
         let directions = match design {
-            Design::Drawn { how: Draw::Sobol, .. } if !axes.is_empty() => {
+            Design::Drawn {
+                how: Draw::Sobol, ..
+            } if !axes.is_empty() => {
                 let parameters = JoeKuoD6::minimal();
                 Sobol::<f64>::init_direction_vals::<u32>(axes.len(), BITS, &parameters)
             }
             _ => vec![],
         };
-        Points { axes: axes.to_vec(), design, count, directions }
+        Points {
+            axes: axes.to_vec(),
+            design,
+            count,
+            directions,
+        }
     }
 
     /// Number of points.
@@ -53,7 +61,8 @@ impl Points {
             Design::Grid => self.of_grid(point),
             Design::Drawn { how, points, seed } => {
                 let level = |(index, axis): (usize, &Axis)| {
-                    axis.levels.at(self.coordinate(how, points, seed, index as u64, point))
+                    axis.levels
+                        .at(self.coordinate(how, points, seed, index as u64, point))
                 };
                 self.axes.iter().enumerate().map(level).collect()
             }
@@ -94,9 +103,9 @@ impl Points {
     }
 }
 
-/// Image of `index` under a random permutation of 0..`count`, which depends on axis and seed: a Feistel
-/// network on the lowest sufficient even number of bits, repeated until the result is below `count` (Black
-/// and Rogaway, CT-RSA 2002).
+/// Image of `index` under a random permutation of 0..`count`, which depends on axis and seed: a
+/// Feistel network on the lowest sufficient even number of bits, repeated until the result is below
+/// `count` (Black and Rogaway, CT-RSA 2002).
 fn permuted(index: u64, count: u64, seed: u64, axis: u64) -> u64 {
     let half_bits = (u64::BITS - (count.max(2) - 1).leading_zeros()).div_ceil(2);
     let mask = (1u64 << half_bits) - 1;
@@ -124,9 +133,18 @@ mod tests {
     use super::*;
 
     fn axes(count: usize) -> Vec<Axis> {
-        let range = Range { low: 0.0, high: 1.0, unit: "s".into(), log: false, points: 3 };
+        let range = Range {
+            low: 0.0,
+            high: 1.0,
+            unit: "s".into(),
+            log: false,
+            points: 3,
+        };
         (0..count)
-            .map(|i| Axis { keys: vec![format!("k{i}")], levels: Levels::Range(range.clone()) })
+            .map(|i| Axis {
+                keys: vec![format!("k{i}")],
+                levels: Levels::Range(range.clone()),
+            })
             .collect()
     }
 
@@ -135,25 +153,41 @@ mod tests {
     }
 
     fn coordinates(points: &Points, how: Draw, seed: u64, axis: u64) -> Vec<f64> {
-        (0..points.count()).map(|point| points.coordinate(how, points.count(), seed, axis, point)).collect()
+        (0..points.count())
+            .map(|point| points.coordinate(how, points.count(), seed, axis, point))
+            .collect()
     }
 
     #[test]
     fn a_grid_has_every_combination_once_and_its_last_axis_changes_fastest() {
         let grid = Points::of(Design::Grid, &axes(2));
         let texts: Vec<String> = (0..grid.count())
-            .map(|point| grid.at(point).iter().map(|level| level.text.clone()).collect::<Vec<_>>().join(" "))
+            .map(|point| {
+                grid.at(point)
+                    .iter()
+                    .map(|level| level.text.clone())
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            })
             .collect();
         assert_eq!(texts[..4], ["0 s 0 s", "0 s 0.5 s", "0 s 1 s", "0.5 s 0 s"]);
         assert_eq!(texts.iter().collect::<BTreeSet<_>>().len(), 9);
-        assert_eq!(Points::of(Design::Grid, &[]).count(), 1, "nothing varies: one point");
+        assert_eq!(
+            Points::of(Design::Grid, &[]).count(),
+            1,
+            "nothing varies: one point"
+        );
     }
 
     #[test]
     fn a_permutation_reaches_every_place_once() {
         for count in [1, 2, 3, 5, 16, 100, 1000, 4097] {
             let reached: BTreeSet<u64> = (0..count).map(|i| permuted(i, count, 7, 2)).collect();
-            assert_eq!((reached.len() as u64, reached.last()), (count, Some(&(count - 1))), "{count}");
+            assert_eq!(
+                (reached.len() as u64, reached.last()),
+                (count, Some(&(count - 1))),
+                "{count}"
+            );
         }
         assert_ne!(
             (0..100).map(|i| permuted(i, 100, 7, 0)).collect::<Vec<_>>(),
@@ -173,12 +207,14 @@ mod tests {
         }
     }
 
-    /// The first 2^k points of a shifted net: one in each of 2^k equal intervals of each axis, and one in
-    /// each cell of 2^(k/2) × 2^(k/2) of the first two axes.
+    /// The first 2^k points of a shifted net: one in each of 2^k equal intervals of each axis, and
+    /// one in each cell of 2^(k/2) × 2^(k/2) of the first two axes.
     #[test]
     fn sobols_points_fill_every_cell_of_a_net() {
         let points = drawn(Draw::Sobol, 256, 5, 10);
-        let of_axis: Vec<Vec<f64>> = (0..10).map(|axis| coordinates(&points, Draw::Sobol, 5, axis)).collect();
+        let of_axis: Vec<Vec<f64>> = (0..10)
+            .map(|axis| coordinates(&points, Draw::Sobol, 5, axis))
+            .collect();
         for parts in &of_axis {
             let intervals: BTreeSet<u64> = parts.iter().map(|part| (part * 256.0) as u64).collect();
             assert_eq!(intervals.len(), 256);
@@ -205,7 +241,8 @@ mod tests {
         let parts = coordinates(&points, Draw::Random, 1, 0);
         assert_eq!(parts, coordinates(&points, Draw::Random, 1, 0));
         assert_ne!(parts, coordinates(&points, Draw::Random, 2, 0));
-        // The mean of 2000 uniform numbers is 1/2 within 5 standard errors of 1/√(12 · 2000) = 0.0065.
+        // The mean of 2000 uniform numbers is 1/2 within 5 standard errors of 1/√(12 · 2000) =
+        // 0.0065.
         let mean = parts.iter().sum::<f64>() / 2000.0;
         assert!((mean - 0.5).abs() < 0.033, "{mean}");
     }

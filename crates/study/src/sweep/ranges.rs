@@ -10,7 +10,9 @@ impl Ranges {
     /// The set of `indices`, given in any order.
     pub fn of(indices: impl IntoIterator<Item = u64>) -> Self {
         let mut ranges = Ranges::default();
-        indices.into_iter().for_each(|index| ranges.insert(index, index + 1));
+        indices
+            .into_iter()
+            .for_each(|index| ranges.insert(index, index + 1));
         ranges
     }
 
@@ -44,18 +46,26 @@ impl Ranges {
 
     /// Adds another set.
     pub fn extend(&mut self, others: &Ranges) {
-        others.0.iter().for_each(|&(first, end)| self.insert(first, end));
+        others
+            .0
+            .iter()
+            .for_each(|&(first, end)| self.insert(first, end));
     }
 
     /// End of the range that contains `index`; `None` if no range does.
     pub fn end_of(&self, index: u64) -> Option<u64> {
         let place = self.0.partition_point(|&(_, end)| end <= index);
-        self.0.get(place).filter(|(first, _)| *first <= index).map(|&(_, end)| end)
+        self.0
+            .get(place)
+            .filter(|(first, _)| *first <= index)
+            .map(|&(_, end)| end)
     }
 
     /// Start of the next range after `index`, which must be outside all ranges.
     pub fn next_after(&self, index: u64) -> Option<u64> {
-        self.0.get(self.0.partition_point(|&(first, _)| first <= index)).map(|&(first, _)| first)
+        self.0
+            .get(self.0.partition_point(|&(first, _)| first <= index))
+            .map(|&(first, _)| first)
     }
 
     /// Whether the set contains `index`.
@@ -117,7 +127,10 @@ mod tests {
                 ranges.insert(first, end);
                 set.extend(first..end);
             }
-            assert_eq!(ranges.iter().collect::<Vec<_>>(), set.iter().copied().collect::<Vec<_>>());
+            assert_eq!(
+                ranges.iter().collect::<Vec<_>>(),
+                set.iter().copied().collect::<Vec<_>>()
+            );
             assert_eq!(ranges.count(), set.len() as u64);
             assert!((0..70).all(|index| ranges.contains(index) == set.contains(&index)));
             assert!(
@@ -132,7 +145,9 @@ mod tests {
     fn malformed_ranges_are_refused() {
         assert_eq!(Ranges::parse("3,7-9").unwrap().to_string(), "3,7-9");
         assert!(
-            ["x", "3-1", "1-2-3", "-", "18446744073709551615"].iter().all(|t| Ranges::parse(t).is_none())
+            ["x", "3-1", "1-2-3", "-", "18446744073709551615"]
+                .iter()
+                .all(|t| Ranges::parse(t).is_none())
         );
     }
 }

@@ -10,7 +10,9 @@ use joulepath_model::cancel::Cancel;
 use joulepath_model::result::{Provenance, RunResult};
 
 use super::case::{Case, row};
-use super::dataset::{Files, Header, Writer, another, first_run, header, mark_batch, parts, runs_of};
+use super::dataset::{
+    Files, Header, Writer, another, first_run, header, mark_batch, parts, runs_of,
+};
 use super::parquet::Row;
 use super::plan::{Place, Sweep};
 use super::ranges::Ranges;
@@ -54,11 +56,15 @@ type Done = Result<RunResult, String>;
 impl<'a> Runner<'a> {
     /// Uses `jobs` cores; default: all. Rows store `commit`.
     pub fn new(sweep: &'a Sweep, jobs: Option<NonZeroUsize>, commit: &'a str) -> Self {
-        Runner { sweep, jobs, commit }
+        Runner {
+            sweep,
+            jobs,
+            commit,
+        }
     }
 
-    /// Does all runs of a part that the dataset lacks. After a cancellation the dataset has the finished
-    /// runs.
+    /// Does all runs of a part that the dataset lacks. After a cancellation the dataset has the
+    /// finished runs.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -73,9 +79,19 @@ impl<'a> Runner<'a> {
         let sweep = self.sweep;
         let runs = shard.points(sweep.points()) * sweep.of_point();
         let missing = Missing::of(sweep, shard, 0).count(writer.done());
-        let mut outcome = Outcome { runs, before: runs - missing, ..Outcome::default() };
-        sweep.notes.iter().for_each(|note| watch(Event::Note(note.clone())));
-        watch(Event::Begin { runs: usize::try_from(missing).unwrap_or(usize::MAX), takes: None });
+        let mut outcome = Outcome {
+            runs,
+            before: runs - missing,
+            ..Outcome::default()
+        };
+        sweep
+            .notes
+            .iter()
+            .for_each(|note| watch(Event::Note(note.clone())));
+        watch(Event::Begin {
+            runs: usize::try_from(missing).unwrap_or(usize::MAX),
+            takes: None,
+        });
         let mut left = Missing::of(sweep, shard, 0);
         while !cancel.is_set() {
             let next = left.next(writer.done(), AT_A_TIME);
@@ -92,8 +108,8 @@ impl<'a> Runner<'a> {
         Ok(outcome)
     }
 
-    /// Does missing runs one after another until `least` has passed, to measure the time of a run and detect
-    /// failures early.
+    /// Does missing runs one after another until `least` has passed, to measure the time of a run
+    /// and detect failures early.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -122,10 +138,10 @@ impl<'a> Runner<'a> {
         Ok(outcome)
     }
 
-    /// Does a batch, `runs` of a part, and writes it to one file; skips runs in files that start within the
-    /// batch. For workers of a cluster's scheduler, which repeats the batches of workers that die. The
-    /// scheduler's client must have created the dataset and locked the part. After a cancellation the file
-    /// has the finished runs.
+    /// Does a batch, `runs` of a part, and writes it to one file; skips runs in files that start
+    /// within the batch. For workers of a cluster's scheduler, which repeats the batches of workers
+    /// that die. The scheduler's client must have created the dataset and locked the part. After a
+    /// cancellation the file has the finished runs.
     ///
     /// # Errors
     /// If the folder has no dataset of this study, or a file cannot be read or written.
@@ -150,13 +166,19 @@ impl<'a> Runner<'a> {
         }
         let _mark = mark_batch(folder, shard)?;
         let mut done = Ranges::default();
-        for part in parts(folder)?.iter().filter(|part| first_run(part).is_some_and(|run| runs.contains(run)))
+        for part in parts(folder)?
+            .iter()
+            .filter(|part| first_run(part).is_some_and(|run| runs.contains(run)))
         {
             done.extend(&runs_of(part)?);
         }
         let missing: Vec<u64> = runs.iter().filter(|run| !done.contains(*run)).collect();
         let before = runs.count() - missing.len() as u64;
-        let mut outcome = Outcome { runs: runs.count(), before, ..Outcome::default() };
+        let mut outcome = Outcome {
+            runs: runs.count(),
+            before,
+            ..Outcome::default()
+        };
         let mut rows = vec![];
         self.some(&missing, watch, cancel, &mut |index, place, done| {
             rows.push((index, self.noted(index, place, done, &mut outcome)));
@@ -174,9 +196,17 @@ impl<'a> Runner<'a> {
         outcome.done += 1;
         if let Err(error) = done {
             outcome.failed += 1;
-            outcome.first_failure.get_or_insert_with(|| self.failed(place, error));
+            outcome
+                .first_failure
+                .get_or_insert_with(|| self.failed(place, error));
         }
-        row(self.sweep, index, place, done.as_ref().map_err(String::as_str), self.commit)
+        row(
+            self.sweep,
+            index,
+            place,
+            done.as_ref().map_err(String::as_str),
+            self.commit,
+        )
     }
 
     /// Does these runs; `each` receives their results in this thread as they arrive.
@@ -203,7 +233,11 @@ impl<'a> Runner<'a> {
             engine.run(
                 scenario,
                 setup,
-                &Task { seed: place.seed, series: false, settles: false },
+                &Task {
+                    seed: place.seed,
+                    series: false,
+                    settles: false,
+                },
                 cores,
                 cancel,
             )
@@ -236,8 +270,15 @@ impl<'a> Runner<'a> {
     }
 
     fn failed(&self, place: Place, error: &str) -> FailedRun {
-        let axes = self.sweep.spec().axes.iter().zip(self.sweep.levels(place.point));
-        let levels: Vec<String> = axes.map(|(axis, level)| format!("{} = {level}", axis.keys[0])).collect();
+        let axes = self
+            .sweep
+            .spec()
+            .axes
+            .iter()
+            .zip(self.sweep.levels(place.point));
+        let levels: Vec<String> = axes
+            .map(|(axis, level)| format!("{} = {level}", axis.keys[0]))
+            .collect();
         FailedRun {
             scenario: format!("point {} ({})", place.point, levels.join(", ")),
             policy: self.sweep.policies[place.policy].to_string(),
@@ -294,8 +335,13 @@ impl<'a> Missing<'a> {
             } else if let Some(end) = done.end_of(self.at) {
                 self.at = end;
             } else {
-                let block = (self.shard.next_block(point, points) * of_point).min(self.sweep.runs());
-                return Some((self.at, done.next_after(self.at).map_or(block, |next| next.min(block))));
+                let block =
+                    (self.shard.next_block(point, points) * of_point).min(self.sweep.runs());
+                return Some((
+                    self.at,
+                    done.next_after(self.at)
+                        .map_or(block, |next| next.min(block)),
+                ));
             }
         }
         None
@@ -310,13 +356,22 @@ struct Cases {
 
 impl Cases {
     fn new(most: usize) -> Self {
-        Cases { last: Mutex::default(), most }
+        Cases {
+            last: Mutex::default(),
+            most,
+        }
     }
 
     fn of(&self, sweep: &Sweep, point: u64) -> Loaded {
         let place = {
-            let mut last = self.last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            let found = last.iter().find(|(other, _)| *other == point).map(|(_, case)| Arc::clone(case));
+            let mut last = self
+                .last
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            let found = last
+                .iter()
+                .find(|(other, _)| *other == point)
+                .map(|(_, case)| Arc::clone(case));
             found.unwrap_or_else(|| {
                 let case = Arc::new(OnceLock::new());
                 last.push_back((point, Arc::clone(&case)));
@@ -338,6 +393,8 @@ impl std::ops::Deref for Loaded {
     type Target = Case;
 
     fn deref(&self) -> &Case {
-        self.0.get().expect("points are loaded before they are handed out")
+        self.0
+            .get()
+            .expect("points are loaded before they are handed out")
     }
 }

@@ -51,7 +51,9 @@ impl Shard {
     pub(super) fn points(&self, points: u64) -> u64 {
         let block = self.block(points);
         let round = block * self.of;
-        let rest = (points % round).saturating_sub(self.index * block).min(block);
+        let rest = (points % round)
+            .saturating_sub(self.index * block)
+            .min(block);
         points / round * block + rest
     }
 
@@ -65,16 +67,22 @@ impl FromStr for Shard {
 
     fn from_str(text: &str) -> Result<Self> {
         let wrong = || {
-            Error::usage(format!("`{text}` is not a part of a study"))
-                .with_help(format!("write I/N: 1/8 is the first of eight parts, at most {MOST}"))
+            Error::usage(format!("`{text}` is not a part of a study")).with_help(format!(
+                "write I/N: 1/8 is the first of eight parts, at most {MOST}"
+            ))
         };
         let (index, of) = text.split_once('/').ok_or_else(wrong)?;
-        let (index, of): (u64, u64) =
-            (index.trim().parse().map_err(|_| wrong())?, of.trim().parse().map_err(|_| wrong())?);
+        let (index, of): (u64, u64) = (
+            index.trim().parse().map_err(|_| wrong())?,
+            of.trim().parse().map_err(|_| wrong())?,
+        );
         if !(1..=MOST).contains(&of) || !(1..=of).contains(&index) {
             return Err(wrong());
         }
-        Ok(Shard { index: index - 1, of })
+        Ok(Shard {
+            index: index - 1,
+            of,
+        })
     }
 }
 
@@ -94,15 +102,19 @@ mod tests {
             let shards: Vec<Shard> = (0..of).map(|index| Shard { index, of }).collect();
             let mut sizes = vec![0; of as usize];
             for point in 0..points {
-                let owners: Vec<usize> =
-                    (0..shards.len()).filter(|&index| shards[index].has(point, points)).collect();
+                let owners: Vec<usize> = (0..shards.len())
+                    .filter(|&index| shards[index].has(point, points))
+                    .collect();
                 assert_eq!(owners.len(), 1, "{point} of {points} in {of}");
                 sizes[owners[0]] += 1;
             }
             let counted: Vec<u64> = shards.iter().map(|shard| shard.points(points)).collect();
             assert_eq!(sizes, counted, "{points} in {of}");
             let (least, most) = (sizes.iter().min().unwrap(), sizes.iter().max().unwrap());
-            assert!(most - least <= MOST_POINTS.min(points.div_ceil(of)), "{sizes:?}");
+            assert!(
+                most - least <= MOST_POINTS.min(points.div_ceil(of)),
+                "{sizes:?}"
+            );
         }
     }
 
@@ -111,7 +123,10 @@ mod tests {
         assert_eq!("2/8".parse::<Shard>().unwrap().to_string(), "2/8");
         for text in ["", "1", "0/2", "3/2", "1/0", "a/b", "1/100001"] {
             let said = text.parse::<Shard>().expect_err(text);
-            assert!(said.help().is_some_and(|help| help.contains("I/N")), "{text}");
+            assert!(
+                said.help().is_some_and(|help| help.contains("I/N")),
+                "{text}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Means with intervals over groups of a dataset's runs: the estimates of `compare`, for any columns.
+//! Means with intervals over groups of a dataset's runs: the estimates of `compare`, for any
+//! columns.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,10 +18,17 @@ use crate::error::{Error, Result};
 use crate::parallel;
 
 /// Default metrics. Metrics that no run has are left out.
-const USUAL: [&Metric; 7] =
-    [&GOODPUT, &POWER, &ENERGY, &EFFICIENCY, &ENERGY_PER_BIT, &COMPLETION, &RETRANSMISSIONS];
-/// Number of runs from which intervals are Student's. The bootstrap's interval then differs by less than its
-/// random error, and takes minutes.
+const USUAL: [&Metric; 7] = [
+    &GOODPUT,
+    &POWER,
+    &ENERGY,
+    &EFFICIENCY,
+    &ENERGY_PER_BIT,
+    &COMPLETION,
+    &RETRANSMISSIONS,
+];
+/// Number of runs from which intervals are Student's. The bootstrap's interval then differs by less
+/// than its random error, and takes minutes.
 const MANY: usize = 10_000;
 
 /// Groups of runs in the order of their first runs.
@@ -45,20 +53,26 @@ pub struct Group {
     pub failed: u64,
     /// Estimates by metric; `None` if no run has the metric.
     pub estimates: Vec<Option<Estimate>>,
-    /// Bits per joule relative to the study's first policy, from pairs of runs with equal point, engine and
-    /// seed. No interval for the first policy itself and for a single pair; `None` if groups mix policies.
+    /// Bits per joule relative to the study's first policy, from pairs of runs with equal point,
+    /// engine and seed. No interval for the first policy itself and for a single pair; `None` if
+    /// groups mix policies.
     pub ratio: Option<(f64, Option<Estimate>)>,
 }
 
 impl Summary {
-    /// One record for each group. An estimate takes three fields, as in [`joulepath_report::policy_records`].
+    /// One record for each group. An estimate takes three fields, as in
+    /// [`joulepath_report::policy_records`].
     pub fn records(&self) -> Vec<Record> {
         self.groups.iter().map(|group| self.record(group)).collect()
     }
 
     fn record(&self, group: &Group) -> Record {
-        let mut fields: Vec<(String, Field)> =
-            self.by.iter().cloned().zip(group.key.iter().cloned()).collect();
+        let mut fields: Vec<(String, Field)> = self
+            .by
+            .iter()
+            .cloned()
+            .zip(group.key.iter().cloned())
+            .collect();
         fields.push(("n".to_owned(), Field::Count(Some(group.runs))));
         fields.push(("failed".to_owned(), Field::Count(Some(group.failed))));
         let mut number = |name: String, value: Option<f64>| {
@@ -79,9 +93,9 @@ impl Summary {
     }
 }
 
-/// Groups the runs of a dataset by the columns `by` (default: varied keys, engine and policy) and estimates
-/// the metrics `of` (default: the usual ones) over each group. A group's interval is that of the mean over
-/// all its runs, of all points. Takes about 100 bytes of memory for each run.
+/// Groups the runs of a dataset by the columns `by` (default: varied keys, engine and policy) and
+/// estimates the metrics `of` (default: the usual ones) over each group. A group's interval is that
+/// of the mean over all its runs, of all points. Takes about 100 bytes of memory for each run.
 ///
 /// # Errors
 /// If there is no such column, a metric is not a number, or a file cannot be read.
@@ -94,8 +108,8 @@ pub fn summary(
     summary_in(dataset, by, of, &Parts::new(), cancel)
 }
 
-/// Columns whose numbers are grouped into parts. For each: the ordered keys of the parts' upper ends (the
-/// last part has none), and the number that represents the part.
+/// Columns whose numbers are grouped into parts. For each: the ordered keys of the parts' upper
+/// ends (the last part has none), and the number that represents the part.
 pub(super) type Parts = BTreeMap<String, Vec<(f64, f64)>>;
 
 /// Like [`summary`], with some columns grouped into parts.
@@ -107,10 +121,19 @@ pub(super) fn summary_in(
     cancel: &Cancel,
 ) -> Result<Summary> {
     let header = dataset.header();
-    let usual = || header.axes.iter().cloned().chain([ENGINE, POLICY].map(str::to_owned)).collect();
+    let usual = || {
+        header
+            .axes
+            .iter()
+            .cloned()
+            .chain([ENGINE, POLICY].map(str::to_owned))
+            .collect()
+    };
     let by: Vec<String> = by.map_or_else(usual, <[String]>::to_vec);
-    let mut metrics: Vec<String> =
-        of.map_or_else(|| USUAL.map(|metric| metric.name.to_owned()).to_vec(), <[String]>::to_vec);
+    let mut metrics: Vec<String> = of.map_or_else(
+        || USUAL.map(|metric| metric.name.to_owned()).to_vec(),
+        <[String]>::to_vec,
+    );
     check(dataset, &by, &metrics)?;
     let collected = Collected::of(dataset, &by, &metrics, parts)?;
     let mut groups: Vec<(Vec<Field>, Runs)> = collected.groups.into_values().collect();
@@ -120,8 +143,14 @@ pub(super) fn summary_in(
         key: key.clone(),
         runs: runs.ok.len() as u64,
         failed: runs.failed,
-        estimates: (0..metrics.len()).map(|metric| mean(&runs.values(metric))).collect(),
-        ratio: if of_policy { runs.ratio(&collected.first) } else { None },
+        estimates: (0..metrics.len())
+            .map(|metric| mean(&runs.values(metric)))
+            .collect(),
+        ratio: if of_policy {
+            runs.ratio(&collected.first)
+        } else {
+            None
+        },
     };
     let done = parallel::run(&groups, parallel::cores(None), cancel, work, |_, _| {});
     let mut groups = vec![];
@@ -130,12 +159,22 @@ pub(super) fn summary_in(
     }
     if of.is_none() {
         let known: Vec<bool> = (0..metrics.len())
-            .map(|metric| groups.iter().any(|group: &Group| group.estimates[metric].is_some()))
+            .map(|metric| {
+                groups
+                    .iter()
+                    .any(|group: &Group| group.estimates[metric].is_some())
+            })
             .collect();
         keep(&mut metrics, &known);
-        groups.iter_mut().for_each(|group| keep(&mut group.estimates, &known));
+        groups
+            .iter_mut()
+            .for_each(|group| keep(&mut group.estimates, &known));
     }
-    Ok(Summary { by, metrics, groups })
+    Ok(Summary {
+        by,
+        metrics,
+        groups,
+    })
 }
 
 /// Removes elements that are not marked.
@@ -149,20 +188,25 @@ fn check(dataset: &Dataset, by: &[String], metrics: &[String]) -> Result<()> {
     for name in by.iter().chain(metrics) {
         let Some(column) = columns.iter().find(|column| column.name == *name) else {
             let known: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-            return Err(
-                Error::usage(format!("the study has no column `{name}`")).with_help(suggest(name, &known))
-            );
+            return Err(Error::usage(format!("the study has no column `{name}`"))
+                .with_help(suggest(name, &known)));
         };
         if column.kind == Kind::Text && metrics.contains(name) {
-            return Err(Error::usage(format!("`{name}` has texts, which have no mean"))
-                .with_help("name columns of numbers, such as energy_j"));
+            return Err(
+                Error::usage(format!("`{name}` has texts, which have no mean"))
+                    .with_help("name columns of numbers, such as energy_j"),
+            );
         }
     }
     Ok(())
 }
 
 fn mean(values: &[f64]) -> Option<Estimate> {
-    if values.len() < MANY { estimate(values) } else { student(values) }
+    if values.len() < MANY {
+        estimate(values)
+    } else {
+        student(values)
+    }
 }
 
 /// Key of the runs that differ only in their policy: point, engine, seed.
@@ -195,31 +239,56 @@ impl Collected {
     fn of(dataset: &Dataset, by: &[String], metrics: &[String], parts: &Parts) -> Result<Self> {
         let header = dataset.header();
         let own = [RUN, POINT, ENGINE, SEED, POLICY, ERROR, EFFICIENCY.name];
-        let names: Vec<&str> = own.into_iter().chain(by.iter().chain(metrics).map(String::as_str)).collect();
-        let mut collected = Collected { groups: BTreeMap::new(), first: HashMap::new() };
-        let count = |cell: &Field| if let Field::Count(Some(count)) = cell { *count } else { 0 };
+        let names: Vec<&str> = own
+            .into_iter()
+            .chain(by.iter().chain(metrics).map(String::as_str))
+            .collect();
+        let mut collected = Collected {
+            groups: BTreeMap::new(),
+            first: HashMap::new(),
+        };
+        let count = |cell: &Field| {
+            if let Field::Count(Some(count)) = cell {
+                *count
+            } else {
+                0
+            }
+        };
         dataset.read(&names, |columns| {
-            let [index, point, engine, seed, policy, error, efficiency] = &columns[..own.len()] else {
+            let [index, point, engine, seed, policy, error, efficiency] = &columns[..own.len()]
+            else {
                 unreachable!("as many columns are read as are named")
             };
             let (keys, values) = columns[own.len()..].split_at(by.len());
             for row in 0..index.len() {
-                let cell = |(name, column): (&String, &Vec<Field>)| match (parts.get(name), &column[row]) {
-                    (Some(parts), Field::Number(Some(value))) => Field::Number(Some(standing(parts, *value))),
+                let cell = |(name, column): (&String, &Vec<Field>)| match (
+                    parts.get(name),
+                    &column[row],
+                ) {
+                    (Some(parts), Field::Number(Some(value))) => {
+                        Field::Number(Some(standing(parts, *value)))
+                    }
                     (_, cell) => cell.clone(),
                 };
                 let key: Vec<Field> = by.iter().zip(keys).map(cell).collect();
                 let text: String = key.iter().map(|cell| format!("{cell}\u{1f}")).collect();
-                let (_, runs) = collected.groups.entry(text).or_insert_with(|| (key, Runs::default()));
+                let (_, runs) = collected
+                    .groups
+                    .entry(text)
+                    .or_insert_with(|| (key, Runs::default()));
                 let index = count(&index[row]);
                 if !error[row].to_string().is_empty() {
                     runs.failed += 1;
-                    runs.first_failed = Some(runs.first_failed.map_or(index, |first| first.min(index)));
+                    runs.first_failed =
+                        Some(runs.first_failed.map_or(index, |first| first.min(index)));
                     continue;
                 }
                 let engine = engine[row].to_string();
-                let engine =
-                    header.engines.iter().position(|name| *name == engine).unwrap_or(usize::MAX) as u8;
+                let engine = header
+                    .engines
+                    .iter()
+                    .position(|name| *name == engine)
+                    .unwrap_or(usize::MAX) as u8;
                 let twin = (count(&point[row]), engine, count(&seed[row]));
                 let efficiency = number(&efficiency[row]);
                 let is_first_policy = header.policies.first() == Some(&policy[row].to_string());
@@ -227,10 +296,19 @@ impl Collected {
                     collected.first.insert(twin, efficiency);
                 }
                 let values = values.iter().map(|column| number(&column[row])).collect();
-                runs.ok.push(Run { index, twin, efficiency, is_first_policy, values });
+                runs.ok.push(Run {
+                    index,
+                    twin,
+                    efficiency,
+                    is_first_policy,
+                    values,
+                });
             }
         })?;
-        collected.groups.values_mut().for_each(|(_, runs)| runs.ok.sort_by_key(|run| run.index));
+        collected
+            .groups
+            .values_mut()
+            .for_each(|(_, runs)| runs.ok.sort_by_key(|run| run.index));
         Ok(collected)
     }
 }
@@ -252,26 +330,47 @@ fn number(cell: &Field) -> f64 {
 impl Runs {
     /// The lowest index.
     fn first(&self) -> Option<u64> {
-        self.ok.first().map(|run| run.index).into_iter().chain(self.first_failed).min()
+        self.ok
+            .first()
+            .map(|run| run.index)
+            .into_iter()
+            .chain(self.first_failed)
+            .min()
     }
 
     /// Known values of a metric in the order of the runs.
     fn values(&self, metric: usize) -> Vec<f64> {
-        self.ok.iter().map(|run| run.values[metric]).filter(|value| !value.is_nan()).collect()
+        self.ok
+            .iter()
+            .map(|run| run.values[metric])
+            .filter(|value| !value.is_nan())
+            .collect()
     }
 
     fn ratio(&self, first: &HashMap<Twin, f64>) -> Option<(f64, Option<Estimate>)> {
         let pair = |run: &Run| Some((run.efficiency, *first.get(&run.twin)?));
-        let pairs: Vec<(f64, f64)> =
-            self.ok.iter().filter_map(pair).filter(|(own, first)| !own.is_nan() && !first.is_nan()).collect();
+        let pairs: Vec<(f64, f64)> = self
+            .ok
+            .iter()
+            .filter_map(pair)
+            .filter(|(own, first)| !own.is_nan() && !first.is_nan())
+            .collect();
         if pairs.is_empty() {
             return None;
         }
-        let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / pairs.len() as f64;
+        let mean =
+            |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / pairs.len() as f64;
         let ratio = mean(|pair| pair.0) / mean(|pair| pair.1);
         if pairs.len() < 2 || self.ok.iter().all(|run| run.is_first_policy) {
             return Some((ratio, None));
         }
-        Some((ratio, if pairs.len() < MANY { ratio_estimate(&pairs) } else { student_ratio(&pairs) }))
+        Some((
+            ratio,
+            if pairs.len() < MANY {
+                ratio_estimate(&pairs)
+            } else {
+                student_ratio(&pairs)
+            },
+        ))
     }
 }

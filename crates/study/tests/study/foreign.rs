@@ -17,8 +17,11 @@ use crate::cases::root;
 
 /// The files of a folder of the repository.
 fn files(folder: &str) -> Vec<Vec<u8>> {
-    let entries = fs::read_dir(root().join(folder)).unwrap_or_else(|error| panic!("{folder}: {error}"));
-    let paths = entries.map(|entry| entry.expect("a readable folder").path()).filter(|path| path.is_file());
+    let entries =
+        fs::read_dir(root().join(folder)).unwrap_or_else(|error| panic!("{folder}: {error}"));
+    let paths = entries
+        .map(|entry| entry.expect("a readable folder").path())
+        .filter(|path| path.is_file());
     let mut paths: Vec<PathBuf> = paths.collect();
     paths.sort();
     let is_short = |bytes: &Vec<u8>| bytes.len() < 1 << 15;
@@ -40,7 +43,9 @@ fn text(read: impl Fn(&str)) -> impl Fn(&[u8]) {
 fn no_scenario_causes_a_panic() {
     let shipped = SCENARIOS.iter().map(|(_, text)| text.as_bytes().to_vec());
     fuzz(
-        files("crates/model/tests/corpus").into_iter().chain(shipped),
+        files("crates/model/tests/corpus")
+            .into_iter()
+            .chain(shipped),
         text(|text| {
             let source = Source::text("fuzz", text, None);
             let _ = source.load(&[]).map(|scenario| source.sha256(&scenario));
@@ -51,18 +56,27 @@ fn no_scenario_causes_a_panic() {
 
 #[test]
 fn no_trace_causes_a_panic() {
-    fuzz(files("crates/link/tests/corpus"), |bytes| drop(trace::parse(bytes, "fuzz")));
+    fuzz(files("crates/link/tests/corpus"), |bytes| {
+        drop(trace::parse(bytes, "fuzz"))
+    });
 }
 
 #[test]
 fn no_trace_of_a_signal_causes_a_panic() {
-    let seeds = ["0 -80\n4 -110\n", "0,-80.5\n1.5,-91\n", "# s dBm\n0 -80\r\n2e0 -1e2\r\n"];
+    let seeds = [
+        "0 -80\n4 -110\n",
+        "0,-80.5\n1.5,-91\n",
+        "# s dBm\n0 -80\r\n2e0 -1e2\r\n",
+    ];
     fuzz(seeds, text(|text| drop(SignalTrace::parse(text, "fuzz"))));
 }
 
 #[test]
 fn no_configuration_of_the_daemon_causes_a_panic() {
-    fuzz(files("scenarios/live/daemon"), text(|text| drop(read_live(text))));
+    fuzz(
+        files("scenarios/live/daemon"),
+        text(|text| drop(read_live(text))),
+    );
 }
 
 #[test]
@@ -83,7 +97,9 @@ fn no_record_of_connections_causes_a_panic() {
     fuzz(
         files("crates/study/tests/corpus/why"),
         text(|text| {
-            let Ok(seen) = serde_json::from_str::<Observation<'_>>(text) else { return };
+            let Ok(seen) = serde_json::from_str::<Observation<'_>>(text) else {
+                return;
+            };
             if seen.samples.len() > 1 {
                 examine(&seen, |_| true, &mut |_, _| None);
             }

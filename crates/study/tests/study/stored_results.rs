@@ -27,7 +27,10 @@ type Table = BTreeMap<[String; 3], String>;
 fn no_result_of_a_shipped_scenario_has_changed() {
     let outcomes = run();
     every_registered_part_has_run(&outcomes);
-    let found: Table = outcomes.into_iter().map(|(key, outcome)| (key, outcome.summary)).collect();
+    let found: Table = outcomes
+        .into_iter()
+        .map(|(key, outcome)| (key, outcome.summary))
+        .collect();
     let file = cases::root().join(STORED);
     if std::env::var_os(ACCEPT).is_some() {
         return fs::write(&file, written(&found)).expect("the repository is writable");
@@ -49,19 +52,33 @@ fn run() -> Vec<([String; 3], Outcome)> {
     let next = AtomicUsize::new(0);
     let take = || {
         let cases = std::iter::from_fn(|| all.get(next.fetch_add(1, Ordering::Relaxed)));
-        cases.map(|case| (case.key(), case.run())).collect::<Vec<_>>()
+        cases
+            .map(|case| (case.key(), case.run()))
+            .collect::<Vec<_>>()
     };
     thread::scope(|scope| {
-        let threads: Vec<_> = (0..parallel::cores(None).get()).map(|_| scope.spawn(take)).collect();
-        threads.into_iter().flat_map(|thread| thread.join().expect("no run panics")).collect()
+        let threads: Vec<_> = (0..parallel::cores(None).get())
+            .map(|_| scope.spawn(take))
+            .collect();
+        threads
+            .into_iter()
+            .flat_map(|thread| thread.join().expect("no run panics"))
+            .collect()
     })
 }
 
 fn every_registered_part_has_run(outcomes: &[([String; 3], Outcome)]) {
-    let packet = outcomes.iter().filter(|([engine, ..], _)| engine == "packet");
-    let ran: BTreeSet<String> = packet.flat_map(|(_, outcome)| outcome.parts.iter().cloned()).collect();
+    let packet = outcomes
+        .iter()
+        .filter(|([engine, ..], _)| engine == "packet");
+    let ran: BTreeSet<String> = packet
+        .flat_map(|(_, outcome)| outcome.parts.iter().cloned())
+        .collect();
     let missing: Vec<String> = cases::registered().difference(&ran).cloned().collect();
-    assert!(missing.is_empty(), "no stored result uses {missing:?}: add policies to `cases::others`");
+    assert!(
+        missing.is_empty(),
+        "no stored result uses {missing:?}: add policies to `cases::others`"
+    );
 }
 
 fn written(table: &Table) -> String {
@@ -77,7 +94,10 @@ fn read(text: &str) -> Table {
         let key = std::array::from_fn(|_| words.next().unwrap_or_default());
         (key, words.collect::<Vec<_>>().join(" "))
     };
-    text.lines().filter(|line| !line.starts_with('#')).map(line).collect()
+    text.lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(line)
+        .collect()
 }
 
 fn differences(stored: &Table, found: &Table) -> Vec<String> {

@@ -19,7 +19,10 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let (verdict, evidence) = match subject.uploads() {
         true => {
             let waiting = subject.waits().application;
-            let often = format!("nothing waited to be sent in {} of the time, at {rate}", percent(waiting));
+            let often = format!(
+                "nothing waited to be sent in {} of the time, at {rate}",
+                percent(waiting)
+            );
             (waiting >= OFTEN).then_some(("the application sends no faster", often))?
         }
         false => {

@@ -13,7 +13,8 @@ const RECENT_S: f64 = 2.0;
 
 pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     subject.multipath()?;
-    let is_declared = |flow: &&Flow<'_>| flow.socket.membership.is_some_and(|one| one.backup_locally);
+    let is_declared =
+        |flow: &&Flow<'_>| flow.socket.membership.is_some_and(|one| one.backup_locally);
     let received: f64 = subject.flows.iter().map(Flow::received_bps).sum();
     let backup = subject
         .flows
@@ -22,7 +23,9 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         .max_by(|a, b| a.received_bps().total_cmp(&b.received_bps()))?;
     let share = backup.received_bps() / received.max(1.0);
     let works = |flow: &Flow<'_>| {
-        !flow.is_backup() && flow.unanswered_s().is_none() && flow.has_heard(RECENT_S + subject.seconds)
+        !flow.is_backup()
+            && flow.unanswered_s().is_none()
+            && flow.has_heard(RECENT_S + subject.seconds)
     };
     if subject.is_idle() || share < LEAST || !subject.flows.iter().any(works) {
         return None;

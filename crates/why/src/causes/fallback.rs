@@ -8,14 +8,35 @@ pub(super) const NAME: &str = "fallback";
 
 /// Counters of fallbacks, and what each means.
 const REASONS: [(&str, &str); 9] = [
-    ("MPTcpExtMPCapableFallbackSYNACK", "SYN/ACKs without MP_CAPABLE"),
-    ("MPTcpExtMPCapableFallbackACK", "third ACKs without MP_CAPABLE: a middlebox removed it"),
-    ("MPTcpExtMPCapableDataFallback", "first data without DSS: a middlebox removed it"),
+    (
+        "MPTcpExtMPCapableFallbackSYNACK",
+        "SYN/ACKs without MP_CAPABLE",
+    ),
+    (
+        "MPTcpExtMPCapableFallbackACK",
+        "third ACKs without MP_CAPABLE: a middlebox removed it",
+    ),
+    (
+        "MPTcpExtMPCapableDataFallback",
+        "first data without DSS: a middlebox removed it",
+    ),
     ("MPTcpExtMPFallbackTokenInit", "no token was free"),
-    ("MPTcpExtDataCsumErr", "wrong checksums: a middlebox changes data"),
-    ("MPTcpExtDSSCorruptionFallback", "corrupt DSS: a middlebox changes data"),
-    ("MPTcpExtDssFallback", "data without a mapping: a middlebox removed the DSS"),
-    ("MPTcpExtInfiniteMapRx", "infinite mappings of the peer: DSS was removed on the way there"),
+    (
+        "MPTcpExtDataCsumErr",
+        "wrong checksums: a middlebox changes data",
+    ),
+    (
+        "MPTcpExtDSSCorruptionFallback",
+        "corrupt DSS: a middlebox changes data",
+    ),
+    (
+        "MPTcpExtDssFallback",
+        "data without a mapping: a middlebox removed the DSS",
+    ),
+    (
+        "MPTcpExtInfiniteMapRx",
+        "infinite mappings of the peer: DSS was removed on the way there",
+    ),
     ("MPTcpExtMD5SigFallback", "TCP MD5 signatures exclude MPTCP"),
 ];
 /// Of these, the reasons of a fallback in the handshake.
@@ -24,17 +45,28 @@ const HANDSHAKE: [usize; 3] = [0, 3, 8];
 pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let others = subject.alternatives();
     let info = &subject.connection()?.info;
-    if !info.fallback || others.is_empty() || subject.is_idle() || super::dropped::is_dropped(subject) {
+    if !info.fallback
+        || others.is_empty()
+        || subject.is_idle()
+        || super::dropped::is_dropped(subject)
+    {
         return None;
     }
-    let (remote, over) = (subject.remote.ip(), subject.flows.first()?.name(subject.host));
-    let mut evidence = vec!["the socket is MPTCP, and its connection has the fallback flag".to_owned()];
+    let (remote, over) = (
+        subject.remote.ip(),
+        subject.flows.first()?.name(subject.host),
+    );
+    let mut evidence =
+        vec!["the socket is MPTCP, and its connection has the fallback flag".to_owned()];
     // The peer's key arrives with MP_CAPABLE.
     let is_midway = info.remote_key_received;
     for (index, (name, meaning)) in REASONS.into_iter().enumerate() {
         let (all, _) = subject.counter(name);
         if all > 0 && HANDSHAKE.contains(&index) != is_midway {
-            evidence.push(format!("{} = {all} on this host: {meaning}", name.trim_start_matches("MPTcpExt")));
+            evidence.push(format!(
+                "{} = {all} on this host: {meaning}",
+                name.trim_start_matches("MPTcpExt")
+            ));
         }
     }
     let others_passed = elsewhere(subject);
@@ -52,8 +84,12 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
             )),
         ),
         (false, true) => (
-            format!("a middlebox on {over} removes MPTCP: {remote} speaks it over another interface"),
-            Fix::advice("let TCP option 30 pass there, or begin connections over the other interface"),
+            format!(
+                "a middlebox on {over} removes MPTCP: {remote} speaks it over another interface"
+            ),
+            Fix::advice(
+                "let TCP option 30 pass there, or begin connections over the other interface",
+            ),
         ),
         (false, false) => (
             format!(
@@ -79,10 +115,17 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     })
 }
 
-/// Other connections to the same server that kept MPTCP over another interface: the server speaks it.
+/// Other connections to the same server that kept MPTCP over another interface: the server speaks
+/// it.
 pub(super) fn elsewhere(subject: &Subject<'_>) -> Option<String> {
     let own = subject.flows.first()?.device;
-    let device = subject.multipath_to_peer().into_iter().find(|device| Some(*device) != own)?;
+    let device = subject
+        .multipath_to_peer()
+        .into_iter()
+        .find(|device| Some(*device) != own)?;
     let name = subject.host.device_name(device);
-    Some(format!("another connection to {} over {name} has MPTCP: the server speaks it", subject.remote))
+    Some(format!(
+        "another connection to {} over {name} has MPTCP: the server speaks it",
+        subject.remote
+    ))
 }

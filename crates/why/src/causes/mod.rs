@@ -65,7 +65,8 @@ use crate::subject::Subject;
 /// A cause: what it finds on a connection.
 pub type Cause = fn(&Subject<'_>) -> Option<Finding>;
 
-/// All causes by their stable names. Of findings with equal cost, the first in this list comes first.
+/// All causes by their stable names. Of findings with equal cost, the first in this list comes
+/// first.
 pub const ALL: [(&str, Cause); 25] = [
     (mtu::NAME, mtu::find),
     (dead_path::NAME, dead_path::find),

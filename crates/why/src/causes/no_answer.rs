@@ -14,26 +14,35 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     // Counters are those of all connections; a SYN that was repeated is this one's.
     let repeated = failed.iter().map(|one| one.repeated()).max().unwrap_or(0);
     let is_young = failed.iter().any(|one| one.young.is_some());
-    let are_lost = repeated > 0 || !is_young && sent.saturating_sub(answered) > resets && dropped == 0;
+    let are_lost =
+        repeated > 0 || !is_young && sent.saturating_sub(answered) > resets && dropped == 0;
     if failed.is_empty()
         || !are_lost
         || !all_leave_correctly(subject, &failed)
-        || failed.iter().any(|one| super::wrong_device::is_filtered(subject, &one.one))
+        || failed
+            .iter()
+            .any(|one| super::wrong_device::is_filtered(subject, &one.one))
     {
         return None;
     }
     let names: Vec<&str> = failed.iter().map(|one| one.one.name.as_str()).collect();
     let remote = subject.remote;
     let mut evidence = vec![
-        format!("joins on this host: {sent} sent, {answered} answered (MPJoinSynTx, MPJoinSynAckRx)"),
+        format!(
+            "joins on this host: {sent} sent, {answered} answered (MPJoinSynTx, MPJoinSynAckRx)"
+        ),
         "the routing tables send them through the right device".into(),
     ];
     if repeated > 0 {
-        evidence.insert(0, format!("the SYN of the join was repeated {repeated} times, without an answer"));
+        evidence.insert(
+            0,
+            format!("the SYN of the join was repeated {repeated} times, without an answer"),
+        );
     } else if !is_young {
         let (reset, _) = subject.counter("MPTcpExtMPRstTx");
-        evidence
-            .push(format!("joins that this host gave up after an answer without MP_JOIN: {reset} (MPRstTx)"));
+        evidence.push(format!(
+            "joins that this host gave up after an answer without MP_JOIN: {reset} (MPRstTx)"
+        ));
     }
     Some(Finding {
         cause: NAME,

@@ -15,8 +15,11 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     if !subject.uploads() || subject.is_idle() {
         return None;
     }
-    let limited: Vec<(&Flow<'_>, f64)> =
-        subject.active(0.05).into_iter().filter_map(|flow| Some((flow, limit_bps(flow)?))).collect();
+    let limited: Vec<(&Flow<'_>, f64)> = subject
+        .active(0.05)
+        .into_iter()
+        .filter_map(|flow| Some((flow, limit_bps(flow)?)))
+        .collect();
     let used = |(flow, limit): &&(&Flow<'_>, f64)| flow.sent_bps() >= USED * limit;
     let (flow, limit) = limited.iter().find(used)?;
     if subject.waits().application > 1.0 - USED {
@@ -31,7 +34,10 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
             mbit(flow.sent_bps()),
             flow.name(subject.host)
         )],
-        cost: Cost::new(SHARE, "the rate without the limit is unknown, counted as twice the present one"),
+        cost: Cost::new(
+            SHARE,
+            "the rate without the limit is unknown, counted as twice the present one",
+        ),
         fix: Fix::advice("the program sets SO_MAX_PACING_RATE: raise or remove that"),
         remedy: None,
         gain: None,

@@ -18,7 +18,10 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let (shared, grown) = subject.counter("MPTcpExtSndWndShared");
     Some(Finding {
         cause: NAME,
-        verdict: format!("the receive buffer of {} limits the upload", subject.remote.ip()),
+        verdict: format!(
+            "the receive buffer of {} limits the upload",
+            subject.remote.ip()
+        ),
         evidence: vec![
             format!(
                 "its window of {} was full in {} of the time; the congestion windows hold {}",

@@ -37,10 +37,11 @@ pub(super) fn is_read_slowly(subject: &Subject<'_>) -> bool {
     (least as f64) < SHRUNK * most as f64 || earlier_bytes(subject) > GROWN * most as f64
 }
 
-/// The window that the peer has offered once, at least, bytes: a congestion window grows to at most twice of
-/// what was in flight (`tcp_is_cwnd_limited`).
+/// The window that the peer has offered once, at least, bytes: a congestion window grows to at most
+/// twice of what was in flight (`tcp_is_cwnd_limited`).
 fn earlier_bytes(subject: &Subject<'_>) -> f64 {
-    let of =
-        |flow: &Flow<'_>| flow.cwnd_packets() * flow.info().map_or(0.0, |info| info.send_mss_bytes.into());
+    let of = |flow: &Flow<'_>| {
+        flow.cwnd_packets() * flow.info().map_or(0.0, |info| info.send_mss_bytes.into())
+    };
     subject.flows.iter().map(of).fold(0.0, f64::max) / 2.0
 }

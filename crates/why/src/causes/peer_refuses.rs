@@ -1,4 +1,5 @@
-//! The peer answers joins and closes the subflow at once: its limits, or an address that it does not accept.
+//! The peer answers joins and closes the subflow at once: its limits, or an address that it does
+//! not accept.
 
 use super::joins::{add, all_leave_correctly, failed, sent_and_answered, unused_share};
 use crate::finding::{Finding, Fix};
@@ -20,9 +21,15 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let names: Vec<&str> = failed.iter().map(|one| one.one.name.as_str()).collect();
     Some(Finding {
         cause: NAME,
-        verdict: format!("{} closes the subflows that join from {}", subject.remote.ip(), names.join(", ")),
+        verdict: format!(
+            "{} closes the subflows that join from {}",
+            subject.remote.ip(),
+            names.join(", ")
+        ),
         evidence: vec![
-            format!("joins on this host: {sent} sent, {answered} answered (MPJoinSynTx, MPJoinSynAckRx)"),
+            format!(
+                "joins on this host: {sent} sent, {answered} answered (MPJoinSynTx, MPJoinSynAckRx)"
+            ),
             format!(
                 "resets with MP_TCPRST: {resets} (MPRstRx); the connection has {} subflow",
                 subject.flows.len()

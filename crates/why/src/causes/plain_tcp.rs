@@ -16,16 +16,23 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         return None;
     }
     let names: Vec<&str> = others.iter().map(|one| one.name.as_str()).collect();
-    let program = subject.program.map_or("PROGRAM", |program| program.name.as_str());
+    let program = subject
+        .program
+        .map_or("PROGRAM", |program| program.name.as_str());
     Some(Finding {
         cause: NAME,
         verdict: "the program uses plain TCP, which has one path".into(),
         evidence: vec![
             "protocol TCP, no MPTCP in its socket".into(),
-            format!("it uses {}; {} could carry it, too", flow.name(subject.host), names.join(", ")),
+            format!(
+                "it uses {}; {} could carry it, too",
+                flow.name(subject.host),
+                names.join(", ")
+            ),
         ],
         cost: unused_share(subject, others.len()),
-        fix: Fix::commands([format!("joulepath run -- {program}")]).or("the server must speak MPTCP, too"),
+        fix: Fix::commands([format!("joulepath run -- {program}")])
+            .or("the server must speak MPTCP, too"),
         remedy: add(&others),
         gain: None,
     })

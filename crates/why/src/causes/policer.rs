@@ -21,12 +21,21 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let rate = mbit(flow.sent_bps());
     Some(Finding {
         cause: NAME,
-        verdict: format!("a network drops what exceeds {rate} on {}", flow.name(subject.host)),
+        verdict: format!(
+            "a network drops what exceeds {rate} on {}",
+            flow.name(subject.host)
+        ),
         evidence: vec![
-            format!("{} of its segments were lost, at a steady {rate}", percent(loss(flow))),
+            format!(
+                "{} of its segments were lost, at a steady {rate}",
+                percent(loss(flow))
+            ),
             queueing(flow),
         ],
-        cost: Cost::new(0.0, "nothing: it carries as much as the network lets through"),
+        cost: Cost::new(
+            0.0,
+            "nothing: it carries as much as the network lets through",
+        ),
         fix: Fix::default(),
         remedy: None,
         gain: None,

@@ -1,4 +1,5 @@
-//! Losses without a queue: a controller that takes every loss for congestion keeps its window small.
+//! Losses without a queue: a controller that takes every loss for congestion keeps its window
+//! small.
 
 use joulepath_kernel::mptcp::TcpInfo;
 
@@ -10,8 +11,8 @@ pub(super) const NAME: &str = "random-loss";
 
 /// Controllers that reduce the window at a loss.
 const LOSS_BASED: [&str; 15] = [
-    "balia", "coupled", "cubic", "dts", "dwc", "ecmtcp", "edts", "eemptcp", "emreno", "ewtcp", "hybrid",
-    "lia", "mveno", "olia", "reno",
+    "balia", "coupled", "cubic", "dts", "dwc", "ecmtcp", "edts", "eemptcp", "emreno", "ewtcp",
+    "hybrid", "lia", "mveno", "olia", "reno",
 ];
 /// A single lost segment can be chance, unless there was no queue at all.
 const LEAST_LOST: f64 = 2.0;
@@ -24,28 +25,32 @@ const OFTEN: f64 = 0.4;
 /// A queue before losses shows as this part of the minimum RTT, or this time, whichever is more.
 const QUEUE: f64 = 0.2;
 const QUEUE_S: f64 = 0.003;
-/// A full queue loses segments while it is longest: the queue at a loss, as a part of the longest one, is
-/// above this in the median of so many lossy intervals between close samples, s.
+/// A full queue loses segments while it is longest: the queue at a loss, as a part of the longest
+/// one, is above this in the median of so many lossy intervals between close samples, s.
 const EARLY: f64 = 0.5;
 const LEAST_INTERVALS: usize = 4;
 const CLOSE_S: f64 = 0.5;
-/// A queue that delayed ACKs of a small window cause: part of the minimum RTT, or time, s; in the median, and
-/// at most.
+/// A queue that delayed ACKs of a small window cause: part of the minimum RTT, or time, s; in the
+/// median, and at most.
 const NOISE: (f64, f64) = (0.25, 0.005);
 const MOST_NOISE: (f64, f64) = (0.5, 0.01);
-/// Rates between losses: a window that n random losses reduce in an interval varies by this over sqrt(n); a
-/// limit of the rate, by less than a part of it.
+/// Rates between losses: a window that n random losses reduce in an interval varies by this over
+/// sqrt(n); a limit of the rate, by less than a part of it.
 const VARIES: f64 = 1.5;
 const STEADY: f64 = 0.25;
-/// Dispersion of the losses of intervals; 1 if each segment is lost independently. What exceeds a queue or a
-/// rate is lost at once.
+/// Dispersion of the losses of intervals; 1 if each segment is lost independently. What exceeds a
+/// queue or a rate is lost at once.
 const CLUSTERED: f64 = 6.0;
 
 pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     if !subject.uploads() || subject.is_idle() {
         return None;
     }
-    let lossy: Vec<&Flow<'_>> = subject.active(0.02).into_iter().filter(|flow| is_lossy(flow)).collect();
+    let lossy: Vec<&Flow<'_>> = subject
+        .active(0.02)
+        .into_iter()
+        .filter(|flow| is_lossy(flow))
+        .collect();
     let worst = lossy.iter().max_by(|a, b| loss(a).total_cmp(&loss(b)))?;
     let controller = worst.socket.congestion.as_deref().unwrap_or("unknown");
     let rate = subject.rates_bps().0;
@@ -55,9 +60,15 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let (fix, remedy) = pacing(subject);
     Some(Finding {
         cause: NAME,
-        verdict: format!("{controller} takes random losses on {} for congestion", worst.name(subject.host)),
+        verdict: format!(
+            "{controller} takes random losses on {} for congestion",
+            worst.name(subject.host)
+        ),
         evidence: vec![
-            format!("{} of its segments were lost ({lost:.0})", percent(loss(worst))),
+            format!(
+                "{} of its segments were lost ({lost:.0})",
+                percent(loss(worst))
+            ),
             queueing(worst),
         ],
         cost: Cost::new(
@@ -85,18 +96,32 @@ pub(super) fn queueing(flow: &Flow<'_>) -> String {
 
 /// A controller that does not take losses for congestion: the kernel's BBR if it has one.
 pub(super) fn pacing(subject: &Subject<'_>) -> (Fix, Remedy) {
-    let available = subject.host.sysctl("net.ipv4.tcp_available_congestion_control").unwrap_or("");
+    let available = subject
+        .host
+        .sysctl("net.ipv4.tcp_available_congestion_control")
+        .unwrap_or("");
     let (commands, name) = match available.split_whitespace().any(|name| name == "bbr") {
-        true => (vec!["sysctl -w net.ipv4.tcp_congestion_control=bbr"], "bbr1"),
-        false => (vec!["joulepath cc load bbr3", "joulepath cc default bbr3"], "bbr3"),
+        true => (
+            vec!["sysctl -w net.ipv4.tcp_congestion_control=bbr"],
+            "bbr1",
+        ),
+        false => (
+            vec!["joulepath cc load bbr3", "joulepath cc default bbr3"],
+            "bbr3",
+        ),
     };
-    (Fix::commands(commands).or("only new connections use it"), Remedy::Controller(name))
+    (
+        Fix::commands(commands).or("only new connections use it"),
+        Remedy::Controller(name),
+    )
 }
 
 fn is_lossy(flow: &Flow<'_>) -> bool {
     let name = flow.socket.congestion.as_deref().unwrap_or("");
     let (lost, _) = flow.retransmissions();
-    let Some((queue_s, rtt_s)) = flow.queue_s(true, 0.9).zip(flow.min_rtt_s()) else { return false };
+    let Some((queue_s, rtt_s)) = flow.queue_s(true, 0.9).zip(flow.min_rtt_s()) else {
+        return false;
+    };
     if is_steady(flow) || clustering(flow) > CLUSTERED {
         return false;
     }
@@ -107,7 +132,9 @@ fn is_lossy(flow: &Flow<'_>) -> bool {
         && match lost {
             _ if queue_s <= (EMPTY * rtt_s).max(EMPTY_S) => true,
             LEAST_LOST.. => {
-                queue_s <= (QUEUE * rtt_s).max(QUEUE_S) || is_early(flow, rtt_s) || is_scattered(flow)
+                queue_s <= (QUEUE * rtt_s).max(QUEUE_S)
+                    || is_early(flow, rtt_s)
+                    || is_scattered(flow)
             }
             _ => false,
         }
@@ -116,17 +143,28 @@ fn is_lossy(flow: &Flow<'_>) -> bool {
 /// True if most losses happened while the queue was short.
 fn is_early(flow: &Flow<'_>, rtt_s: f64) -> bool {
     let queue_s = |info: &TcpInfo| (f64::from(info.srtt_us) / 1e6 - rtt_s).max(0.0);
-    let longest_s = flow.series.iter().map(|info| queue_s(info)).fold(0.0, f64::max);
-    let is_lossy = |pair: &&[&TcpInfo]| pair[1].retransmitted_segments > pair[0].retransmitted_segments;
+    let longest_s = flow
+        .series
+        .iter()
+        .map(|info| queue_s(info))
+        .fold(0.0, f64::max);
+    let is_lossy =
+        |pair: &&[&TcpInfo]| pair[1].retransmitted_segments > pair[0].retransmitted_segments;
     // The longer queue of both ends: the loss has shortened it.
     let at_loss = |pair: &[&TcpInfo]| queue_s(pair[0]).max(queue_s(pair[1])) / longest_s;
-    let places: Vec<f64> = flow.series.windows(2).filter(is_lossy).map(at_loss).collect();
+    let places: Vec<f64> = flow
+        .series
+        .windows(2)
+        .filter(is_lossy)
+        .map(at_loss)
+        .collect();
     flow.interval_s() <= CLOSE_S
         && places.len() >= LEAST_INTERVALS
         && at(&places, 0.5).is_some_and(|median| median <= EARLY)
 }
 
-/// Distance of the rates between samples, as a part of what random losses cause; `None` without losses.
+/// Distance of the rates between samples, as a part of what random losses cause; `None` without
+/// losses.
 fn unevenness(flow: &Flow<'_>) -> Option<f64> {
     let (lost, _) = flow.retransmissions();
     let each = (lost / flow.series.len() as f64).max(1.0);
@@ -136,8 +174,9 @@ fn unevenness(flow: &Flow<'_>) -> Option<f64> {
 /// Index of dispersion of the losses of intervals, each in relation to what was sent in it.
 fn clustering(flow: &Flow<'_>) -> f64 {
     let part = loss(flow).max(1e-9);
-    let grown =
-        |pair: &[&TcpInfo], of: fn(&TcpInfo) -> u32| f64::from(of(pair[1]).saturating_sub(of(pair[0])));
+    let grown = |pair: &[&TcpInfo], of: fn(&TcpInfo) -> u32| {
+        f64::from(of(pair[1]).saturating_sub(of(pair[0])))
+    };
     let apart = |pair: &[&TcpInfo]| {
         let expected = (part * grown(pair, |info| info.data_segments_out)).max(part);
         (grown(pair, |info| info.retransmitted_segments) - expected).powi(2) / expected
@@ -169,7 +208,8 @@ fn is_scattered(flow: &Flow<'_>) -> bool {
 }
 
 fn lossy_intervals(flow: &Flow<'_>) -> usize {
-    let is_lossy = |pair: &&[&TcpInfo]| pair[1].retransmitted_segments > pair[0].retransmitted_segments;
+    let is_lossy =
+        |pair: &&[&TcpInfo]| pair[1].retransmitted_segments > pair[0].retransmitted_segments;
     flow.series.windows(2).filter(is_lossy).count()
 }
 

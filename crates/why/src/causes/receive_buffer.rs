@@ -46,7 +46,8 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
             Fix::advice("the program sets SO_RCVBUF, which ends the automatic growth: remove that")
         }
     };
-    let memory = limits_bytes(subject).map(|(_, now)| format!("the buffer has {}; ", kb(f64::from(now))));
+    let memory =
+        limits_bytes(subject).map(|(_, now)| format!("the buffer has {}; ", kb(f64::from(now))));
     let most = most.map_or_else(
         || format!("{SYSCTL} is unknown"),
         |most| format!("{SYSCTL}: at most {}", kb(most as f64)),
@@ -72,7 +73,9 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
 }
 
 fn growth(subject: &Subject<'_>, most: Option<u64>) -> Growth {
-    let (Some((before, now)), Some(most)) = (limits_bytes(subject), most) else { return Growth::Ended };
+    let (Some((before, now)), Some(most)) = (limits_bytes(subject), most) else {
+        return Growth::Ended;
+    };
     match () {
         () if u64::from(now) >= most => Growth::Ended,
         () if now > before => Growth::GoesOn,
@@ -81,8 +84,8 @@ fn growth(subject: &Subject<'_>, most: Option<u64>) -> Growth {
     }
 }
 
-/// Size of the buffer at the begin and at the end of the observation, bytes of memory. Of plain TCP only the
-/// end is known.
+/// Size of the buffer at the begin and at the end of the observation, bytes of memory. Of plain TCP
+/// only the end is known.
 fn limits_bytes(subject: &Subject<'_>) -> Option<(u32, u32)> {
     let limit = |memory: Option<SocketMemory>| Some(memory?.receive_limit_bytes);
     match subject.mptcp[..] {

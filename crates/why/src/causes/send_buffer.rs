@@ -22,8 +22,11 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         return None;
     }
     let bytes = enough_bytes(&blocked, most, DEFAULT);
-    let set =
-        format!("sysctl -w {SYSCTL}=\"{} {} {bytes}\"", least.unwrap_or(4096), default.unwrap_or(16_384));
+    let set = format!(
+        "sysctl -w {SYSCTL}=\"{} {} {bytes}\"",
+        least.unwrap_or(4096),
+        default.unwrap_or(16_384)
+    );
     Some(Finding {
         cause: NAME,
         verdict: "this host's send buffer limits the upload".into(),
@@ -33,14 +36,17 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
                 kb(blocked.bytes),
                 percent(blocked.share)
             ),
-            format!("the congestion windows hold {}", kb(blocked.needed_bytes.unwrap_or(0.0))),
+            format!(
+                "the congestion windows hold {}",
+                kb(blocked.needed_bytes.unwrap_or(0.0))
+            ),
         ],
         cost: cost(subject, &blocked),
         fix: match most {
             // The maximum holds for each subflow.
-            Some(most) if most >= 2 * u64::from(now) => {
-                Fix::advice("the program sets SO_SNDBUF, which ends the automatic growth: remove that")
-            }
+            Some(most) if most >= 2 * u64::from(now) => Fix::advice(
+                "the program sets SO_SNDBUF, which ends the automatic growth: remove that",
+            ),
             _ => Fix::commands([set]),
         },
         remedy: Some(Remedy::SendBuffer(bytes / 2)),

@@ -7,15 +7,17 @@ use crate::words::ms;
 pub(super) const NAME: &str = "shared-bottleneck";
 
 /// Controllers without coupling.
-const UNCOUPLED: [&str; 8] = ["bbr", "bbr1", "bbr3", "copa", "cubic", "emreno", "reno", "westwood"];
+const UNCOUPLED: [&str; 8] = [
+    "bbr", "bbr1", "bbr3", "copa", "cubic", "emreno", "reno", "westwood",
+];
 /// Fewer samples, such as those of the daemon's listings, correlate by chance.
 const LEAST_SAMPLES: usize = 16;
-/// Correlations of the queueing delays and of their changes: each, and their sum. Sawtooths of separate
-/// queues correlate in one of both by chance.
+/// Correlations of the queueing delays and of their changes: each, and their sum. Sawtooths of
+/// separate queues correlate in one of both by chance.
 const CORRELATED: f64 = 0.45;
 const BOTH: f64 = 1.15;
-/// A shorter queue is noise: time, s, and part of the minimum RTT. This host's other work delays all
-/// subflows.
+/// A shorter queue is noise: time, s, and part of the minimum RTT. This host's other work delays
+/// all subflows.
 const LEAST_S: f64 = 0.003;
 const LEAST: f64 = 0.1;
 /// The network is the limit in this part of the time.
@@ -74,7 +76,12 @@ struct Shared {
 fn shared(a: &Flow<'_>, b: &Flow<'_>) -> Option<Shared> {
     let queues = |flow: &Flow<'_>| {
         let least_s = flow.min_rtt_s()?;
-        Some(flow.rtts_s(true).iter().map(|rtt_s| rtt_s - least_s).collect::<Vec<f64>>())
+        Some(
+            flow.rtts_s(true)
+                .iter()
+                .map(|rtt_s| rtt_s - least_s)
+                .collect::<Vec<f64>>(),
+        )
     };
     let (mut x, mut y) = (queues(a)?, queues(b)?);
     let length = x.len().min(y.len());
@@ -83,7 +90,11 @@ fn shared(a: &Flow<'_>, b: &Flow<'_>) -> Option<Shared> {
     if length < LEAST_SAMPLES {
         return None;
     }
-    let steps = |all: &[f64]| all.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<f64>>();
+    let steps = |all: &[f64]| {
+        all.windows(2)
+            .map(|pair| pair[1] - pair[0])
+            .collect::<Vec<f64>>()
+    };
     let mean_s = (mean(&x) + mean(&y)) / 2.0;
     let apart: Vec<f64> = x.iter().zip(&y).map(|(x, y)| (x - y).abs()).collect();
     let shared = Shared {
@@ -93,7 +104,9 @@ fn shared(a: &Flow<'_>, b: &Flow<'_>) -> Option<Shared> {
         difference_s: mean(&apart),
         mean_s,
     };
-    let Shared { levels, changes, .. } = shared;
+    let Shared {
+        levels, changes, ..
+    } = shared;
     let is_shared = levels.min(changes) >= CORRELATED && levels + changes >= BOTH;
     let rtt_s = a.min_rtt_s()?.min(b.min_rtt_s()?);
     (is_shared && mean_s >= LEAST_S.max(LEAST * rtt_s)).then_some(shared)
@@ -101,7 +114,9 @@ fn shared(a: &Flow<'_>, b: &Flow<'_>) -> Option<Shared> {
 
 /// The place of each value among all.
 fn ranks(all: &[f64]) -> Vec<f64> {
-    all.iter().map(|value| all.iter().filter(|other| *other < value).count() as f64).collect()
+    all.iter()
+        .map(|value| all.iter().filter(|other| *other < value).count() as f64)
+        .collect()
 }
 
 fn mean(all: &[f64]) -> f64 {
@@ -111,7 +126,16 @@ fn mean(all: &[f64]) -> f64 {
 /// Pearson's correlation; 0 without variance.
 fn correlation(x: &[f64], y: &[f64]) -> f64 {
     let (mx, my) = (mean(x), mean(y));
-    let sum = |of: &dyn Fn(f64, f64) -> f64| x.iter().zip(y).map(|(x, y)| of(x - mx, y - my)).sum::<f64>();
+    let sum = |of: &dyn Fn(f64, f64) -> f64| {
+        x.iter()
+            .zip(y)
+            .map(|(x, y)| of(x - mx, y - my))
+            .sum::<f64>()
+    };
     let variance = sum(&|x, _| x * x) * sum(&|_, y| y * y);
-    if variance > 0.0 { sum(&|x, y| x * y) / variance.sqrt() } else { 0.0 }
+    if variance > 0.0 {
+        sum(&|x, y| x * y) / variance.sqrt()
+    } else {
+        0.0
+    }
 }

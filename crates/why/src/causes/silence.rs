@@ -4,8 +4,8 @@ use joulepath_kernel::mptcp::TcpState;
 
 use crate::subject::{Flow, Subject};
 
-/// A pause before the unanswered data from which on a NAT may have forgotten the subflow, s. RFC 5382 asks
-/// for two hours; mobile networks are known to take minutes or less.
+/// A pause before the unanswered data from which on a NAT may have forgotten the subflow, s. RFC
+/// 5382 asks for two hours; mobile networks are known to take minutes or less.
 const PAUSE_S: f64 = 20.0;
 /// Data without an answer for this long is overdue on any path, s.
 const OVERDUE_S: f64 = 1.0;
@@ -23,8 +23,8 @@ pub(super) struct Silent<'a, 'b> {
     pub(super) has_paused: bool,
 }
 
-/// All subflows without answers. One that heard anything during the observation works. Joins without an
-/// answer belong to the causes of joins.
+/// All subflows without answers. One that heard anything during the observation works. Joins
+/// without an answer belong to the causes of joins.
 pub(super) fn all<'a, 'b>(subject: &'b Subject<'a>) -> Vec<Silent<'a, 'b>> {
     let of = |flow: &'b Flow<'a>| {
         let info = flow.info()?;
@@ -34,9 +34,20 @@ pub(super) fn all<'a, 'b>(subject: &'b Subject<'a>) -> Vec<Silent<'a, 'b>> {
         let begun_s = unanswered_s + f64::from(info.data_sent_ms.min(info.rto_us / 1000)) / 1e3;
         let has_paused = heard_s.is_some_and(|heard_s| heard_s - begun_s > PAUSE_S);
         let is_silent = heard_s.is_none_or(|heard_s| heard_s >= unanswered_s);
-        is_silent.then_some(Silent { flow, unanswered_s, begun_s, heard_s, has_paused })
+        is_silent.then_some(Silent {
+            flow,
+            unanswered_s,
+            begun_s,
+            heard_s,
+            has_paused,
+        })
     };
-    subject.flows.iter().filter(|flow| !flow.is_joining()).filter_map(of).collect()
+    subject
+        .flows
+        .iter()
+        .filter(|flow| !flow.is_joining())
+        .filter_map(of)
+        .collect()
 }
 
 /// The part of the connection that is lost: all of it if no other subflow works.

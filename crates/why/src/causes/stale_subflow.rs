@@ -7,8 +7,13 @@ use crate::subject::Subject;
 pub(super) const NAME: &str = "stale-subflow";
 
 pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
-    let stale: Vec<_> = silence::all(subject).into_iter().filter(|one| one.has_paused).collect();
-    let worst = stale.iter().max_by(|a, b| a.unanswered_s.total_cmp(&b.unanswered_s))?;
+    let stale: Vec<_> = silence::all(subject)
+        .into_iter()
+        .filter(|one| one.has_paused)
+        .collect();
+    let worst = stale
+        .iter()
+        .max_by(|a, b| a.unanswered_s.total_cmp(&b.unanswered_s))?;
     let (info, heard_s) = (worst.flow.info()?, worst.heard_s?);
     let pause_s = heard_s - worst.begun_s;
     let ip = worst.flow.socket.local.ip();
@@ -24,9 +29,14 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         (pause_s / 2.0).min(60.0)
     );
     let again = endpoint.and_then(|one| {
-        let device = subject.host.device_name(one.interface.or(worst.flow.device)?);
+        let device = subject
+            .host
+            .device_name(one.interface.or(worst.flow.device)?);
         let add = format!("ip mptcp endpoint add {ip} dev {device} subflow");
-        Some(vec![format!("ip mptcp endpoint delete id {}", one.id?), add])
+        Some(vec![
+            format!("ip mptcp endpoint delete id {}", one.id?),
+            add,
+        ])
     });
     Some(Finding {
         cause: NAME,
@@ -40,7 +50,11 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         )],
         cost: Cost::new(
             lost_share(subject, stale.len()),
-            format!("{} of {} subflows are silent", stale.len(), subject.flows.len()),
+            format!(
+                "{} of {} subflows are silent",
+                stale.len(),
+                subject.flows.len()
+            ),
         ),
         fix: Fix::commands(again.unwrap_or_default()).or(advice),
         remedy: None,

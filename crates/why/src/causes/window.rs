@@ -8,13 +8,13 @@ use crate::words::{mbit, percent};
 
 /// A window counts if it was the limit in at least this part of the time.
 const OFTEN: f64 = 0.4;
-/// Part of our window in flight from which on it limits the peer. Linux offers at least twice of what arrives
-/// in an RTT while the buffer may grow (`tcp_rcv_space_adjust`).
+/// Part of our window in flight from which on it limits the peer. Linux offers at least twice of
+/// what arrives in an RTT while the buffer may grow (`tcp_rcv_space_adjust`).
 const OWN_FULL: f64 = 0.7;
 /// Part of the receive buffer whose use leaves little window: half of it is overhead.
 const HALF: f64 = 0.4;
-/// RTT ratio of two subflows from which on the slower one may hold back the faster one, and of their minimum
-/// RTTs: a ratio that only queues cause is bufferbloat.
+/// RTT ratio of two subflows from which on the slower one may hold back the faster one, and of
+/// their minimum RTTs: a ratio that only queues cause is bufferbloat.
 const UNEQUAL: f64 = 3.0;
 const UNEQUAL_EMPTY: f64 = 2.0;
 
@@ -34,12 +34,14 @@ pub(super) struct Blocked {
     pub(super) share: f64,
     /// Payload that fits, bytes.
     pub(super) bytes: f64,
-    /// Payload for which the network has room, bytes; `None` if the peer's congestion windows decide.
+    /// Payload for which the network has room, bytes; `None` if the peer's congestion windows
+    /// decide.
     pub(super) needed_bytes: Option<f64>,
 }
 
 impl Blocked {
-    /// True if the limit is smaller than what the congestion windows hold, as far as they are visible.
+    /// True if the limit is smaller than what the congestion windows hold, as far as they are
+    /// visible.
     pub(super) fn is_too_small(&self) -> bool {
         self.needed_bytes.is_none_or(|needed| self.bytes < needed)
     }
@@ -50,29 +52,51 @@ pub(super) fn blocked(subject: &Subject<'_>) -> Option<Blocked> {
     if subject.is_idle() || subject.flows.is_empty() || subject.fills_its_paths() {
         return None;
     }
-    if subject.uploads() { sending(subject) } else { receiving(subject) }
+    if subject.uploads() {
+        sending(subject)
+    } else {
+        receiving(subject)
+    }
 }
 
 fn sending(subject: &Subject<'_>) -> Option<Blocked> {
     // The buffer of an MPTCP connection is not that of its subflows, which often wait for it.
-    let times = if subject.mptcp.is_empty() { times(subject) } else { (0.0, 0.0) };
+    let times = if subject.mptcp.is_empty() {
+        times(subject)
+    } else {
+        (0.0, 0.0)
+    };
     let waits = subject.waits();
     let needed_bytes = Some(windows_bytes(subject)).filter(|bytes| *bytes > 0.0);
     let window = waits.window.max(times.0);
     let buffer = waits.buffer.max(times.1);
-    let (limit, share) =
-        if window >= buffer { (Limit::PeerWindow, window) } else { (Limit::SendBuffer, buffer) };
+    let (limit, share) = if window >= buffer {
+        (Limit::PeerWindow, window)
+    } else {
+        (Limit::SendBuffer, buffer)
+    };
     let bytes = match limit {
         Limit::SendBuffer => f64::from(memory(subject)?.send_limit_bytes),
         _ => subject.peer_window_bytes().1 as f64,
     };
-    (share >= OFTEN).then_some(Blocked { limit, share, bytes, needed_bytes })
+    (share >= OFTEN).then_some(Blocked {
+        limit,
+        share,
+        bytes,
+        needed_bytes,
+    })
 }
 
 fn receiving(subject: &Subject<'_>) -> Option<Blocked> {
-    let windows = subject.flows.iter().filter_map(|flow| flow.info()?.receive_window_bytes);
+    let windows = subject
+        .flows
+        .iter()
+        .filter_map(|flow| flow.info()?.receive_window_bytes);
     let bytes = f64::from(windows.max()?);
-    let rtts = subject.flows.iter().filter_map(|flow| crate::subject::at(&flow.rtts_s(false), 0.5));
+    let rtts = subject
+        .flows
+        .iter()
+        .filter_map(|flow| crate::subject::at(&flow.rtts_s(false), 0.5));
     let in_flight = subject.rates_bps().1 / 8.0 * rtts.fold(0.0, f64::max);
     let share = in_flight / bytes;
     (bytes > 0.0 && share >= OWN_FULL).then_some(Blocked {
@@ -90,22 +114,39 @@ pub(super) fn waiting(subject: &Subject<'_>) -> Option<Blocked> {
     let full = parts.iter().filter(|part| **part >= HALF).count() as f64;
     let share = full / parts.len().max(1) as f64;
     let (_, waited) = subject.counter("MPTcpExtOFOQueue");
-    let windows = subject.flows.iter().filter_map(|flow| flow.info()?.receive_window_bytes);
+    let windows = subject
+        .flows
+        .iter()
+        .filter_map(|flow| flow.info()?.receive_window_bytes);
     let bytes = f64::from(windows.max()?);
     let is_often = is_download && waited > 0 && share >= OFTEN;
-    is_often.then_some(Blocked { limit: Limit::OwnWindow, share, bytes, needed_bytes: None })
+    is_often.then_some(Blocked {
+        limit: Limit::OwnWindow,
+        share,
+        bytes,
+        needed_bytes: None,
+    })
 }
 
 /// Parts of the time in which TCP itself noted the peer's window and the send buffer as the limit.
 fn times(subject: &Subject<'_>) -> (f64, f64) {
-    let grown = |flow: &Flow<'_>, of: fn(&joulepath_kernel::mptcp::TcpInfo) -> u64| match flow.series[..] {
-        [first, .., last] => of(last).saturating_sub(of(first)) as f64 / 1e6,
-        _ => 0.0,
-    };
+    let grown =
+        |flow: &Flow<'_>, of: fn(&joulepath_kernel::mptcp::TcpInfo) -> u64| match flow.series[..] {
+            [first, .., last] => of(last).saturating_sub(of(first)) as f64 / 1e6,
+            _ => 0.0,
+        };
     let most = |of: fn(&joulepath_kernel::mptcp::TcpInfo) -> u64| {
-        subject.flows.iter().map(|flow| grown(flow, of)).fold(0.0, f64::max) / subject.seconds
+        subject
+            .flows
+            .iter()
+            .map(|flow| grown(flow, of))
+            .fold(0.0, f64::max)
+            / subject.seconds
     };
-    (most(|info| info.receive_window_limited_us), most(|info| info.send_buffer_limited_us))
+    (
+        most(|info| info.receive_window_limited_us),
+        most(|info| info.send_buffer_limited_us),
+    )
 }
 
 fn memory(subject: &Subject<'_>) -> Option<SocketMemory> {
@@ -115,8 +156,8 @@ fn memory(subject: &Subject<'_>) -> Option<SocketMemory> {
     }
 }
 
-/// Size of the send buffer at the begin and at the end of the observation, bytes of memory. Of plain TCP only
-/// the end is known.
+/// Size of the send buffer at the begin and at the end of the observation, bytes of memory. Of
+/// plain TCP only the end is known.
 pub(super) fn send_limits_bytes(subject: &Subject<'_>) -> Option<(u32, u32)> {
     let now = memory(subject)?.send_limit_bytes;
     let first = subject.mptcp.first().and_then(|one| one.memory);
@@ -125,25 +166,47 @@ pub(super) fn send_limits_bytes(subject: &Subject<'_>) -> Option<(u32, u32)> {
 
 /// What the congestion windows of all subflows allow, bytes.
 fn windows_bytes(subject: &Subject<'_>) -> f64 {
-    let of =
-        |flow: &Flow<'_>| flow.cwnd_packets() * flow.info().map_or(0.0, |info| info.send_mss_bytes.into());
-    subject.flows.iter().filter(|flow| !flow.is_backup()).map(of).sum()
+    let of = |flow: &Flow<'_>| {
+        flow.cwnd_packets() * flow.info().map_or(0.0, |info| info.send_mss_bytes.into())
+    };
+    subject
+        .flows
+        .iter()
+        .filter(|flow| !flow.is_backup())
+        .map(of)
+        .sum()
 }
 
-/// A slow and a fast subflow, if the slow one fills a window that the fast one alone would not: indices.
+/// A slow and a fast subflow, if the slow one fills a window that the fast one alone would not:
+/// indices.
 pub(super) fn unequal(subject: &Subject<'_>, blocked: &Blocked) -> Option<(usize, usize)> {
     let sending = subject.uploads();
     let rtt = |index: &usize| {
         let flow = &subject.flows[*index];
         let rtts_s = flow.rtts_s(sending);
-        crate::subject::at(if rtts_s.is_empty() { return None } else { &rtts_s }, 0.5)
+        crate::subject::at(
+            if rtts_s.is_empty() {
+                return None;
+            } else {
+                &rtts_s
+            },
+            0.5,
+        )
     };
     let used = (0..subject.flows.len()).filter(|&index| !subject.flows[index].is_backup());
-    let known: Vec<(usize, f64)> = used.filter_map(|index| Some((index, rtt(&index)?))).collect();
+    let known: Vec<(usize, f64)> = used
+        .filter_map(|index| Some((index, rtt(&index)?)))
+        .collect();
     let slow = known.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let fast = known.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
-    let (flow, empty) = (&subject.flows[fast.0], |index: usize| subject.flows[index].min_rtt_s());
-    let rate_bps = if sending { flow.delivery_bps() } else { flow.received_bps() };
+    let (flow, empty) = (&subject.flows[fast.0], |index: usize| {
+        subject.flows[index].min_rtt_s()
+    });
+    let rate_bps = if sending {
+        flow.delivery_bps()
+    } else {
+        flow.received_bps()
+    };
     let alone_bytes = rate_bps / 8.0 * empty(fast.0)?;
     let is_unequal = slow.1 >= UNEQUAL * fast.1 && empty(slow.0)? >= UNEQUAL_EMPTY * empty(fast.0)?;
     (is_unequal && alone_bytes <= blocked.bytes).then_some((slow.0, fast.0))
@@ -156,7 +219,10 @@ pub(super) fn cost(subject: &Subject<'_>, blocked: &Blocked) -> Cost {
     match blocked.needed_bytes {
         Some(_) if possible > rate_bps => Cost::new(
             1.0 - rate_bps / possible,
-            format!("at least: the congestion windows allow {} over the present RTTs", mbit(possible)),
+            format!(
+                "at least: the congestion windows allow {} over the present RTTs",
+                mbit(possible)
+            ),
         ),
         _ => Cost::new(
             0.5 * blocked.share,
@@ -173,27 +239,37 @@ fn possible_bps(flow: &Flow<'_>) -> f64 {
     flow.cwnd_packets() * flow.info().map_or(0.0, |info| info.send_mss_bytes.into()) * 8.0 / srtt_s
 }
 
-/// A maximum for the fix: what the congestion windows need, as Linux counts memory (half of it is overhead),
-/// and twice the present one. A window that a small buffer limits does not show what the paths need, so the
-/// maximum is at least the kernel's default.
+/// A maximum for the fix: what the congestion windows need, as Linux counts memory (half of it is
+/// overhead), and twice the present one. A window that a small buffer limits does not show what the
+/// paths need, so the maximum is at least the kernel's default.
 pub(super) fn enough_bytes(blocked: &Blocked, most: Option<u64>, default: u64) -> u64 {
     let payload = blocked.needed_bytes.unwrap_or(0.0).max(2.0 * blocked.bytes);
-    ((2.0 * payload) as u64).next_power_of_two().max(default).max(2 * most.unwrap_or(0))
+    ((2.0 * payload) as u64)
+        .next_power_of_two()
+        .max(default)
+        .max(2 * most.unwrap_or(0))
 }
 
 /// Memory in use in each sample, as parts of the buffer. Of plain TCP only the end is known.
 fn used_parts(subject: &Subject<'_>) -> Vec<f64> {
     let part = |memory: Option<SocketMemory>| {
-        memory.map(|one| f64::from(one.receive_used_bytes) / f64::from(one.receive_limit_bytes.max(1)))
+        memory.map(|one| {
+            f64::from(one.receive_used_bytes) / f64::from(one.receive_limit_bytes.max(1))
+        })
     };
     match subject.mptcp[..] {
-        [] => subject.flows.first().and_then(|flow| part(flow.socket.memory)).into_iter().collect(),
+        [] => subject
+            .flows
+            .first()
+            .and_then(|flow| part(flow.socket.memory))
+            .into_iter()
+            .collect(),
         ref all => all.iter().filter_map(|one| part(one.memory)).collect(),
     }
 }
 
-/// True if the buffer is always full of data that this host's program does not read. Data that waits for its
-/// order is read at once when the hole is filled.
+/// True if the buffer is always full of data that this host's program does not read. Data that
+/// waits for its order is read at once when the hole is filled.
 pub(super) fn is_read_slowly(subject: &Subject<'_>) -> bool {
     at(&used_parts(subject), 0.1).is_some_and(|part| part > 0.5)
 }

@@ -10,7 +10,8 @@ use crate::subject::{Alternative, Subject};
 
 pub(super) const NAME: &str = "wrong-device";
 
-/// The value of `rp_filter` that drops packets from a device to which no route leads back (RFC 3704, 2.2).
+/// The value of `rp_filter` that drops packets from a device to which no route leads back (RFC
+/// 3704, 2.2).
 const STRICT: u64 = 1;
 
 pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
@@ -19,7 +20,10 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let mut found: Vec<Alternative> = vec![];
     for join in failed(subject) {
         if join.leaves_correctly(subject) == Some(false) {
-            let through = subject.host.route(join.source, join.bound, remote).flatten();
+            let through = subject
+                .host
+                .route(join.source, join.bound, remote)
+                .flatten();
             let device = through.map_or("nowhere".into(), |index| subject.host.device_name(index));
             evidence.push(format!(
                 "packets from {} to {remote} leave through {device}, not through {}",
@@ -33,7 +37,10 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
                  on this host: {dropped}",
                 join.one.name
             ));
-            commands.push(format!("sysctl -w net.ipv4.conf.{}.rp_filter=2", join.one.name.replace('.', "/")));
+            commands.push(format!(
+                "sysctl -w net.ipv4.conf.{}.rp_filter=2",
+                join.one.name.replace('.', "/")
+            ));
         } else {
             continue;
         }
@@ -45,7 +52,10 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         // A socket that is bound to no device needs a rule, too.
         let route = |gateway: &str| match join.bound {
             Some(_) => {
-                vec![format!("{} route add default{gateway} dev {name} metric 20000", ip(join.source))]
+                vec![format!(
+                    "{} route add default{gateway} dev {name} metric 20000",
+                    ip(join.source)
+                )]
             }
             None => rules(&join.one, gateway),
         };
@@ -65,7 +75,10 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     evidence.extend(names.first().and_then(|_| shared_subnet(subject)));
     (!names.is_empty()).then(|| Finding {
         cause: NAME,
-        verdict: format!("subflows from {} do not leave through it, or cannot return", names.join(", ")),
+        verdict: format!(
+            "subflows from {} do not leave through it, or cannot return",
+            names.join(", ")
+        ),
         evidence,
         cost: unused_share(subject, names.len()),
         fix: Fix { commands, advice },
@@ -88,11 +101,16 @@ fn is_point_to_point(subject: &Subject<'_>, one: &Alternative) -> bool {
 pub(super) fn is_filtered(subject: &Subject<'_>, one: &Alternative) -> bool {
     // The larger of both settings counts (Documentation/networking/ip-sysctl.rst).
     let settings = ["all", one.name.as_str()].map(|name| format!("net.ipv4.conf.{name}.rp_filter"));
-    let strictest = settings.iter().filter_map(|name| subject.host.number(name, 0)).max();
+    let strictest = settings
+        .iter()
+        .filter_map(|name| subject.host.number(name, 0))
+        .max();
     // IPv6 has no such filter.
     let back = subject.host.route(one.address, None, subject.remote.ip());
     let (dropped, _) = subject.counter("TcpExtIPReversePathFilter");
-    strictest == Some(STRICT) && dropped > 0 && back.is_some_and(|device| device != Some(one.device))
+    strictest == Some(STRICT)
+        && dropped > 0
+        && back.is_some_and(|device| device != Some(one.device))
 }
 
 /// A rule and a table for an address: the way that the kernel's documentation of MPTCP recommends.
@@ -100,24 +118,39 @@ fn rules(one: &Alternative, gateway: &str) -> Vec<String> {
     let (ip, table) = (ip(one.address), 100 + one.device);
     vec![
         format!("{ip} rule add from {} lookup {table}", one.address),
-        format!("{ip} route add default{gateway} dev {} table {table}", one.name),
+        format!(
+            "{ip} route add default{gateway} dev {} table {table}",
+            one.name
+        ),
     ]
 }
 
 /// ` via GATEWAY` of an interface's default route.
 pub(super) fn gateway(subject: &Subject<'_>, one: &Alternative) -> String {
-    let defaults = subject.host.routes.iter().filter(|route| route.destination.is_all());
-    let same = defaults.filter(|route| route.destination.address().is_ipv4() == one.address.is_ipv4());
-    let mut hops = same.flat_map(|route| &route.hops).filter(|hop| hop.device == Some(one.device));
-    hops.find_map(|hop| hop.gateway).map_or(String::new(), |gateway| format!(" via {gateway}"))
+    let defaults = subject
+        .host
+        .routes
+        .iter()
+        .filter(|route| route.destination.is_all());
+    let same =
+        defaults.filter(|route| route.destination.address().is_ipv4() == one.address.is_ipv4());
+    let mut hops = same
+        .flat_map(|route| &route.hops)
+        .filter(|hop| hop.device == Some(one.device));
+    hops.find_map(|hop| hop.gateway)
+        .map_or(String::new(), |gateway| format!(" via {gateway}"))
 }
 
 fn shared_subnet(subject: &Subject<'_>) -> Option<String> {
-    let all: Vec<&Address> =
-        subject.host.addresses.iter().filter(|one| one.address.is_ipv4() && one.length < 32).collect();
+    let all: Vec<&Address> = subject
+        .host
+        .addresses
+        .iter()
+        .filter(|one| one.address.is_ipv4() && one.length < 32)
+        .collect();
     let pairs = (0..all.len()).flat_map(|a| (a + 1..all.len()).map(move |b| (a, b)));
-    let mut shared =
-        pairs.filter(|&(a, b)| all[a].device != all[b].device && all[a].network() == all[b].network());
+    let mut shared = pairs
+        .filter(|&(a, b)| all[a].device != all[b].device && all[a].network() == all[b].network());
     let (a, b) = shared.next()?;
     let names = [a, b].map(|index| subject.host.device_name(all[index].device));
     Some(format!("{} and {} are in one subnet", names[0], names[1]))

@@ -19,7 +19,10 @@ pub(crate) struct Draw {
 
 impl Draw {
     pub(crate) fn new(half: Half, seed: u64) -> Self {
-        Draw { stream: Stream::new(seed, Domain::Workload, 0), half }
+        Draw {
+            stream: Stream::new(seed, Domain::Workload, 0),
+            half,
+        }
     }
 
     /// Log-uniform over the half's bins of a range.

@@ -1,5 +1,5 @@
-//! The predicted gain of a fix, compared with what the fix yields: the drawn connection with the fix, in the
-//! packet engine.
+//! The predicted gain of a fix, compared with what the fix yields: the drawn connection with the
+//! fix, in the packet engine.
 
 use joulepath_study::remedy::predict;
 use joulepath_why::finding::Remedy;
@@ -13,23 +13,31 @@ use crate::{ATTEMPTS, FAULTS, FRESH, healthy};
 
 /// Draws of each cause.
 const DRAWS: u64 = 12;
-/// Required of a predicted gain: its difference from the real one, as a factor, in the median and in all but
-/// one of ten.
+/// Required of a predicted gain: its difference from the real one, as a factor, in the median and
+/// in all but one of ten.
 const MEDIAN: f64 = 0.25;
 const WITHIN: f64 = 1.0 / 3.0;
 const MOST: f64 = 0.9;
 /// Required of a lower bound: the real gain is no smaller than this part of it.
 const HOLDS: f64 = 0.1;
 /// Causes whose fix the engine models. Bufferbloat is judged by its RTT, the others by their rate.
-const MODELLED: [&str; 6] =
-    ["receive-buffer", "send-buffer", "peer-buffer", "head-of-line", "random-loss", "bufferbloat"];
+const MODELLED: [&str; 6] = [
+    "receive-buffer",
+    "send-buffer",
+    "peer-buffer",
+    "head-of-line",
+    "random-loss",
+    "bufferbloat",
+];
 
 /// The connection with the fix.
 fn fixed(world: &World, remedy: &Remedy) -> World {
     let mut fixed = world.clone();
     match remedy {
         Remedy::Controller(name) => fixed.controller = name,
-        Remedy::ReceiveBuffer(bytes) | Remedy::SendBuffer(bytes) => fixed.buffer_bytes = *bytes as f64,
+        Remedy::ReceiveBuffer(bytes) | Remedy::SendBuffer(bytes) => {
+            fixed.buffer_bytes = *bytes as f64
+        }
         Remedy::Add(_) => {}
         Remedy::Without(index) => {
             fixed.paths.remove(*index);
@@ -50,7 +58,9 @@ struct Judged {
 fn judged(name: &str, world: &World, seed: u64) -> Option<Judged> {
     let observation = world.observe(seed);
     let subjects = Subject::all(&observation);
-    let finding = findings(&subjects[0]).into_iter().find(|finding| finding.cause == name)?;
+    let finding = findings(&subjects[0])
+        .into_iter()
+        .find(|finding| finding.cause == name)?;
     let remedy = finding.remedy?;
     let gain = predict(&subjects[0], &remedy)?;
     let (before, after) = (world.outcome(seed), fixed(world, &remedy).outcome(seed));
@@ -77,7 +87,10 @@ fn judged(name: &str, world: &World, seed: u64) -> Option<Judged> {
     }
     // The RTT is no bound.
     let at_least = gain.at_least && name != "bufferbloat";
-    Some(Judged { difference: predicted / real - 1.0, at_least })
+    Some(Judged {
+        difference: predicted / real - 1.0,
+        at_least,
+    })
 }
 
 fn median(all: &[Judged]) -> f64 {
@@ -100,8 +113,10 @@ pub(crate) struct Totals {
 pub(crate) fn table(half: Half, base: u64) -> Totals {
     let of = |name: &'static str| {
         std::thread::spawn(move || {
-            let (_, inject) =
-                FAULTS.into_iter().find(|(fault, _)| *fault == name).expect("it is in the list");
+            let (_, inject) = FAULTS
+                .into_iter()
+                .find(|(fault, _)| *fault == name)
+                .expect("it is in the list");
             let base = base + 900_000_000;
             let one = |number: u64| {
                 let mut attempts = (0..ATTEMPTS).map(|attempt| {
@@ -139,7 +154,11 @@ pub(crate) fn table(half: Half, base: u64) -> Totals {
         within: part(&exact, |one| one.difference.abs() <= WITHIN),
         held: part(&bounds, |one| one.difference <= HOLDS),
     };
-    let Totals { median, within, held } = totals;
+    let Totals {
+        median,
+        within,
+        held,
+    } = totals;
     println!(
         "{half:?}: median difference {median:.3}, {within:.2} within a third, {held:.2} of the bounds hold"
     );

@@ -16,15 +16,22 @@ fn limited() -> (Observation<'static>, u32) {
         let mut draw = Draw::new(Half::Judging, number);
         let mut world = healthy(&mut draw);
         world.upload = false;
-        pays_without(&mut world, &mut draw, |world, draw| small(world, draw, Buffer::Own))?;
+        pays_without(&mut world, &mut draw, |world, draw| {
+            small(world, draw, Buffer::Own)
+        })?;
         Some(world)
     });
-    let observation = world.expect("a small buffer costs rate in some world").observe(1);
-    let memory = observation.samples[0].listing.connections[0].memory.unwrap();
+    let observation = world
+        .expect("a small buffer costs rate in some world")
+        .observe(1);
+    let memory = observation.samples[0].listing.connections[0]
+        .memory
+        .unwrap();
     (observation, memory.receive_limit_bytes)
 }
 
-/// The finding when tcp_rmem allows `most` bytes, and the buffer has `limit(i, n)` in sample `i` of `n`.
+/// The finding when tcp_rmem allows `most` bytes, and the buffer has `limit(i, n)` in sample `i` of
+/// `n`.
 fn with(
     mut observation: Observation<'_>,
     most: u32,
@@ -41,15 +48,23 @@ fn with(
         }
     }
     let subjects = Subject::all(&observation);
-    findings(&subjects[0]).into_iter().find(|finding| finding.cause == "receive-buffer")
+    findings(&subjects[0])
+        .into_iter()
+        .find(|finding| finding.cause == "receive-buffer")
 }
 
 #[test]
 fn a_buffer_at_the_end_of_its_growth_gets_a_larger_maximum() {
     let (observation, memory) = limited();
     let finding = with(observation, memory, 1, |_, _| memory).unwrap();
-    assert!(finding.fix.commands[0].starts_with("sysctl -w net.ipv4.tcp_rmem=\"4096 131072 "), "{finding:?}");
-    assert!(finding.evidence[1].contains("the buffer has"), "{finding:?}");
+    assert!(
+        finding.fix.commands[0].starts_with("sysctl -w net.ipv4.tcp_rmem=\"4096 131072 "),
+        "{finding:?}"
+    );
+    assert!(
+        finding.evidence[1].contains("the buffer has"),
+        "{finding:?}"
+    );
 }
 
 #[test]
@@ -63,7 +78,14 @@ fn a_buffer_that_still_grows_is_no_cause() {
 fn a_smaller_buffer_that_does_not_grow_was_set_or_may_not_grow() {
     let (observation, memory) = limited();
     let set = with(observation.clone(), 4 * memory, 1, |_, _| memory).unwrap();
-    assert!(set.fix.commands.is_empty() && format!("{:?}", set.fix).contains("SO_RCVBUF"), "{set:?}");
+    assert!(
+        set.fix.commands.is_empty() && format!("{:?}", set.fix).contains("SO_RCVBUF"),
+        "{set:?}"
+    );
     let off = with(observation, 4 * memory, 0, |_, _| memory).unwrap();
-    assert_eq!(off.fix.commands, ["sysctl -w net.ipv4.tcp_moderate_rcvbuf=1"], "{off:?}");
+    assert_eq!(
+        off.fix.commands,
+        ["sysctl -w net.ipv4.tcp_moderate_rcvbuf=1"],
+        "{off:?}"
+    );
 }

@@ -1,5 +1,5 @@
-//! A host as the kernel configures it: which subflows its configuration, its peer and the networks between
-//! yield, and which counters that leaves.
+//! A host as the kernel configures it: which subflows its configuration, its peer and the networks
+//! between yield, and which counters that leaves.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -62,13 +62,18 @@ impl Config {
 
     /// The device through which packets from an interface's address leave.
     fn through(&self, interface: usize, bound: bool) -> usize {
-        if bound || self.has_rule[interface] { interface } else { 0 }
+        if bound || self.has_rule[interface] {
+            interface
+        } else {
+            0
+        }
     }
 
     /// Opens a connection as Linux' path manager does: a join for each endpoint within the limits.
     pub(crate) fn open(&self) -> Opened {
         let mut counters: BTreeMap<String, u64> = BTreeMap::new();
-        let mut count = |name: &str, more: u64| *counters.entry(name.to_owned()).or_default() += more;
+        let mut count =
+            |name: &str, more: u64| *counters.entry(name.to_owned()).or_default() += more;
         count("MPTcpExtMPJoinSynTx", self.earlier_joins);
         count("MPTcpExtMPJoinSynAckRx", self.earlier_joins);
         let mut used = vec![0];
@@ -78,7 +83,8 @@ impl Config {
         }
         let mut joins = 0;
         for interface in 1..self.interfaces {
-            let begins = self.is_mptcp && !fallback && self.has_endpoint[interface] && joins < self.limit;
+            let begins =
+                self.is_mptcp && !fallback && self.has_endpoint[interface] && joins < self.limit;
             if !begins {
                 continue;
             }
@@ -99,7 +105,11 @@ impl Config {
                 false => count("MPTcpExtMPRstRx", 1),
             }
         }
-        Opened { used, fallback, counters }
+        Opened {
+            used,
+            fallback,
+            counters,
+        }
     }
 
     /// What `gather` reads of this host.
@@ -144,18 +154,35 @@ impl Config {
             })
         });
         let sysctls = [
-            ("net.ipv4.conf.all.rp_filter".to_owned(), self.rp_filter.to_string()),
-            ("net.ipv4.tcp_rmem".to_owned(), format!("4096 131072 {rmem}")),
+            (
+                "net.ipv4.conf.all.rp_filter".to_owned(),
+                self.rp_filter.to_string(),
+            ),
+            (
+                "net.ipv4.tcp_rmem".to_owned(),
+                format!("4096 131072 {rmem}"),
+            ),
             ("net.ipv4.tcp_wmem".to_owned(), format!("4096 16384 {wmem}")),
-            ("net.ipv4.tcp_available_congestion_control".to_owned(), "reno cubic bbr".to_owned()),
+            (
+                "net.ipv4.tcp_available_congestion_control".to_owned(),
+                "reno cubic bbr".to_owned(),
+            ),
         ];
         let accepted_addresses = 0;
         Host {
             links: all().map(link).collect(),
             addresses: all().map(address).collect(),
             routes: all().map(route).collect(),
-            endpoints: Some(all().filter(|&at| at > 0 && self.has_endpoint[at]).map(endpoint).collect()),
-            limits: Some(Limits { accepted_addresses, extra_subflows: self.limit }),
+            endpoints: Some(
+                all()
+                    .filter(|&at| at > 0 && self.has_endpoint[at])
+                    .map(endpoint)
+                    .collect(),
+            ),
+            limits: Some(Limits {
+                accepted_addresses,
+                extra_subflows: self.limit,
+            }),
             path_manager: Some("kernel".into()),
             sysctls: sysctls.into(),
             lookups: lookups.collect::<Vec<Lookup>>().into(),

@@ -1,9 +1,9 @@
-//! Judges the causes on drawn connections with a known fault: the packet engine runs drawn links, a model of
-//! the kernel's path manager opens the subflows, and neither knows the rules' thresholds. A fault counts as
-//! injected only if its removal pays in the engine.
+//! Judges the causes on drawn connections with a known fault: the packet engine runs drawn links, a
+//! model of the kernel's path manager opens the subflows, and neither knows the rules' thresholds.
+//! A fault counts as injected only if its removal pays in the engine.
 //!
-//! `cargo test -p joulepath-why --test judge -- --nocapture` prints the table. Thresholds are chosen on the
-//! half `Tuning` of all parameters; the test uses the other half.
+//! `cargo test -p joulepath-why --test judge -- --nocapture` prints the table. Thresholds are
+//! chosen on the half `Tuning` of all parameters; the test uses the other half.
 
 mod draw;
 mod gain;
@@ -26,7 +26,8 @@ const DRAWS: u64 = 40;
 const HEALTHY: u64 = 200;
 /// First seed of the draws for judging random losses and pairs, which no rule has seen.
 const FRESH: u64 = 500_000_000;
-/// Required: the right cause first, among the first two, and no fixable finding on healthy connections.
+/// Required: the right cause first, among the first two, and no fixable finding on healthy
+/// connections.
 const FIRST: f64 = 0.90;
 const TWO: f64 = 0.97;
 const SILENT: f64 = 0.98;
@@ -75,8 +76,12 @@ const FAULTS: [(&str, Inject); 19] = [
         world.upload = false;
         pays_without(world, draw, |world, draw| small(world, draw, Buffer::Own))
     }),
-    ("send-buffer", |world, draw| pays_without(world, draw, |world, draw| small(world, draw, Buffer::Send))),
-    ("peer-buffer", |world, draw| pays_without(world, draw, |world, draw| small(world, draw, Buffer::Peer))),
+    ("send-buffer", |world, draw| {
+        pays_without(world, draw, |world, draw| small(world, draw, Buffer::Send))
+    }),
+    ("peer-buffer", |world, draw| {
+        pays_without(world, draw, |world, draw| small(world, draw, Buffer::Peer))
+    }),
     ("peer-reader", |world, draw| {
         small(world, draw, Buffer::Peer);
         world.reads = Some((draw.range(0.5, 0.98), draw.range(0.4, 3.0)));
@@ -88,8 +93,12 @@ const FAULTS: [(&str, Inject); 19] = [
         path.rtt_s *= draw.range(5.0, 20.0);
         path.rate_bps *= draw.range(0.1, 0.5);
         let fast = &world.paths[0];
-        world.buffer_bytes = draw.range(1.0, 2.0) * fast.rate_bps * fast.rtt_s * (1.0 + fast.queue) / 8.0;
-        let alone = World { config: Config::good(1), ..world.clone() };
+        world.buffer_bytes =
+            draw.range(1.0, 2.0) * fast.rate_bps * fast.rtt_s * (1.0 + fast.queue) / 8.0;
+        let alone = World {
+            config: Config::good(1),
+            ..world.clone()
+        };
         (alone.outcome(1).0 >= PAYS * world.outcome(1).0).then_some(())
     }),
     ("random-loss", |world, draw| {
@@ -97,7 +106,11 @@ const FAULTS: [(&str, Inject); 19] = [
         pays_without(world, draw, |world, draw| {
             let loss = draw.range(0.002, 0.03);
             let all = draw.chance(0.5);
-            world.paths.iter_mut().take(if all { 2 } else { 1 }).for_each(|path| path.loss = loss);
+            world
+                .paths
+                .iter_mut()
+                .take(if all { 2 } else { 1 })
+                .for_each(|path| path.loss = loss);
         })
     }),
     ("bufferbloat", |world, draw| {
@@ -142,14 +155,18 @@ fn small(world: &mut World, draw: &mut Draw, buffer: Buffer) {
 }
 
 /// Injects, and checks in the engine that the world without the fault is faster.
-fn pays_without(world: &mut World, draw: &mut Draw, inject: impl Fn(&mut World, &mut Draw)) -> Option<()> {
+fn pays_without(
+    world: &mut World,
+    draw: &mut Draw,
+    inject: impl Fn(&mut World, &mut Draw),
+) -> Option<()> {
     let better = world.outcome(1).0;
     inject(world, draw);
     (better >= PAYS * world.outcome(1).0).then_some(())
 }
 
-/// A healthy connection: two paths of comparable RTT, queues of about a bandwidth-delay product, large
-/// buffers.
+/// A healthy connection: two paths of comparable RTT, queues of about a bandwidth-delay product,
+/// large buffers.
 fn healthy(draw: &mut Draw) -> World {
     let first = Path {
         rate_bps: draw.range(3e6, 25e6),
@@ -191,7 +208,10 @@ fn any_healthy(draw: &mut Draw) -> World {
         world.buffer = Buffer::Own;
     }
     if draw.chance(0.25) {
-        world.config = Config { is_mptcp: draw.chance(0.5), ..Config::good(1) };
+        world.config = Config {
+            is_mptcp: draw.chance(0.5),
+            ..Config::good(1)
+        };
     } else if draw.chance(0.2) {
         let sum: f64 = world.paths.iter().map(|path| path.rate_bps).sum();
         world.stream_bps = Some(sum * draw.range(0.05, 0.5));
@@ -205,7 +225,11 @@ fn found(world: &World, seed: u64) -> Vec<String> {
     let subjects = Subject::all(&observation);
     assert_eq!(subjects.len(), 1);
     let name = |finding: &joulepath_why::finding::Finding| {
-        format!("{}{}", finding.cause, if finding.is_fixable() { "" } else { "*" })
+        format!(
+            "{}{}",
+            finding.cause,
+            if finding.is_fixable() { "" } else { "*" }
+        )
     };
     findings(&subjects[0]).iter().map(name).collect()
 }
@@ -218,23 +242,34 @@ fn judge(half: Half, (name, inject): (&str, Inject), base: u64) -> (f64, f64, Ve
             let mut world = healthy(&mut draw);
             inject(&mut world, &mut draw).map(|()| world)
         });
-        let world = attempts.find_map(|world| world).unwrap_or_else(|| panic!("{name} never pays"));
+        let world = attempts
+            .find_map(|world| world)
+            .unwrap_or_else(|| panic!("{name} never pays"));
         let found = found(&world, number);
-        let at = found.iter().position(|one| one.trim_end_matches('*') == name);
+        let at = found
+            .iter()
+            .position(|one| one.trim_end_matches('*') == name);
         first += u32::from(at == Some(0));
         two += u32::from(at.is_some_and(|at| at < 2));
         if at != Some(0) {
             wrong.push(format!("{number}: {found:?}"));
         }
     }
-    (f64::from(first) / DRAWS as f64, f64::from(two) / DRAWS as f64, wrong)
+    (
+        f64::from(first) / DRAWS as f64,
+        f64::from(two) / DRAWS as f64,
+        wrong,
+    )
 }
 
 /// Part of the healthy connections on which nothing is found that can be fixed.
 fn silent(half: Half, base: u64, watch: (f64, f64)) -> f64 {
     let mut silent = 0;
     for number in 0..HEALTHY {
-        let world = World { watch, ..any_healthy(&mut Draw::new(half, base + number)) };
+        let world = World {
+            watch,
+            ..any_healthy(&mut Draw::new(half, base + number))
+        };
         let found = found(&world, number);
         let invented: Vec<&String> = found.iter().filter(|one| !one.ends_with('*')).collect();
         silent += u32::from(invented.is_empty());
@@ -247,7 +282,8 @@ fn silent(half: Half, base: u64, watch: (f64, f64)) -> f64 {
 
 /// Prints the table of a half; returns the shares: first, among two, silent.
 fn table(half: Half) -> (f64, f64, f64) {
-    let work = |(index, fault)| thread::spawn(move || judge(half, fault, 1_000_000 * (index as u64 + 1)));
+    let work =
+        |(index, fault)| thread::spawn(move || judge(half, fault, 1_000_000 * (index as u64 + 1)));
     let jobs: Vec<_> = FAULTS.into_iter().enumerate().map(work).collect();
     let (mut first, mut two) = (0.0, 0.0);
     for ((name, _), job) in FAULTS.into_iter().zip(jobs) {
@@ -274,7 +310,10 @@ fn table(half: Half) -> (f64, f64, f64) {
 #[test]
 fn drawn_faults_are_named_and_healthy_connections_are_not() {
     let (first, two, silent) = table(Half::Judging);
-    assert!(first >= FIRST && two >= TWO && silent >= SILENT, "{first} {two} {silent}");
+    assert!(
+        first >= FIRST && two >= TWO && silent >= SILENT,
+        "{first} {two} {silent}"
+    );
 }
 
 #[test]
@@ -284,8 +323,14 @@ fn the_half_on_which_thresholds_are_chosen_meets_the_requirements_too() {
     let rare = silent(Half::Tuning, 1_000, KEPT);
     println!("of the daemon: silent {:.1} %", 100.0 * rare);
     let gain = gain::table(Half::Tuning, 0);
-    assert!(first >= FIRST && two >= TWO && quiet >= SILENT, "{first} {two} {quiet}");
-    assert!(both >= pairs::BOTH && rare >= SILENT && gain.is_right(), "{both} {rare}");
+    assert!(
+        first >= FIRST && two >= TWO && quiet >= SILENT,
+        "{first} {two} {quiet}"
+    );
+    assert!(
+        both >= pairs::BOTH && rare >= SILENT && gain.is_right(),
+        "{both} {rare}"
+    );
 }
 
 #[test]
@@ -296,8 +341,14 @@ fn the_daemon_s_rare_listings_show_nothing_on_healthy_connections() {
 
 #[test]
 fn random_losses_are_named_on_fresh_draws() {
-    let fault = FAULTS.into_iter().find(|(name, _)| *name == "random-loss").expect("it is in the list");
+    let fault = FAULTS
+        .into_iter()
+        .find(|(name, _)| *name == "random-loss")
+        .expect("it is in the list");
     let (first, two, wrong) = judge(Half::Judging, fault, FRESH);
-    println!("random-loss, fresh draws: first {first} among two {two} {}", wrong.join(" "));
+    println!(
+        "random-loss, fresh draws: first {first} among two {two} {}",
+        wrong.join(" ")
+    );
     assert!(first >= FIRST, "{first} {wrong:?}");
 }

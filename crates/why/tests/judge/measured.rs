@@ -1,5 +1,5 @@
-//! What a verdict claims is compared with what was measured: connections of the engine whose statistics are
-//! changed to those of links that it does not model.
+//! What a verdict claims is compared with what was measured: connections of the engine whose
+//! statistics are changed to those of links that it does not model.
 
 use joulepath_kernel::mptcp::diag::{Listing, TcpSocket};
 use joulepath_kernel::mptcp::{AddressId, TcpInfo};
@@ -25,11 +25,23 @@ fn upload(interfaces: usize) -> World {
 }
 
 /// Changes the sockets of each sample; `change` gets the number of the sample and of the subflow.
-fn with(mut seen: Observation<'static>, change: impl Fn(usize, usize, &mut TcpSocket)) -> Vec<Finding> {
+fn with(
+    mut seen: Observation<'static>,
+    change: impl Fn(usize, usize, &mut TcpSocket),
+) -> Vec<Finding> {
     for (number, sample) in seen.samples.iter_mut().enumerate() {
-        let Listing { connections, plain, .. } = sample.listing.to_mut();
-        for sockets in connections.iter_mut().map(|one| &mut one.subflows).chain([plain]) {
-            sockets.iter_mut().enumerate().for_each(|(flow, socket)| change(number, flow, socket));
+        let Listing {
+            connections, plain, ..
+        } = sample.listing.to_mut();
+        for sockets in connections
+            .iter_mut()
+            .map(|one| &mut one.subflows)
+            .chain([plain])
+        {
+            sockets
+                .iter_mut()
+                .enumerate()
+                .for_each(|(flow, socket)| change(number, flow, socket));
         }
     }
     let subjects = Subject::all(&seen);
@@ -41,7 +53,12 @@ fn names(found: &[Finding]) -> Vec<&str> {
 }
 
 /// Sets the statistics of a sender: delivered packets and losses of each interval.
-fn deliver(info: &mut TcpInfo, number: usize, delivered: impl Fn(usize) -> u32, lost: impl Fn(usize) -> u32) {
+fn deliver(
+    info: &mut TcpInfo,
+    number: usize,
+    delivered: impl Fn(usize) -> u32,
+    lost: impl Fn(usize) -> u32,
+) {
     let packets: u32 = (0..number).map(delivered).sum();
     let again: u32 = (0..number).map(lost).sum();
     info.delivered_packets = packets;
@@ -89,7 +106,10 @@ fn the_program_s_pacing_limit_is_named_where_it_is_used() {
 #[test]
 fn data_that_a_local_queue_holds_back_is_not_in_a_small_buffer() {
     // The subflows hold all that the connection may write, and their windows have room.
-    let world = World { buffer: crate::world::Buffer::Send, ..upload(2) };
+    let world = World {
+        buffer: crate::world::Buffer::Send,
+        ..upload(2)
+    };
     let found = with(world.observe(1), |_, _, socket| {
         if let Some(info) = &mut socket.info {
             info.cwnd_packets *= 3;
@@ -101,7 +121,10 @@ fn data_that_a_local_queue_holds_back_is_not_in_a_small_buffer() {
 
 #[test]
 fn delays_of_this_host_s_other_work_are_no_shared_bottleneck() {
-    let world = World { stream_bps: Some(2e6), ..upload(2) };
+    let world = World {
+        stream_bps: Some(2e6),
+        ..upload(2)
+    };
     let found = with(world.observe(1), |number, _, socket| {
         if let Some(info) = &mut socket.info {
             info.srtt_us = info.min_rtt_us + [3_000, 9_000, 5_000, 14_000][number % 4];
@@ -119,15 +142,23 @@ fn no_fix_lowers_a_limit_or_shapes_a_device() {
         let seen = world.observe(number);
         let most = |name: &str| seen.host.number(name, 2).expect("it is set");
         let subjects = Subject::all(&seen);
-        for command in findings(&subjects[0]).iter().flat_map(|one| &one.fix.commands) {
+        for command in findings(&subjects[0])
+            .iter()
+            .flat_map(|one| &one.fix.commands)
+        {
             assert!(!command.starts_with("tc "), "{command}");
-            let Some((name, values)) =
-                command.strip_prefix("sysctl -w ").and_then(|line| line.split_once('='))
+            let Some((name, values)) = command
+                .strip_prefix("sysctl -w ")
+                .and_then(|line| line.split_once('='))
             else {
                 continue;
             };
             if let Some(value) = values.trim_matches('"').split(' ').nth(2) {
-                assert!(value.parse::<u64>().unwrap() > most(name), "{command}: {}", most(name));
+                assert!(
+                    value.parse::<u64>().unwrap() > most(name),
+                    "{command}: {}",
+                    most(name)
+                );
             }
         }
     }
@@ -138,7 +169,10 @@ fn nothing_is_said_of_a_connection_within_this_host() {
     let mut seen = upload(2).observe(7);
     assert_eq!(Subject::all(&seen).len(), 1);
     let server = Subject::all(&seen)[0].remote.ip();
-    let own = Address { address: server, ..seen.host.addresses[0] };
+    let own = Address {
+        address: server,
+        ..seen.host.addresses[0]
+    };
     seen.host.addresses.push(own);
     assert!(Subject::all(&seen).is_empty());
 }
@@ -147,14 +181,28 @@ fn nothing_is_said_of_a_connection_within_this_host() {
 fn a_backup_at_the_peer_s_first_address_is_changed_by_that_address() {
     let of = |id: u8| {
         let found = with(upload(2).observe(7), |_, flow, socket| {
-            if let (1, Some(membership), Some(info)) = (flow, &mut socket.membership, &mut socket.info) {
+            if let (1, Some(membership), Some(info)) =
+                (flow, &mut socket.membership, &mut socket.info)
+            {
                 (membership.backup_remotely, membership.remote_id) = (true, AddressId(id));
                 info.sent_bytes = 0;
             }
         });
-        found.into_iter().find(|one| one.cause == "backup").and_then(|one| one.fix.advice).unwrap()
+        found
+            .into_iter()
+            .find(|one| one.cause == "backup")
+            .and_then(|one| one.fix.advice)
+            .unwrap()
     };
-    assert!(of(3).contains("`ip mptcp endpoint change id 3 nobackup`"), "{}", of(3));
+    assert!(
+        of(3).contains("`ip mptcp endpoint change id 3 nobackup`"),
+        "{}",
+        of(3)
+    );
     let peer = Subject::all(&upload(2).observe(7))[0].remote.ip();
-    assert!(of(0).contains(&format!("`ip mptcp endpoint change {peer} nobackup`")), "{}", of(0));
+    assert!(
+        of(0).contains(&format!("`ip mptcp endpoint change {peer} nobackup`")),
+        "{}",
+        of(0)
+    );
 }

@@ -39,7 +39,9 @@ const PAIRS: [(&str, &str, Option<Inject>); 16] = [
         Some(|world, draw| {
             world.controller = "cubic";
             bloat(world, draw, 0)?;
-            pays_without(world, draw, |world, draw| world.paths[1].loss = draw.range(0.002, 0.03))
+            pays_without(world, draw, |world, draw| {
+                world.paths[1].loss = draw.range(0.002, 0.03)
+            })
         }),
     ),
     (
@@ -48,7 +50,9 @@ const PAIRS: [(&str, &str, Option<Inject>); 16] = [
         Some(|world, draw| {
             world.controller = draw.one_of(&["cubic", "reno"]);
             world.paths[1].dies_s = Some(BEGIN_S - draw.range(0.5, 3.0));
-            pays_without(world, draw, |world, draw| world.paths[0].loss = draw.range(0.002, 0.03))
+            pays_without(world, draw, |world, draw| {
+                world.paths[0].loss = draw.range(0.002, 0.03)
+            })
         }),
     ),
     (
@@ -68,7 +72,13 @@ fn bloat(world: &mut crate::World, draw: &mut Draw, path: usize) -> Option<()> {
 }
 
 fn judge(half: Half, (a, b, own): (&str, &str, Option<Inject>), base: u64) -> f64 {
-    let of = |name: &str| FAULTS.into_iter().find(|(fault, _)| *fault == name).expect("it is in the list").1;
+    let of = |name: &str| {
+        FAULTS
+            .into_iter()
+            .find(|(fault, _)| *fault == name)
+            .expect("it is in the list")
+            .1
+    };
     let mut both = 0;
     let mut wrong = vec![];
     for number in 0..DRAWS {
@@ -81,7 +91,9 @@ fn judge(half: Half, (a, b, own): (&str, &str, Option<Inject>), base: u64) -> f6
             };
             injected.map(|()| world)
         });
-        let world = attempts.find_map(|world| world).unwrap_or_else(|| panic!("{a} and {b} never pay"));
+        let world = attempts
+            .find_map(|world| world)
+            .unwrap_or_else(|| panic!("{a} and {b} never pay"));
         let found = found(&world, number);
         let is_named = |name: &str| found.iter().take(AMONG).any(|one| one == name);
         both += u32::from(is_named(a) && is_named(b));
@@ -90,7 +102,11 @@ fn judge(half: Half, (a, b, own): (&str, &str, Option<Inject>), base: u64) -> f6
         }
     }
     let share = f64::from(both) / DRAWS as f64;
-    println!("{a} and {b}: both {:.1} %  {}", 100.0 * share, wrong.join(" "));
+    println!(
+        "{a} and {b}: both {:.1} %  {}",
+        100.0 * share,
+        wrong.join(" ")
+    );
     share
 }
 
@@ -100,7 +116,10 @@ pub(crate) fn table(half: Half, base: u64) -> f64 {
         std::thread::spawn(move || judge(half, pair, base + 700_000_000 + 1_000_000 * index as u64))
     };
     let jobs: Vec<_> = PAIRS.into_iter().enumerate().map(of).collect();
-    let sum: f64 = jobs.into_iter().map(|job| job.join().expect("no draw fails")).sum();
+    let sum: f64 = jobs
+        .into_iter()
+        .map(|job| job.join().expect("no draw fails"))
+        .sum();
     let mean = sum / PAIRS.len() as f64;
     println!("{half:?}: both of two {:.1} %", 100.0 * mean);
     mean

@@ -71,13 +71,19 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn sum_bdp_bytes(&self) -> f64 {
-        self.paths.iter().map(|path| path.rate_bps * path.rtt_s * (1.0 + path.queue) / 8.0).sum()
+        self.paths
+            .iter()
+            .map(|path| path.rate_bps * path.rtt_s * (1.0 + path.queue) / 8.0)
+            .sum()
     }
 
     fn text(&self, used: &[usize]) -> String {
         let direction = if self.upload { "upload" } else { "download" };
         let workload = match self.stream_bps {
-            Some(bps) => format!("kind = \"stream\"\nrate = \"{} bit/s\"\ninterval = \"20 ms\"", bps as u64),
+            Some(bps) => format!(
+                "kind = \"stream\"\nrate = \"{} bit/s\"\ninterval = \"20 ms\"",
+                bps as u64
+            ),
             None => "kind = \"bulk\"".into(),
         };
         let end_s = BEGIN_S + self.watch.0;
@@ -95,9 +101,20 @@ impl World {
             text += &format!("[[link]]\nname = \"shared\"\n{both}");
         }
         for &at in used {
-            let Path { rate_bps, rtt_s, queue, loss, dies_s, .. } = self.paths[at];
+            let Path {
+                rate_bps,
+                rtt_s,
+                queue,
+                loss,
+                dies_s,
+                ..
+            } = self.paths[at];
             let packets = (queue * rate_bps * rtt_s / 12e3).max(4.0).ceil();
-            let via = if self.shared.is_some() { "via = [\"shared\"]\n" } else { "" };
+            let via = if self.shared.is_some() {
+                "via = [\"shared\"]\n"
+            } else {
+                ""
+            };
             let outages = dies_s.map_or(String::new(), |from| {
                 format!(
                     "outages = [[\"{} ms\", \"{} ms\"]]\n",
@@ -106,7 +123,11 @@ impl World {
                 )
             });
             let lossy = format!("loss = \"{} %\"\n", loss * 100.0);
-            let (down, up) = if self.upload { ("", lossy.as_str()) } else { (lossy.as_str(), "") };
+            let (down, up) = if self.upload {
+                ("", lossy.as_str())
+            } else {
+                (lossy.as_str(), "")
+            };
             text += &format!(
                 "[[path]]\nname = \"p{at}\"\nenergy = \"free\"\nrate = \"{} bit/s\"\ndelay = \"{} us\"\n\
                  queue = \"{packets} packets\"\n{via}{outages}{down}[path.up]\n{up}",
@@ -120,18 +141,22 @@ impl World {
     /// Status each interval, and the goodput in the observation, bit/s.
     fn run(&self, used: &[usize], seed: u64) -> (Vec<(f64, Status)>, f64) {
         let text = self.text(used);
-        let scenario =
-            load(&text, &|_| Err(String::new())).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
-        let policy = format!("linux[cc={}]", self.controller).parse().expect("a policy");
+        let scenario = load(&text, &|_| Err(String::new()))
+            .unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+        let policy = format!("linux[cc={}]", self.controller)
+            .parse()
+            .expect("a policy");
         let setup = Setup::of(&policy, &scenario).expect("the policy fits");
-        let mut session =
-            Session::new(scenario.into(), &setup, seed, RunOptions::default()).expect("one connection");
+        let mut session = Session::new(scenario.into(), &setup, seed, RunOptions::default())
+            .expect("one connection");
         let (length_s, interval_s) = self.watch;
         let steps = (length_s / interval_s) as u32;
         let mut all = vec![];
         for step in 0..=steps {
             let at_s = f64::from(step) * interval_s;
-            session.advance(Nanos(((BEGIN_S + at_s) * 1e9) as u64)).expect("it runs");
+            session
+                .advance(Nanos(((BEGIN_S + at_s) * 1e9) as u64))
+                .expect("it runs");
             let mut status = Status::default();
             session.status(&mut status);
             all.push((at_s, status));
@@ -145,13 +170,17 @@ impl World {
         let (all, goodput_bps) = self.run(&self.config.open().used, seed);
         let (first, last) = (&all[0].1.paths, &all[all.len() - 1].1.paths);
         let mean_s = |path: usize| {
-            let known = all.iter().filter_map(|(_, status)| Some(status.paths[path].srtt?.as_secs_f64()));
+            let known = all
+                .iter()
+                .filter_map(|(_, status)| Some(status.paths[path].srtt?.as_secs_f64()));
             let known: Vec<f64> = known.collect();
             known.iter().sum::<f64>() / known.len().max(1) as f64
         };
         let carried = |path: usize| (last[path].segments - first[path].segments) as f64;
         let sums = (0..last.len()).map(|path| (mean_s(path) * carried(path), carried(path)));
-        let (sum, weights) = sums.fold((0.0, 0.0), |(sum, all), (part, weight)| (sum + part, all + weight));
+        let (sum, weights) = sums.fold((0.0, 0.0), |(sum, all), (part, weight)| {
+            (sum + part, all + weight)
+        });
         (goodput_bps, sum / f64::max(weights, 1.0))
     }
 
@@ -160,7 +189,13 @@ impl World {
         let opened = self.config.open();
         let (all, _) = self.run(&opened.used, seed);
         let bytes = self.buffer_bytes * OVERHEAD;
-        let limit = |which: Buffer| if self.buffer == which { bytes as u64 } else { 64_000_000 };
+        let limit = |which: Buffer| {
+            if self.buffer == which {
+                bytes as u64
+            } else {
+                64_000_000
+            }
+        };
         let host = self.config.host(limit(Buffer::Own), limit(Buffer::Send));
         let count = all.len();
         let mut silence = vec![None; opened.used.len()];
@@ -170,19 +205,35 @@ impl World {
                 .collect();
             let mut listing = Listing::default();
             match self.config.is_mptcp {
-                true => listing.connections.push(self.connection(flows, status, opened.fallback)),
-                false => listing.plain.extend(flows.into_iter().map(|flow| TcpSocket {
-                    membership: None,
-                    inode: 99,
-                    ..flow
-                })),
+                true => listing
+                    .connections
+                    .push(self.connection(flows, status, opened.fallback)),
+                false => listing
+                    .plain
+                    .extend(flows.into_iter().map(|flow| TcpSocket {
+                        membership: None,
+                        inode: 99,
+                        ..flow
+                    })),
             }
             let is_kept = number == 0 || number + 1 == count;
-            let counters = if is_kept { opened.counters.clone() } else { [].into() };
-            Sample { at_s: *at_s, listing: Cow::Owned(listing), counters: Cow::Owned(counters) }
+            let counters = if is_kept {
+                opened.counters.clone()
+            } else {
+                [].into()
+            };
+            Sample {
+                at_s: *at_s,
+                listing: Cow::Owned(listing),
+                counters: Cow::Owned(counters),
+            }
         };
         let samples = all.iter().enumerate().map(sample).collect();
-        Observation { schema: SCHEMA, samples, host }
+        Observation {
+            schema: SCHEMA,
+            samples,
+            host,
+        }
     }
 
     /// The peer's window, bytes: less what it has not read.
@@ -191,12 +242,22 @@ impl World {
             // The buffer is full until a chunk is read, and fills again.
             1.0 - chunk * (1.0 - (at_s % wait_s) / wait_s)
         });
-        if self.buffer == Buffer::Peer { self.buffer_bytes * (1.0 - unread) } else { 64e6 }
+        if self.buffer == Buffer::Peer {
+            self.buffer_bytes * (1.0 - unread)
+        } else {
+            64e6
+        }
     }
 
     fn connection(&self, subflows: Vec<TcpSocket>, status: &Status, fallback: bool) -> Connection {
-        let sent: u64 = subflows.iter().filter_map(|flow| Some(flow.info.as_ref()?.sent_bytes)).sum();
-        let received: u64 = subflows.iter().filter_map(|flow| Some(flow.info.as_ref()?.received_bytes)).sum();
+        let sent: u64 = subflows
+            .iter()
+            .filter_map(|flow| Some(flow.info.as_ref()?.sent_bytes))
+            .sum();
+        let received: u64 = subflows
+            .iter()
+            .filter_map(|flow| Some(flow.info.as_ref()?.received_bytes))
+            .sum();
         let in_flight = self.in_flight_bytes(status, status_at(&subflows));
         let written = in_flight + self.unsent_bytes(status, in_flight);
         let acked = sent.saturating_sub(in_flight);
@@ -237,7 +298,11 @@ impl World {
             return 0;
         }
         let engine = u64::from(status.data_in_flight) * u64::from(MSS);
-        if self.reads.is_some() { engine.min(self.window_bytes(at_s) as u64) } else { engine }
+        if self.reads.is_some() {
+            engine.min(self.window_bytes(at_s) as u64)
+        } else {
+            engine
+        }
     }
 
     /// Written data that waits: endless data fills the send buffer.
@@ -245,13 +310,21 @@ impl World {
         match (self.stream_bps, self.upload) {
             (_, false) => 0,
             (Some(_), _) => u64::from(status.unsent) * u64::from(MSS),
-            (None, _) if self.buffer == Buffer::Send => (self.buffer_bytes as u64).saturating_sub(in_flight),
+            (None, _) if self.buffer == Buffer::Send => {
+                (self.buffer_bytes as u64).saturating_sub(in_flight)
+            }
             (None, _) => 2_000_000,
         }
     }
 
     fn memory(&self, written: u64) -> SocketMemory {
-        let limit = |which: Buffer| if self.buffer == which { self.buffer_bytes * OVERHEAD } else { 64e6 };
+        let limit = |which: Buffer| {
+            if self.buffer == which {
+                self.buffer_bytes * OVERHEAD
+            } else {
+                64e6
+            }
+        };
         // The send buffer counts little more than payload; endless data fills it.
         let send_limit_bytes = match self.buffer {
             Buffer::Send => self.buffer_bytes * 1.1,
@@ -278,7 +351,9 @@ impl World {
         let us = |s: f64| (s * 1e6) as u32;
         let min_rtt_s = seen.min_rtt.map_or(path.rtt_s, |rtt| rtt.as_secs_f64());
         let srtt_s = seen.srtt.map_or(min_rtt_s, |rtt| rtt.as_secs_f64());
-        let dead_s = path.dies_s.map_or(0.0, |dies_s| (BEGIN_S + at_s - dies_s).max(0.0));
+        let dead_s = path
+            .dies_s
+            .map_or(0.0, |dies_s| (BEGIN_S + at_s - dies_s).max(0.0));
         let is_waiting = self.upload && dead_s > srtt_s && seen.in_flight > 0;
         let since = is_waiting.then(|| *silence.get_or_insert(at_s - dead_s));
         let waited_s = since.map_or(0.0, |since| at_s - since);
@@ -289,9 +364,16 @@ impl World {
         let limited_app = self.stream_bps.is_some();
         let segments = seen.segments as u32;
         let payload = |segments: u64| segments * u64::from(MSS);
-        let (sent, received) =
-            if self.upload { (payload(seen.segments), 0) } else { (0, seen.delivered_bytes) };
-        let lost = if self.upload { seen.retransmissions as u32 } else { 0 };
+        let (sent, received) = if self.upload {
+            (payload(seen.segments), 0)
+        } else {
+            (0, seen.delivered_bytes)
+        };
+        let lost = if self.upload {
+            seen.retransmissions as u32
+        } else {
+            0
+        };
         let in_flight = if self.reads.is_some() {
             seen.in_flight.min((window / f64::from(MSS)) as u32)
         } else {
@@ -366,12 +448,15 @@ impl World {
 
 /// The time of a sample, from what its sockets say: they are busy from the start.
 fn status_at(subflows: &[TcpSocket]) -> f64 {
-    let busy_us = subflows.first().and_then(|flow| Some(flow.info.as_ref()?.busy_us)).unwrap_or(0);
+    let busy_us = subflows
+        .first()
+        .and_then(|flow| Some(flow.info.as_ref()?.busy_us))
+        .unwrap_or(0);
     busy_us as f64 / 1e6 - BEGIN_S
 }
 
-/// RFC 6298, section 5.5: the number of timeouts and the present timeout, s, after this time without an
-/// answer.
+/// RFC 6298, section 5.5: the number of timeouts and the present timeout, s, after this time
+/// without an answer.
 fn backed_off(waited_s: f64, rto_s: f64) -> (u8, f64) {
     let (mut count, mut next_s, mut timeout_s) = (0, rto_s, rto_s);
     while waited_s > next_s {

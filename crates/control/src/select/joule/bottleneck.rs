@@ -1,4 +1,5 @@
-//! Detects paths that share a bottleneck: by correlated changes of their RTTs, and by an active test.
+//! Detects paths that share a bottleneck: by correlated changes of their RTTs, and by an active
+//! test.
 //!
 //! ```text
 //!   unknown, until both RTTs have changed and gone apart, or for four windows
@@ -8,16 +9,16 @@
 //!      ▲                        │ r ≤ R                    │ it does not                  │ after a minute,
 //!      └────────────────────────┴──────────────────────────┴──────────────────────────────┘ then 2, 4, …
 //! ```
-//! Fast r: correlation of the changes of srtt between successive decisions over a window; slow r: of the
-//! changes over five decisions. Two paths are apart if both are small: fast changes are mostly each path's
-//! own noise, even behind one queue, and slow changes are queues. Levels would mislead: any two paths that
-//! start together rise together (Rubenstein, Kurose, Towsley, ToN 2002, compare cross- with auto-correlation
-//! for the same reason). Even so, two paths of one kind can correlate for a while. So one member is drained:
-//! it becomes a backup (MP_PRIO) for some round trips, and if both share a queue the other's RTT falls. A
-//! suspicion alone closes no path.
+//! Fast r: correlation of the changes of srtt between successive decisions over a window; slow r:
+//! of the changes over five decisions. Two paths are apart if both are small: fast changes are
+//! mostly each path's own noise, even behind one queue, and slow changes are queues. Levels would
+//! mislead: any two paths that start together rise together (Rubenstein, Kurose, Towsley, ToN 2002,
+//! compare cross- with auto-correlation for the same reason). Even so, two paths of one kind can
+//! correlate for a while. So one member is drained: it becomes a backup (MP_PRIO) for some round
+//! trips, and if both share a queue the other's RTT falls. A suspicion alone closes no path.
 //!
-//! Controllers couple the windows of all pairs that are not distinct or acquitted, from the start on: a
-//! bottleneck without a queue never shows in RTTs, and two uncoupled windows take two shares.
+//! Controllers couple the windows of all pairs that are not distinct or acquitted, from the start
+//! on: a bottleneck without a queue never shows in RTTs, and two uncoupled windows take two shares.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::units::Nanos;
@@ -26,7 +27,8 @@ use super::super::snapshot::{PathSnapshot, PathState, Snapshot};
 
 /// R: correlation above which changes count as common.
 const TOGETHER: f64 = 0.7;
-/// Correlation, of fast and of slow changes, up to which paths count as apart. Values between decide nothing.
+/// Correlation, of fast and of slow changes, up to which paths count as apart. Values between
+/// decide nothing.
 const APART: f64 = 0.2;
 /// Decisions over which a change is slow.
 const SLOW: usize = 5;
@@ -87,7 +89,11 @@ impl Moments {
     /// Zero if one srtt does not change.
     fn correlation(&self) -> f64 {
         let scale = self.variances().into_iter().product::<f64>().sqrt();
-        if scale > 0.0 { self.covariance(self.ab, self.a, self.b) / scale } else { 0.0 }
+        if scale > 0.0 {
+            self.covariance(self.ab, self.a, self.b) / scale
+        } else {
+            0.0
+        }
     }
 }
 
@@ -111,8 +117,8 @@ impl Window {
         self.slow.add(a.slow_s, b.slow_s);
     }
 
-    /// True if the srtts changed together; `None` if one hardly changed, or if they were neither together nor
-    /// apart.
+    /// True if the srtts changed together; `None` if one hardly changed, or if they were neither
+    /// together nor apart.
     fn together(&self) -> Option<bool> {
         let [a, b] = self.fast.variances();
         let (fast, slow) = (self.fast.correlation(), self.slow.correlation());
@@ -195,7 +201,8 @@ impl Bottlenecks {
     /// Updates with a snapshot.
     pub(super) fn observe(&mut self, snapshot: &Snapshot) {
         let mut changes = [None; MAX_SUBFLOWS];
-        for ((trace, change), path) in self.traces.iter_mut().zip(&mut changes).zip(snapshot.paths) {
+        for ((trace, change), path) in self.traces.iter_mut().zip(&mut changes).zip(snapshot.paths)
+        {
             *change = trace.observe(path);
         }
         self.expire(snapshot.now);
@@ -225,8 +232,9 @@ impl Bottlenecks {
 
     /// Groups of paths that share a bottleneck, or may share one.
     pub(super) fn suspected(&self) -> Groups {
-        let are_open =
-            |i: usize, j: usize| self.traces[i].recent_s[0] > 0.0 && self.traces[j].recent_s[0] > 0.0;
+        let are_open = |i: usize, j: usize| {
+            self.traces[i].recent_s[0] > 0.0 && self.traces[j].recent_s[0] > 0.0
+        };
         self.groups(|i, j| match self.pairs[i][j].verdict {
             Verdict::Distinct | Verdict::Acquitted(_) => false,
             Verdict::Unknown => are_open(i, j),
@@ -243,9 +251,15 @@ impl Bottlenecks {
                     continue;
                 }
                 let (of_i, of_j) = (groups[i], groups[j]);
-                let number = [of_i, of_j].into_iter().find(|&n| n != 0).unwrap_or(i as u8 + 1);
+                let number = [of_i, of_j]
+                    .into_iter()
+                    .find(|&n| n != 0)
+                    .unwrap_or(i as u8 + 1);
                 let joined = |n: u8| n != 0 && (n == of_i || n == of_j);
-                groups.iter_mut().filter(|n| joined(**n)).for_each(|n| *n = number);
+                groups
+                    .iter_mut()
+                    .filter(|n| joined(**n))
+                    .for_each(|n| *n = number);
                 (groups[i], groups[j]) = (number, number);
             }
         }
@@ -266,29 +280,49 @@ impl Bottlenecks {
     fn next_drain(&self, snapshot: &Snapshot) -> Option<Drain> {
         for j in 0..snapshot.paths.len() {
             for i in 0..j {
-                let Verdict::Testing(_, from) = self.pairs[i][j].verdict else { continue };
+                let Verdict::Testing(_, from) = self.pairs[i][j].verdict else {
+                    continue;
+                };
                 let (a, b) = (&snapshot.paths[i], &snapshot.paths[j]);
                 if snapshot.now < from || !is_seen(a) || !is_seen(b) {
                     continue;
                 }
-                let (drained, watched) = if a.rate_bps < b.rate_bps { (i, j) } else { (j, i) };
+                let (drained, watched) = if a.rate_bps < b.rate_bps {
+                    (i, j)
+                } else {
+                    (j, i)
+                };
                 let lasts = DRAIN_ROUNDS * a.srtt_s.max(b.srtt_s);
-                let until = snapshot.now.saturating_add(Nanos::from_secs_f64(lasts).max(SHORTEST_DRAIN));
-                return Some(Drain { drained, watched, until, before_s: self.traces[watched].level_s });
+                let until = snapshot
+                    .now
+                    .saturating_add(Nanos::from_secs_f64(lasts).max(SHORTEST_DRAIN));
+                return Some(Drain {
+                    drained,
+                    watched,
+                    until,
+                    before_s: self.traces[watched].level_s,
+                });
             }
         }
         None
     }
 
     fn watch(&mut self, drain: Drain, snapshot: &Snapshot) {
-        let Drain { drained, watched, until, before_s } = drain;
+        let Drain {
+            drained,
+            watched,
+            until,
+            before_s,
+        } = drain;
         if snapshot.now < until {
             return;
         }
         self.drain = None;
         let path = &snapshot.paths[watched];
         let pair = &mut self.pairs[drained.min(watched)][drained.max(watched)];
-        let Verdict::Testing(seen, _) = pair.verdict else { return };
+        let Verdict::Testing(seen, _) = pair.verdict else {
+            return;
+        };
         let fall_s = before_s - path.srtt_s;
         let least_s = (FALL * (before_s - self.traces[watched].least_s)).max(LEAST_FALL_S);
         pair.verdict = if !is_seen(path) {
@@ -307,8 +341,8 @@ impl Bottlenecks {
 }
 
 impl Trace {
-    /// Updates with a snapshot. Returns the change of srtt if the path was visible last time and carries
-    /// enough.
+    /// Updates with a snapshot. Returns the change of srtt if the path was visible last time and
+    /// carries enough.
     fn observe(&mut self, path: &PathSnapshot) -> Option<Change> {
         if !is_seen(path) {
             self.recent_s = [0.0; SLOW];
@@ -316,15 +350,29 @@ impl Trace {
         }
         let (before_s, oldest_s) = (self.recent_s[0], self.recent_s[SLOW - 1]);
         let is_new = before_s == 0.0;
-        let slow_s = if oldest_s > 0.0 { path.srtt_s - oldest_s } else { 0.0 };
+        let slow_s = if oldest_s > 0.0 {
+            path.srtt_s - oldest_s
+        } else {
+            0.0
+        };
         self.recent_s.rotate_right(1);
         self.recent_s[0] = path.srtt_s;
         let is_first = self.least_s == 0.0;
-        self.least_s = if is_first { path.srtt_s } else { self.least_s.min(path.srtt_s) };
-        self.level_s =
-            if is_new { path.srtt_s } else { self.level_s + LEVEL_WEIGHT * (path.srtt_s - self.level_s) };
+        self.least_s = if is_first {
+            path.srtt_s
+        } else {
+            self.least_s.min(path.srtt_s)
+        };
+        self.level_s = if is_new {
+            path.srtt_s
+        } else {
+            self.level_s + LEVEL_WEIGHT * (path.srtt_s - self.level_s)
+        };
         let is_told = !is_new && path.rate_bps >= LEAST_BPS;
-        is_told.then_some(Change { fast_s: path.srtt_s - before_s, slow_s })
+        is_told.then_some(Change {
+            fast_s: path.srtt_s - before_s,
+            slow_s,
+        })
     }
 }
 
@@ -341,7 +389,9 @@ impl Pair {
             self.window = Window::default();
         }
         self.verdict = match (self.verdict, together) {
-            (known @ (Verdict::Testing(..) | Verdict::Shared(_) | Verdict::Acquitted(_)), _) => known,
+            (known @ (Verdict::Testing(..) | Verdict::Shared(_) | Verdict::Acquitted(_)), _) => {
+                known
+            }
             (Verdict::Unknown | Verdict::Suspected, None) => Verdict::Unknown,
             (Verdict::Suspected, Some(true)) => Verdict::Testing(0, now),
             (_, Some(true)) => Verdict::Suspected,
@@ -356,8 +406,8 @@ mod tests {
     use super::super::super::tests::at;
     use super::*;
 
-    /// Decides every 100 ms on two paths with srtts `rtts`(instant, drained path), s. Returns the knowledge
-    /// after `seconds`, and the start of each drain.
+    /// Decides every 100 ms on two paths with srtts `rtts`(instant, drained path), s. Returns the
+    /// knowledge after `seconds`, and the start of each drain.
     fn after(
         seconds: u64,
         rtts: impl Fn(u64, Option<usize>) -> [f64; 2],
@@ -393,18 +443,34 @@ mod tests {
     fn one_queue_is_found_by_two_windows_and_two_drains() {
         // Half of the queue belongs to the drained path.
         let together = |look: u64, drained: Option<usize>| {
-            let queue = if drained.is_some() { 0.1 * saw(look) } else { saw(look) };
+            let queue = if drained.is_some() {
+                0.1 * saw(look)
+            } else {
+                saw(look)
+            };
             [0.040 + queue, 0.055 + queue]
         };
         let (known, drains) = after(25, together);
         // 80 changes per window: the second one ends at decision 160. The slower path is drained.
         assert_eq!(drains[0], (160, 1));
-        assert!(drains.len() == 2 && drains[1].0 >= 160 + 4 + 20, "{drains:?}");
-        assert_eq!((&known.shared()[..3], known.drained()), (&[1, 1, 0][..], None));
-        // After the first window there is a suspicion: controllers may couple the windows, but nothing is
-        // known yet.
+        assert!(
+            drains.len() == 2 && drains[1].0 >= 160 + 4 + 20,
+            "{drains:?}"
+        );
+        assert_eq!(
+            (&known.shared()[..3], known.drained()),
+            (&[1, 1, 0][..], None)
+        );
+        // After the first window there is a suspicion: controllers may couple the windows, but
+        // nothing is known yet.
         let (known, _) = after(10, together);
-        assert_eq!((known.shared()[..2].to_vec(), known.suspected()[..2].to_vec()), (vec![0, 0], vec![1, 1]));
+        assert_eq!(
+            (
+                known.shared()[..2].to_vec(),
+                known.suspected()[..2].to_vec()
+            ),
+            (vec![0, 0], vec![1, 1])
+        );
     }
 
     #[test]
@@ -413,15 +479,19 @@ mod tests {
             let queue = if drained.is_some() { 0.0 } else { saw(look) };
             [0.040 + queue, 0.055 + queue]
         };
-        // Found before 20 s, forgotten a minute later, found again before 105 s, then for two minutes.
+        // Found before 20 s, forgotten a minute later, found again before 105 s, then for two
+        // minutes.
         let shared = |seconds| after(seconds, together).0.shared()[0] != 0;
-        assert_eq!([20, 78, 82, 105, 200].map(shared), [true, true, false, true, true]);
+        assert_eq!(
+            [20, 78, 82, 105, 200].map(shared),
+            [true, true, false, true, true]
+        );
     }
 
     #[test]
     fn twins_that_move_alike_are_acquitted_by_the_drain() {
-        // Two separate queues that happen to fill at the same time: draining one path leaves the other's
-        // queue.
+        // Two separate queues that happen to fill at the same time: draining one path leaves the
+        // other's queue.
         let (known, drains) = after(30, |look, _| [0.040 + saw(look), 0.055 + saw(look)]);
         assert!(!drains.is_empty());
         let fell = known.shared()[0] != 0;
@@ -434,7 +504,10 @@ mod tests {
         // Both start together and rise for 30 s, each with its own variation.
         let own = |look: u64, period: u64| (look % period) as f64 * 0.003;
         let (known, drains) = after(30, |look, _| {
-            [0.04 + look as f64 * 1e-3 + own(look, 7), 0.05 + look as f64 * 1e-3 + own(look, 11)]
+            [
+                0.04 + look as f64 * 1e-3 + own(look, 7),
+                0.05 + look as f64 * 1e-3 + own(look, 11),
+            ]
         });
         assert_eq!((drains.len(), known.suspected()[0]), (0, 0));
     }
@@ -447,22 +520,36 @@ mod tests {
         assert_eq!((coupled(7), coupled(9)), (vec![1, 1, 0], vec![0, 0, 0]));
         // A queue that never varies gives no evidence.
         let (still, _) = after(30, |_, _| [0.04, 0.05]);
-        assert_eq!((&still.suspected()[..3], &still.shared()[..3]), (&[1, 1, 0][..], &[0, 0, 0][..]));
+        assert_eq!(
+            (&still.suspected()[..3], &still.shared()[..3]),
+            (&[1, 1, 0][..], &[0, 0, 0][..])
+        );
     }
 
-    /// One queue that oscillates with a period of 4 s, under each path's own noise of single-packet RTTs.
+    /// One queue that oscillates with a period of 4 s, under each path's own noise of single-packet
+    /// RTTs.
     #[test]
     fn noise_does_not_acquit_paths_that_swing_together() {
         let noise = |look: u64, seed: u64| {
-            let mixed = (look + 1).wrapping_mul(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+            let mixed = (look + 1)
+                .wrapping_mul(seed)
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                >> 40;
             0.02 * (mixed % 1000) as f64 / 1000.0
         };
         let swing = |look: u64| 0.04 * f64::from((look % 40).abs_diff(20) as u32) / 20.0;
-        let shared =
-            |look: u64, _| [0.05 + swing(look) + noise(look, 7), 0.06 + swing(look) + noise(look, 13)];
+        let shared = |look: u64, _| {
+            [
+                0.05 + swing(look) + noise(look, 7),
+                0.06 + swing(look) + noise(look, 13),
+            ]
+        };
         let own = |look: u64, _| [0.05 + noise(look, 7), 0.06 + noise(look, 13)];
         let coupled = |known: (Bottlenecks, Vec<(u64, usize)>)| known.0.suspected()[0] != 0;
-        assert_eq!((coupled(after(30, shared)), coupled(after(30, own))), (true, false));
+        assert_eq!(
+            (coupled(after(30, shared)), coupled(after(30, own))),
+            (true, false)
+        );
     }
 
     #[test]
@@ -473,6 +560,9 @@ mod tests {
         assert_eq!(known.shared()[..5], [1, 2, 2, 1, 0]);
         known.pairs[2][3].verdict = forever;
         let all = known.shared();
-        assert!(all[0] != 0 && all[..4].iter().all(|&group| group == all[0]) && all[4] == 0, "{all:?}");
+        assert!(
+            all[0] != 0 && all[..4].iter().all(|&group| group == all[0]) && all[4] == 0,
+            "{all:?}"
+        );
     }
 }

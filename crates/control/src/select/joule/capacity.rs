@@ -12,15 +12,15 @@ use joulepath_model::units::Nanos;
 use super::super::snapshot::{PathSnapshot, PathState};
 use crate::allocate::mathis_bps;
 
-/// Hoped capacity of an unknown path, bit/s: enough to justify a trial where a better radio would be worth
-/// it, and no more.
+/// Hoped capacity of an unknown path, bit/s: enough to justify a trial where a better radio would
+/// be worth it, and no more.
 const HOPE_BPS: f64 = 20e6;
 /// Expected capacity of an unknown path before it has carried data, bit/s.
 const EXPECTED_BPS: f64 = 10e6;
 /// Expected RTT of an unknown path, s.
 const EXPECTED_RTT_S: f64 = 0.05;
-/// The device's default path is listed first. Another unknown path is expected to have its rate divided by
-/// this factor, and its RTT times this factor.
+/// The device's default path is listed first. Another unknown path is expected to have its rate
+/// divided by this factor, and its RTT times this factor.
 const FURTHER: f64 = 3.0;
 /// A rate above this many times the previous maximum means that slow start continues.
 const GROWS: f64 = 1.25;
@@ -36,11 +36,11 @@ const RATE_TIME_S: f64 = 0.7;
 const SAMPLE_SPREAD: f64 = 1.6;
 /// A path that delivers nothing for this time while data waits is given up, s.
 const SILENCE_S: f64 = 6.0;
-/// A measured rate is believed for this time after its path was closed, and twice as long after every two
-/// further trials, s. Then the path may have become as good as an unknown one.
+/// A measured rate is believed for this time after its path was closed, and twice as long after
+/// every two further trials, s. Then the path may have become as good as an unknown one.
 const STALE_S: f64 = 120.0;
-/// A controller that distinguishes random losses from congestion carries at least this many times what
-/// NewReno carries.
+/// A controller that distinguishes random losses from congestion carries at least this many times
+/// what NewReno carries.
 const BEYOND_TCP: f64 = 2.0;
 /// Minimum believed capacity, bit/s.
 const LEAST_BPS: f64 = 1e3;
@@ -75,9 +75,9 @@ pub(super) struct Capacity {
 }
 
 impl Capacity {
-    /// Updates with a snapshot, `seconds` after the last one. `is_full`: all that time more data waited than
-    /// the windows of the open paths admit. Otherwise a rate is only a lower bound of the capacity.
-    /// `data_waits`: data is written and not delivered.
+    /// Updates with a snapshot, `seconds` after the last one. `is_full`: all that time more data
+    /// waited than the windows of the open paths admit. Otherwise a rate is only a lower bound of
+    /// the capacity. `data_waits`: data is written and not delivered.
     pub(super) fn observe(
         &mut self,
         path: &PathSnapshot,
@@ -100,14 +100,17 @@ impl Capacity {
             }
         }
         self.closed_s = 0.0;
-        self.has_carried |= path.delivered_bytes > *self.opened_bytes.get_or_insert(path.delivered_bytes);
+        self.has_carried |=
+            path.delivered_bytes > *self.opened_bytes.get_or_insert(path.delivered_bytes);
         if data_waits {
             self.waited_s += seconds;
         }
         if path.state == PathState::Open && !is_full {
             self.slack_s += seconds;
         }
-        let Some(rate_bps) = path.busy_bps else { return };
+        let Some(rate_bps) = path.busy_bps else {
+            return;
+        };
         let live_since = *self.live_since.get_or_insert(now);
         if !is_full {
             self.measured_bps = self.measured_bps.max(rate_bps);
@@ -128,7 +131,8 @@ impl Capacity {
         let since_s = |instant: Nanos| now.saturating_sub(instant).as_secs_f64();
         let is_over = lasts(since_s(self.grown_at), CALM_S, CALM_ROUNDS)
             || lasts(since_s(live_since), LONGEST_START_S, LONGEST_START_ROUNDS);
-        // One decision in which data happened to wait measures nothing, however long the path has been open.
+        // One decision in which data happened to wait measures nothing, however long the path has
+        // been open.
         self.settled |= is_over && lasts(self.full_s, CALM_S, CALM_ROUNDS);
     }
 
@@ -137,8 +141,9 @@ impl Capacity {
         self.openings
     }
 
-    /// True if its trial is over: it has been measured, or it was open long enough and the offered data did
-    /// not fill it. A load that fits can never measure it, and would continue the trial forever.
+    /// True if its trial is over: it has been measured, or it was open long enough and the offered
+    /// data did not fill it. A load that fits can never measure it, and would continue the trial
+    /// forever.
     pub(super) fn is_tried(&self, srtt_s: f64) -> bool {
         self.is_measured() || self.slack_s >= LONGEST_START_S.max(LONGEST_START_ROUNDS * srtt_s)
     }
@@ -153,15 +158,16 @@ impl Capacity {
         self.closed_s > STALE_S * f64::from(1_u32 << (self.openings / 2).min(16))
     }
 
-    /// True if data has waited for [`SILENCE_S`] while its subflow was open, and it has delivered nothing. A
-    /// load that fits the windows never sets `live_since`; its delivered data shows that the path answers.
+    /// True if data has waited for [`SILENCE_S`] while its subflow was open, and it has delivered
+    /// nothing. A load that fits the windows never sets `live_since`; its delivered data shows that
+    /// the path answers.
     pub(super) fn is_silent(&self) -> bool {
         let is_mute = self.live_since.is_none() && !self.settled && !self.has_carried;
         is_mute && self.waited_s >= SILENCE_S
     }
 
-    /// Its capacity, bit/s. `hoped`: an unknown path counts with the hoped capacity, so that it is tried.
-    /// `is_first`: it is the device's default path.
+    /// Its capacity, bit/s. `hoped`: an unknown path counts with the hoped capacity, so that it is
+    /// tried. `is_first`: it is the device's default path.
     pub(super) fn rate_bps(&self, history: Option<Estimate>, hoped: bool, is_first: bool) -> f64 {
         let unknown_bps = match (hoped, is_first) {
             (true, _) => HOPE_BPS,
@@ -181,25 +187,46 @@ impl Capacity {
 
     /// The measured capacity, with the history as prior.
     fn with(&self, known: Estimate) -> f64 {
-        known.updated_by(self.measured_bps.max(LEAST_BPS), SAMPLE_SPREAD, self.samples.min(MOST_SAMPLES))
+        known.updated_by(
+            self.measured_bps.max(LEAST_BPS),
+            SAMPLE_SPREAD,
+            self.samples.min(MOST_SAMPLES),
+        )
     }
 }
 
-/// Remembered rate of a path: at most what the controller carries at the remembered loss and RTT. `hoped`:
-/// the geometric mean of that and of the remembered rate, because the controller may carry all of it.
+/// Remembered rate of a path: at most what the controller carries at the remembered loss and RTT.
+/// `hoped`: the geometric mean of that and of the remembered rate, because the controller may carry
+/// all of it.
 pub(super) fn remembered(path: &PathSnapshot, mss_bytes: f64, hoped: bool) -> Option<Estimate> {
     let rate = path.history.rate_now()?;
     let (Some(loss), Some(rtt)) = (path.history.loss_now(), path.history.rtt_now()) else {
         return Some(rate);
     };
     let most_bps = (BEYOND_TCP * mathis_bps(mss_bytes, rtt.median, loss.median)).min(rate.median);
-    let median = if hoped { libm::sqrt(rate.median * most_bps) } else { most_bps };
+    let median = if hoped {
+        libm::sqrt(rate.median * most_bps)
+    } else {
+        most_bps
+    };
     Some(Estimate { median, ..rate })
 }
 
 /// RTT of a path: measured, remembered, or expected, s.
 pub(super) fn rtt_s(path: &PathSnapshot, remembers: bool, is_first: bool) -> f64 {
-    let expected_s = if is_first { EXPECTED_RTT_S } else { FURTHER * EXPECTED_RTT_S };
-    let remembered = path.history.rtt_s.filter(|_| remembers).map(|rtt| rtt.median);
-    if path.srtt_s > 0.0 { path.srtt_s } else { remembered.unwrap_or(expected_s) }
+    let expected_s = if is_first {
+        EXPECTED_RTT_S
+    } else {
+        FURTHER * EXPECTED_RTT_S
+    };
+    let remembered = path
+        .history
+        .rtt_s
+        .filter(|_| remembers)
+        .map(|rtt| rtt.median);
+    if path.srtt_s > 0.0 {
+        path.srtt_s
+    } else {
+        remembered.unwrap_or(expected_s)
+    }
 }

@@ -1,6 +1,7 @@
 //! By how much messages over each set were later than its cost says.
 //!
-//! The cost knows RTT, rate and queueing, but no losses: a retransmission costs a round trip or a timeout.
+//! The cost knows RTT, rate and queueing, but no losses: a retransmission costs a round trip or a
+//! timeout.
 
 use super::cost::Set;
 
@@ -15,7 +16,9 @@ pub(super) struct Delays {
 
 impl Default for Delays {
     fn default() -> Self {
-        Delays { excess_s: Box::new([0.0; 1 << Set::BITS]) }
+        Delays {
+            excess_s: Box::new([0.0; 1 << Set::BITS]),
+        }
     }
 }
 
@@ -41,9 +44,16 @@ mod tests {
     fn an_excess_is_learnt_for_its_set_alone() {
         let mut delays = Delays::default();
         (0..30).for_each(|_| delays.observe(3, 0.2, 0.1));
-        assert!((delays.excess_s(3) - 0.2 * 0.626).abs() < 1e-4, "{}", delays.excess_s(3));
+        assert!(
+            (delays.excess_s(3) - 0.2 * 0.626).abs() < 1e-4,
+            "{}",
+            delays.excess_s(3)
+        );
         assert_eq!(delays.excess_s(1), 0.0);
         (0..300).for_each(|_| delays.observe(3, -1.0, 0.1));
-        assert!((0.0..1e-4).contains(&delays.excess_s(3)), "what is early is on time");
+        assert!(
+            (0.0..1e-4).contains(&delays.excess_s(3)),
+            "what is early is on time"
+        );
     }
 }

@@ -4,10 +4,10 @@
 //!   regret(S′) ← max(0, regret(S′) + (power(S) − power(S′)) dt)
 //!   S → S′ when regret(S′) ≥ cost of opening S′                       (ski rental)
 //! ```
-//! With constant powers a and b < a and a price B the online cost is at most twice the better choice in
-//! hindsight, min(a T, B + b T), plus one decision interval: a t* with (a − b) t* = B is paid before, B + b
-//! (T − t*) after, and a t* + B + b (T − t*) = 2 B + b T. No deterministic rule does better (Karlin, Manasse,
-//! Rudolph, Sleator, Algorithmica 1988).
+//! With constant powers a and b < a and a price B the online cost is at most twice the better
+//! choice in hindsight, min(a T, B + b T), plus one decision interval: a t* with (a − b) t* = B is
+//! paid before, B + b (T − t*) after, and a t* + B + b (T − t*) = 2 B + b T. No deterministic rule
+//! does better (Karlin, Manasse, Rudolph, Sleator, Algorithmica 1988).
 
 use super::cost::Set;
 
@@ -19,7 +19,9 @@ pub(super) struct Ledger {
 
 impl Default for Ledger {
     fn default() -> Self {
-        Ledger { joules: Box::new([0.0; 1 << Set::BITS]) }
+        Ledger {
+            joules: Box::new([0.0; 1 << Set::BITS]),
+        }
     }
 }
 
@@ -48,8 +50,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Constant powers: the rule costs at most twice the better choice in hindsight, plus one decision
-        /// interval.
+        /// Constant powers: the rule costs at most twice the better choice in hindsight, plus one
+        /// decision interval.
         #[test]
         fn renting_until_it_bought_costs_at_most_twice(
             a in 0.0..5.0f64,
@@ -93,7 +95,10 @@ mod tests {
         ledger.charge(1, 2.0, 3.0);
         ledger.charge(2, 1.0, 3.0);
         ledger.charge(2, -4.0, 0.5);
-        assert_eq!((ledger.regret_j(1), ledger.regret_j(2), ledger.regret_j(3)), (6.0, 1.0, 0.0));
+        assert_eq!(
+            (ledger.regret_j(1), ledger.regret_j(2), ledger.regret_j(3)),
+            (6.0, 1.0, 0.0)
+        );
         ledger.clear();
         assert_eq!(ledger.regret_j(1), 0.0);
     }

@@ -13,10 +13,10 @@
 //! | a file of unknown size | joules per bit, first on the cheapest use | by regret: ski rental on age |
 //! | messages, streams, answers | power at the offered load, and a price of waiting | by regret |
 //!
-//! A path without history counts with a hoped rate, otherwise with its network's history. Its trial is a
-//! change like any other: regret pays for it, and it never happens where even the hoped rate would not help.
-//! The paths in use stay until a new one has been measured. Not from a paper; ski rental: Karlin et al. 1988.
-//! docs/models/select-joule.md has the full description.
+//! A path without history counts with a hoped rate, otherwise with its network's history. Its trial
+//! is a change like any other: regret pays for it, and it never happens where even the hoped rate
+//! would not help. The paths in use stay until a new one has been measured. Not from a paper; ski
+//! rental: Karlin et al. 1988. docs/models/select-joule.md has the full description.
 
 mod bottleneck;
 mod capacity;

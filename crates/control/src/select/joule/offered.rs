@@ -1,5 +1,5 @@
-//! Estimates the application's offered load, messages per second and their mean size, and the delay that the
-//! set in use gives them.
+//! Estimates the application's offered load, messages per second and their mean size, and the delay
+//! that the set in use gives them.
 
 use joulepath_model::units::Nanos;
 
@@ -7,8 +7,8 @@ use super::super::snapshot::{Demand, Snapshot};
 
 /// Time constant of both estimates, of the load at least, s.
 const TIME_S: f64 = 5.0;
-/// The time constant is the length of this many bursts with their pauses, if that is longer. Then a pause
-/// does not close what the next burst needs.
+/// The time constant is the length of this many bursts with their pauses, if that is longer. Then a
+/// pause does not close what the next burst needs.
 const CYCLES: u32 = 4;
 /// A shorter time without a write is no pause, s.
 const LEAST_PAUSE_S: f64 = 0.5;
@@ -63,12 +63,14 @@ struct Wait {
 }
 
 impl Offered {
-    /// Updates with a snapshot, `seconds` after the last one. All data written in between counts as one
-    /// message.
+    /// Updates with a snapshot, `seconds` after the last one. All data written in between counts as
+    /// one message.
     ///
     /// `is_new`: the set in use is too new to be judged by what waits.
     pub(super) fn observe(&mut self, snapshot: &Snapshot, seconds: f64, is_new: bool) {
-        let Demand::Bytes(waiting) = snapshot.demand else { return };
+        let Demand::Bytes(waiting) = snapshot.demand else {
+            return;
+        };
         let delivered: u64 = snapshot.paths.iter().map(|path| path.delivered_bytes).sum();
         let written = delivered as f64 + waiting;
         let new = (written - self.written).max(0.0);
@@ -99,8 +101,8 @@ impl Offered {
         self.wait = Wait::default();
     }
 
-    /// Index of dispersion of the data written per interval, bits: variance over mean. It is the message size
-    /// for random arrivals, 0 for a constant rate.
+    /// Index of dispersion of the data written per interval, bits: variance over mean. It is the
+    /// message size for random arrivals, 0 for a constant rate.
     pub(super) fn burst_bits(&self) -> f64 {
         let mean = self.bytes_per_s;
         if mean <= 0.0 {
@@ -109,9 +111,14 @@ impl Offered {
         8.0 * ((self.squares - mean * mean).max(0.0) * self.look_s / mean)
     }
 
-    /// Mean time from writing to delivery over the set in use, s, by Little's law. `None` before it is known.
+    /// Mean time from writing to delivery over the set in use, s, by Little's law. `None` before it
+    /// is known.
     pub(super) fn delay_s(&self) -> Option<f64> {
-        let Wait { bytes_per_s, waiting, seen_s } = self.wait;
+        let Wait {
+            bytes_per_s,
+            waiting,
+            seen_s,
+        } = self.wait;
         (bytes_per_s > 0.0 && seen_s >= LEAST_DELAY_S).then(|| waiting / bytes_per_s)
     }
 
@@ -122,7 +129,11 @@ impl Offered {
 
     /// Mean size of a message, bits; 0 before the first.
     pub(super) fn message_bits(&self) -> f64 {
-        if self.messages_per_s > 0.0 { 8.0 * self.bytes_per_s / self.messages_per_s } else { 0.0 }
+        if self.messages_per_s > 0.0 {
+            8.0 * self.bytes_per_s / self.messages_per_s
+        } else {
+            0.0
+        }
     }
 }
 
@@ -134,7 +145,8 @@ impl Bursts {
         }
         if self.count == 0 || self.quiet_s >= LEAST_PAUSE_S {
             if self.count > 0 {
-                self.cycle_s += (self.age_s(now) - self.cycle_s) / f64::from(self.count.min(CYCLES));
+                self.cycle_s +=
+                    (self.age_s(now) - self.cycle_s) / f64::from(self.count.min(CYCLES));
             }
             (self.count, self.since) = (self.count + 1, now);
         }
@@ -148,7 +160,11 @@ impl Bursts {
     /// Time constant of the load, s. A pause under way counts as the end of its burst's cycle.
     fn time_s(&self, now: Nanos) -> f64 {
         let pauses = self.count > 0 && self.quiet_s >= LEAST_PAUSE_S;
-        let cycle_s = if pauses { self.cycle_s.max(self.age_s(now)) } else { self.cycle_s };
+        let cycle_s = if pauses {
+            self.cycle_s.max(self.age_s(now))
+        } else {
+            self.cycle_s
+        };
         (f64::from(CYCLES) * cycle_s).clamp(TIME_S, LONGEST_TIME_S)
     }
 }
@@ -182,50 +198,82 @@ mod tests {
         let near = |value: f64, expected: f64| (value / expected - 1.0).abs() < 1e-9;
         assert!(near(offered.messages_per_s(), 5.0), "{offered:?}");
         assert!(near(offered.message_bits(), 8000.0), "{offered:?}");
-        // Rates of 0 and 10 kB/s: mean 5 kB/s, variance 25 (kB/s)^2; 25 / 5 kB/s * 0.1 s = 500 bytes.
+        // Rates of 0 and 10 kB/s: mean 5 kB/s, variance 25 (kB/s)^2; 25 / 5 kB/s * 0.1 s = 500
+        // bytes.
         assert!(near(offered.burst_bits(), 4000.0), "{offered:?}");
     }
 
-    /// 1 kB per decision in 3 of 10 s: 24 kbit/s in the mean, 80 in a burst. The load moves by a tenth or so
-    /// around its mean, also at the end of a pause.
+    /// 1 kB per decision in 3 of 10 s: 24 kbit/s in the mean, 80 in a burst. The load moves by a
+    /// tenth or so around its mean, also at the end of a pause.
     #[test]
     fn a_pause_does_not_hide_the_next_burst() {
-        let (mut offered, paths, mut written) = (Offered::default(), [PathSnapshot::default()], 0.0);
+        let (mut offered, paths, mut written) =
+            (Offered::default(), [PathSnapshot::default()], 0.0);
         for look in 1..=1000_u64 {
             written += if look % 100 < 30 { 1000.0 } else { 0.0 };
             let now = Nanos::from_millis(100 * look);
-            offered.observe(&Snapshot { now, ..at(0.0, Demand::Bytes(written), &paths) }, 0.1, false);
+            offered.observe(
+                &Snapshot {
+                    now,
+                    ..at(0.0, Demand::Bytes(written), &paths)
+                },
+                0.1,
+                false,
+            );
             let bps = offered.messages_per_s() * offered.message_bits();
             assert!(look < 500 || (20e3..28e3).contains(&bps), "{bps} at {look}");
         }
         // A load that ends is forgotten.
         for look in 1001..=3000_u64 {
             let now = Nanos::from_millis(100 * look);
-            offered.observe(&Snapshot { now, ..at(0.0, Demand::Bytes(written), &paths) }, 0.1, false);
+            offered.observe(
+                &Snapshot {
+                    now,
+                    ..at(0.0, Demand::Bytes(written), &paths)
+                },
+                0.1,
+                false,
+            );
         }
         let bps = offered.messages_per_s() * offered.message_bits();
         assert!(bps < 2e3, "{bps}");
     }
 
-    /// 10 kB/s; 20 kB wait for the old set: a delay of 2 s. The new set delivers them within 2 s, and then
-    /// 1 kB waits: 0.1 s.
+    /// 10 kB/s; 20 kB wait for the old set: a delay of 2 s. The new set delivers them within 2 s,
+    /// and then 1 kB waits: 0.1 s.
     #[test]
     fn a_backlog_of_the_old_set_is_not_the_new_ones() {
         let mut offered = Offered::default();
         let observe = |offered: &mut Offered, look: u64, waiting: u64, is_new: bool| {
-            let paths = [PathSnapshot { delivered_bytes: 1000 * look - waiting, ..PathSnapshot::default() }];
+            let paths = [PathSnapshot {
+                delivered_bytes: 1000 * look - waiting,
+                ..PathSnapshot::default()
+            }];
             let demand = Demand::Bytes(waiting as f64);
             let now = Nanos::from_millis(100 * look);
-            offered.observe(&Snapshot { now, ..at(0.0, demand, &paths) }, 0.1, is_new);
+            offered.observe(
+                &Snapshot {
+                    now,
+                    ..at(0.0, demand, &paths)
+                },
+                0.1,
+                is_new,
+            );
         };
         (20..=400).for_each(|look| observe(&mut offered, look, 20_000, false));
-        assert!((offered.delay_s().unwrap() - 2.0).abs() < 0.1, "{offered:?}");
+        assert!(
+            (offered.delay_s().unwrap() - 2.0).abs() < 0.1,
+            "{offered:?}"
+        );
         offered.restart();
         // Old data still waits, and the set is new for 0.5 s more after that.
         (401..=409).for_each(|look| observe(&mut offered, look, 19_000, false));
         (410..=424).for_each(|look| observe(&mut offered, look, 1000, true));
         assert_eq!(offered.delay_s(), None);
         (425..=436).for_each(|look| observe(&mut offered, look, 1000, false));
-        assert!((offered.delay_s().unwrap() - 0.1).abs() < 1e-9, "{offered:?}");
+        assert!(
+            (offered.delay_s().unwrap() - 0.1).abs() < 1e-9,
+            "{offered:?}"
+        );
     }
 }

@@ -31,98 +31,186 @@ fn radio(name: &str, mbps: f64) -> Radio {
 
 /// Ten segments of initial window, and a receive buffer that binds nothing.
 fn with<'a>(device: &'a DeviceEnergy, radios: &'a [Radio]) -> Costs<'a> {
-    Costs { device, radios, window_bits: WINDOW_BITS, buffer_bits: f64::INFINITY }
+    Costs {
+        device,
+        radios,
+        window_bits: WINDOW_BITS,
+        buffer_bits: f64::INFINITY,
+    }
 }
 
 #[track_caller]
 fn assert_close(found: f64, expected: f64) {
-    assert!((found - expected).abs() <= 1e-4 * expected.abs(), "{found} ≠ {expected}");
+    assert!(
+        (found - expected).abs() <= 1e-4 * expected.abs(),
+        "{found} ≠ {expected}"
+    );
 }
 
 #[test]
 fn costs_are_those_of_the_energy_models() {
     let radios = [radio("wifi-seed000", 10.0), radio("lte-seed000", 20.0)];
-    let device = DeviceEnergy { shared_base: Watts(0.5), ..DeviceEnergy::additive() };
+    let device = DeviceEnergy {
+        shared_base: Watts(0.5),
+        ..DeviceEnergy::additive()
+    };
     let costs = with(&device, &radios);
-    // Both burn θ always: 132.9 + 1288 mW and P₀ = 500 mW. WiFi: (1.9209 + 1.37)/10; both: (1.9209 + 1.37 +
-    // 1.04)/30 W per Mbit/s.
+    // Both burn θ always: 132.9 + 1288 mW and P₀ = 500 mW. WiFi: (1.9209 + 1.37)/10; both: (1.9209
+    // + 1.37 + 1.04)/30 W per Mbit/s.
     assert_close(costs.bulk(0b01), 3.2909e-7);
     assert_close(costs.bulk(0b11), 1.443_633e-7);
     // With κ = 0.8 both interfaces count as active in every set: 0.8 · 2.7909 + 0.5.
-    let device = DeviceEnergy { sharing_factor: 0.8, ..device.clone() };
-    assert_close(Costs { device: &device, ..costs }.bulk(0b01), 2.73272e-7);
+    let device = DeviceEnergy {
+        sharing_factor: 0.8,
+        ..device.clone()
+    };
+    assert_close(
+        Costs {
+            device: &device,
+            ..costs
+        }
+        .bulk(0b01),
+        2.73272e-7,
+    );
 }
 
 #[test]
 fn a_file_pays_for_promotion_and_tail() {
     let radios = [radio("wifi-huang2012", 10.0), radio("lte-huang2012", 10.0)];
     let costs = with(&DeviceEnergy::ADDITIVE, &radios);
-    // energy.md, section 1.3: 10 MB over LTE at 10 Mbit/s, 0.315 + 14.462 + 12.271 J; WiFi 0.010 + 12.024 +
-    // 0.028. In addition: two round trips, and three that carry 81.76 kbit instead of 150, 0.16824 s at
-    // 1288.04 and 132.86 mW, and the other radio idle at 1.904 and 20.054 mW.
-    assert_close(costs.file(0b10, 8e7, 0.0, None), 0.3149 + 14.4620 + 12.2706 + 0.2167 + 8.16824 * 1.904e-3);
-    assert_close(costs.file(0b01, 8e7, 0.0, None), 0.0098 + 12.0238 + 0.0284 + 0.0224 + 8.16824 * 20.054e-3);
+    // energy.md, section 1.3: 10 MB over LTE at 10 Mbit/s, 0.315 + 14.462 + 12.271 J; WiFi 0.010 +
+    // 12.024 + 0.028. In addition: two round trips, and three that carry 81.76 kbit instead of 150,
+    // 0.16824 s at 1288.04 and 132.86 mW, and the other radio idle at 1.904 and 20.054 mW.
+    assert_close(
+        costs.file(0b10, 8e7, 0.0, None),
+        0.3149 + 14.4620 + 12.2706 + 0.2167 + 8.16824 * 1.904e-3,
+    );
+    assert_close(
+        costs.file(0b01, 8e7, 0.0, None),
+        0.0098 + 12.0238 + 0.0284 + 0.0224 + 8.16824 * 20.054e-3,
+    );
     // A second has a price of 2 W, and the file is 1 s late.
     let dear = costs.file(0b01, 8e7, 2.0, Some(7.16824));
     assert_close(dear, costs.file(0b01, 8e7, 0.0, None) + 2.0 * 8.16824 + 1e4);
     // An open radio has already paid its promotion and start; its tail comes in any case.
-    let open = [radios[0], Radio { is_open: true, ..radios[1] }];
-    let open = Costs { radios: &open, ..costs };
+    let open = [
+        radios[0],
+        Radio {
+            is_open: true,
+            ..radios[1]
+        },
+    ];
+    let open = Costs {
+        radios: &open,
+        ..costs
+    };
     let started = 0.16824 * (1.28804 + 1.904e-3);
     assert_close(
         open.file(0b10, 8e7, 0.0, None),
         costs.file(0b10, 8e7, 0.0, None) - energy("lte-huang2012").wake_j - started,
     );
-    assert_close(open.file(0b01, 8e7, 0.0, None), costs.file(0b01, 8e7, 0.0, None) + 12.2706);
+    assert_close(
+        open.file(0b01, 8e7, 0.0, None),
+        costs.file(0b01, 8e7, 0.0, None) + 12.2706,
+    );
 }
 
 #[test]
 fn a_load_keeps_a_radio_in_its_tail_or_lets_it_sleep() {
     let radios = [radio("lte-huang2012", 10.0)];
     let costs = with(&DeviceEnergy::ADDITIVE, &radios);
-    let load = |per_s, bits| Load { per_s, bits, burst_bits: bits, price_w: 0.0, deadline_s: None };
+    let load = |per_s, bits| Load {
+        per_s,
+        bits,
+        burst_bits: bits,
+        price_w: 0.0,
+        deadline_s: None,
+    };
     // 1 Mbit each second takes 0.1 s: 0.1 · 1.28804 + 0.9 · 1.06 + 52 mW.
     assert_close(costs.load(1, &load(1.0, 1e6)), 0.1288 + 0.954 + 0.05197);
     // One in 100 s: 0.1 s awake, 11.576 s tail, the rest idle, one promotion.
     let expected = 0.12880 + 11.576 * 1.06 + (99.9 - 11.576) * 0.020054 + 0.31490 + 0.05197;
     assert_close(costs.load(1, &load(0.01, 1e6)), expected / 100.0);
-    // Waiting costs λ (τ + 0.1 + 0.1 · 0.1/(2 · 0.9)) · 2 W, as in M/D/1; evenly spaced messages do not wait.
-    let dear = Load { price_w: 2.0, ..load(1.0, 1e6) };
+    // Waiting costs λ (τ + 0.1 + 0.1 · 0.1/(2 · 0.9)) · 2 W, as in M/D/1; evenly spaced messages do
+    // not wait.
+    let dear = Load {
+        price_w: 2.0,
+        ..load(1.0, 1e6)
+    };
     let waiting = 2.0 * (0.05 + 0.1 + 0.01 / 1.8);
-    assert_close(costs.load(1, &dear) - costs.load(1, &load(1.0, 1e6)), waiting);
-    let even = Load { burst_bits: 0.0, ..dear };
-    assert_close(costs.load(1, &even) - costs.load(1, &load(1.0, 1e6)), 2.0 * 0.15);
+    assert_close(
+        costs.load(1, &dear) - costs.load(1, &load(1.0, 1e6)),
+        waiting,
+    );
+    let even = Load {
+        burst_bits: 0.0,
+        ..dear
+    };
+    assert_close(
+        costs.load(1, &even) - costs.load(1, &load(1.0, 1e6)),
+        2.0 * 0.15,
+    );
 }
 
-/// P₀ = 2 W sleeps with the radios: WiFi is awake for 0.1 s of each second, plus its tail of 0.2382 s; LTE
-/// always.
+/// P₀ = 2 W sleeps with the radios: WiFi is awake for 0.1 s of each second, plus its tail of 0.2382
+/// s; LTE always.
 #[test]
 fn the_shared_base_sleeps_with_the_last_radio() {
     let radios = [radio("wifi-huang2012", 10.0), radio("lte-huang2012", 10.0)];
-    let device = DeviceEnergy { shared_base: Watts(2.0), ..DeviceEnergy::additive() };
-    let (with, without) = (with(&device, &radios), with(&DeviceEnergy::ADDITIVE, &radios));
-    let load = Load { per_s: 1.0, bits: 1e6, burst_bits: 1e6, price_w: 0.0, deadline_s: None };
+    let device = DeviceEnergy {
+        shared_base: Watts(2.0),
+        ..DeviceEnergy::additive()
+    };
+    let (with, without) = (
+        with(&device, &radios),
+        with(&DeviceEnergy::ADDITIVE, &radios),
+    );
+    let load = Load {
+        per_s: 1.0,
+        bits: 1e6,
+        burst_bits: 1e6,
+        price_w: 0.0,
+        deadline_s: None,
+    };
     let base = |set| with.load(set, &load) - without.load(set, &load);
     assert_close(base(0b01), 2.0 * (0.1 + radios[0].energy.tail_s));
     assert_close(base(0b10), 2.0);
     assert_close(base(0b11), 2.0);
 }
 
-/// P₀ = 2 W is awake in promotions and tails, too: after a file over LTE for 11.576 s, over WiFi for 0.2382
-/// s. A radio that is open already sleeps after its tail in any case.
+/// P₀ = 2 W is awake in promotions and tails, too: after a file over LTE for 11.576 s, over WiFi
+/// for 0.2382 s. A radio that is open already sleeps after its tail in any case.
 #[test]
 fn a_file_pays_for_the_shared_base_until_the_last_radio_sleeps() {
     let radios = [radio("wifi-huang2012", 10.0), radio("lte-huang2012", 10.0)];
-    let device = DeviceEnergy { shared_base: Watts(2.0), ..DeviceEnergy::additive() };
+    let device = DeviceEnergy {
+        shared_base: Watts(2.0),
+        ..DeviceEnergy::additive()
+    };
     let base = |radios: &[Radio], set| {
         let cost = |device| with(device, radios).file(set, 8e7, 0.0, None);
         cost(&device) - cost(&DeviceEnergy::ADDITIVE)
     };
     let [wifi, lte] = [0, 1].map(|i| radios[i].energy);
-    assert_close(base(&radios, 0b01), 2.0 * (8.16824 + wifi.wake_s + wifi.tail_s));
-    assert_close(base(&radios, 0b10), 2.0 * (8.16824 + lte.wake_s + lte.tail_s));
-    let open = [radios[0], Radio { is_open: true, ..radios[1] }];
-    assert_close(base(&open, 0b01), 2.0 * lte.tail_s.max(8.16824 + wifi.tail_s));
+    assert_close(
+        base(&radios, 0b01),
+        2.0 * (8.16824 + wifi.wake_s + wifi.tail_s),
+    );
+    assert_close(
+        base(&radios, 0b10),
+        2.0 * (8.16824 + lte.wake_s + lte.tail_s),
+    );
+    let open = [
+        radios[0],
+        Radio {
+            is_open: true,
+            ..radios[1]
+        },
+    ];
+    assert_close(
+        base(&open, 0b01),
+        2.0 * lte.tail_s.max(8.16824 + wifi.tail_s),
+    );
     let costs = with(&device, &radios);
     let without = with(&DeviceEnergy::ADDITIVE, &radios);
     assert_close(
@@ -132,31 +220,57 @@ fn a_file_pays_for_the_shared_base_until_the_last_radio_sleeps() {
     assert_close(costs.opening_j(0b10, 0b11), wifi.switch_j());
 }
 
-/// Two paths of 10 Mbit/s carry 8 Mbit/s: all on the path with the lower RTT, whatever its bits cost.
+/// Two paths of 10 Mbit/s carry 8 Mbit/s: all on the path with the lower RTT, whatever its bits
+/// cost.
 #[test]
 fn a_load_travels_as_the_scheduler_sends_it() {
-    let near = Radio { rtt_s: 0.02, ..radio("lte-huang2012", 10.0) };
+    let near = Radio {
+        rtt_s: 0.02,
+        ..radio("lte-huang2012", 10.0)
+    };
     let radios = [radio("wifi-huang2012", 10.0), near];
     let costs = with(&DeviceEnergy::ADDITIVE, &radios);
-    let load = |bits| Load { per_s: 10.0, bits, burst_bits: 0.0, price_w: 0.0, deadline_s: None };
-    // LTE takes 51.97 mJ/Mbit, and at 8 Mbit/s it is awake instead of in its tail for 0.8 − 0.4 of the time.
+    let load = |bits| Load {
+        per_s: 10.0,
+        bits,
+        burst_bits: 0.0,
+        price_w: 0.0,
+        deadline_s: None,
+    };
+    // LTE takes 51.97 mJ/Mbit, and at 8 Mbit/s it is awake instead of in its tail for 0.8 − 0.4 of
+    // the time.
     let more = costs.load(0b11, &load(8e5)) - costs.load(0b11, &load(4e5));
     assert_close(more, 4.0 * 0.05197 + 0.4 * (1.28804 - 1.06));
 }
 
 #[test]
 fn members_of_one_bottleneck_divide_what_the_best_of_them_carries() {
-    let of_group = |mbps| Radio { group: 1, ..radio("wifi-seed000", mbps) };
+    let of_group = |mbps| Radio {
+        group: 1,
+        ..radio("wifi-seed000", mbps)
+    };
     let radios = [of_group(8.0), of_group(2.0), radio("wifi-seed000", 5.0)];
     let costs = with(&DeviceEnergy::ADDITIVE, &radios);
-    assert_eq!([0b001, 0b010, 0b011, 0b111].map(|set| costs.rate_bps(set) / 1e6), [8.0, 2.0, 8.0, 13.0]);
+    assert_eq!(
+        [0b001, 0b010, 0b011, 0b111].map(|set| costs.rate_bps(set) / 1e6),
+        [8.0, 2.0, 8.0, 13.0]
+    );
 }
 
-/// While a segment travels for 0.5 s on the far path, 64 KiB leave in all: 1.05 Mbit/s, where the near path
-/// alone carries 10.
+/// While a segment travels for 0.5 s on the far path, 64 KiB leave in all: 1.05 Mbit/s, where the
+/// near path alone carries 10.
 #[test]
 fn a_receive_buffer_bounds_what_paths_of_unequal_rtts_carry_together() {
-    let radios = [Radio { rtt_s: 0.02, ..radio("free", 10.0) }, Radio { rtt_s: 0.5, ..radio("free", 10.0) }];
+    let radios = [
+        Radio {
+            rtt_s: 0.02,
+            ..radio("free", 10.0)
+        },
+        Radio {
+            rtt_s: 0.5,
+            ..radio("free", 10.0)
+        },
+    ];
     let bound = |buffer_bits| Costs {
         device: &DeviceEnergy::ADDITIVE,
         radios: &radios,
@@ -176,45 +290,94 @@ fn the_host_has_its_part_in_the_choice() {
     let radios = [radio("wifi-seed000", 10.0), radio("wifi-seed000", 1.0)];
     let alone = with(&DeviceEnergy::ADDITIVE, &radios);
     assert_eq!(alone.cheapest(0b11, |set| alone.bulk(set)), 0b11);
-    let host = HostModel { curve: HostCurve::Wifi, delay_weight: 0.0, subflow_weight: 0.5, unit: Watts(2.0) };
-    let device = DeviceEnergy { host: Some(host), ..DeviceEnergy::additive() };
-    let costs = Costs { device: &device, ..alone };
-    // One: (0.2658 + 1.37 + 2 · 44.4/44.4)/10 = 0.364; both: (0.2658 + 1.507 + 1.5 · 2.045)/11 = 0.440.
+    let host = HostModel {
+        curve: HostCurve::Wifi,
+        delay_weight: 0.0,
+        subflow_weight: 0.5,
+        unit: Watts(2.0),
+    };
+    let device = DeviceEnergy {
+        host: Some(host),
+        ..DeviceEnergy::additive()
+    };
+    let costs = Costs {
+        device: &device,
+        ..alone
+    };
+    // One: (0.2658 + 1.37 + 2 · 44.4/44.4)/10 = 0.364; both: (0.2658 + 1.507 + 1.5 · 2.045)/11 =
+    // 0.440.
     assert_close(costs.bulk(0b01), 3.6358e-7);
     assert_close(costs.bulk(0b11), 4.4003e-7);
     assert_eq!(costs.cheapest(0b11, |set| costs.bulk(set)), 0b01);
 }
 
 fn any_radio() -> impl Strategy<Value = Radio> {
-    let names = ["wifi-huang2012", "lte-huang2012", "3g-huang2012", "wifi-seed000", "free", "wifi-seed003"];
-    (prop::sample::select(names.to_vec()), 0.1..80.0f64, 0.01..0.3f64, any::<bool>(), 0..3u8)
-        .prop_map(|(name, mbps, rtt_s, is_open, group)| Radio { rtt_s, is_open, group, ..radio(name, mbps) })
+    let names = [
+        "wifi-huang2012",
+        "lte-huang2012",
+        "3g-huang2012",
+        "wifi-seed000",
+        "free",
+        "wifi-seed003",
+    ];
+    (
+        prop::sample::select(names.to_vec()),
+        0.1..80.0f64,
+        0.01..0.3f64,
+        any::<bool>(),
+        0..3u8,
+    )
+        .prop_map(|(name, mbps, rtt_s, is_open, group)| Radio {
+            rtt_s,
+            is_open,
+            group,
+            ..radio(name, mbps)
+        })
 }
 
 /// The least cost by a search that adds paths one by one instead of counting masks.
 fn search(n: usize, allowed: Set, cost: &dyn Fn(Set) -> f64) -> f64 {
     fn rest(i: usize, n: usize, chosen: Set, allowed: Set, cost: &dyn Fn(Set) -> f64) -> f64 {
         if i == n {
-            return if chosen == 0 { f64::INFINITY } else { cost(chosen) };
+            return if chosen == 0 {
+                f64::INFINITY
+            } else {
+                cost(chosen)
+            };
         }
         let without = rest(i + 1, n, chosen, allowed, cost);
         let bit = 1 << i;
-        if allowed & bit == 0 { without } else { without.min(rest(i + 1, n, chosen | bit, allowed, cost)) }
+        if allowed & bit == 0 {
+            without
+        } else {
+            without.min(rest(i + 1, n, chosen | bit, allowed, cost))
+        }
     }
     rest(0, n, 0, allowed, cost)
 }
 
-/// 29.2 kB are two windows: over one path of 100 Mbit/s three round trips of 50 ms, and 2.3 ms for the second
-/// window. A second path starts after the first one's reply, 50 ms later: it saves the second window's
-/// transmission, but no round trip of a file of three windows.
+/// 29.2 kB are two windows: over one path of 100 Mbit/s three round trips of 50 ms, and 2.3 ms for
+/// the second window. A second path starts after the first one's reply, 50 ms later: it saves the
+/// second window's transmission, but no round trip of a file of three windows.
 #[test]
 fn a_second_path_comes_too_late_for_a_short_file() {
-    let base = DeviceEnergy { shared_base: Watts(1.0), ..DeviceEnergy::additive() };
-    let energy = PathEnergy { sunk_w: 0.1, idle_w: 0.1, ..PathEnergy::default() };
-    let radios = [Radio { energy, ..radio("wifi-seed000", 100.0) }; 2];
+    let base = DeviceEnergy {
+        shared_base: Watts(1.0),
+        ..DeviceEnergy::additive()
+    };
+    let energy = PathEnergy {
+        sunk_w: 0.1,
+        idle_w: 0.1,
+        ..PathEnergy::default()
+    };
+    let radios = [Radio {
+        energy,
+        ..radio("wifi-seed000", 100.0)
+    }; 2];
     let costs = with(&base, &radios);
-    let second =
-        |bytes: f64| costs.file(0b11, 8.0 * bytes, 0.0, None) / costs.file(0b01, 8.0 * bytes, 0.0, None);
+    let second = |bytes: f64| {
+        costs.file(0b11, 8.0 * bytes, 0.0, None) / costs.file(0b01, 8.0 * bytes, 0.0, None)
+    };
     assert!(second(29.2e3) > 0.98, "{}", second(29.2e3));
     assert!(second(29.2e6) < 0.6, "{}", second(29.2e6));
 }
@@ -260,7 +423,10 @@ proptest! {
 
 fn selector(options: &[(&str, &str)]) -> Selector {
     let mut spec = SelectorSpec::by_name("joule").unwrap();
-    spec.options = options.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+    spec.options = options
+        .iter()
+        .map(|&(k, v)| (k.to_owned(), v.to_owned()))
+        .collect();
     spec.bind(&["wifi", "lte"]).unwrap()
 }
 
@@ -275,7 +441,10 @@ fn first(
         usable: true,
         energy: energies[i],
         history: PathHistory {
-            rate_bps: rates[i].map(|mbps| Estimate { median: mbps * 1e6, spread: 1.1 }),
+            rate_bps: rates[i].map(|mbps| Estimate {
+                median: mbps * 1e6,
+                spread: 1.1,
+            }),
             ..PathHistory::default()
         },
         ..PathSnapshot::default()
@@ -285,34 +454,53 @@ fn first(
     [uses[0], uses[1]]
 }
 
-/// The default path is expected to be quicker than another unknown path, so a small file uses it although the
-/// other path needs a tenth less power.
+/// The default path is expected to be quicker than another unknown path, so a small file uses it
+/// although the other path needs a tenth less power.
 #[test]
 fn a_small_file_starts_on_the_default_path() {
     let whole = energy("wifi-seed000");
-    let less = PathEnergy { sunk_w: 0.9 * whole.sunk_w, ..whole };
+    let less = PathEnergy {
+        sunk_w: 0.9 * whole.sunk_w,
+        ..whole
+    };
     assert_eq!(first(&[], [whole, less], [None; 2], 2e4)[0], Use::Regular);
 }
 
 /// 10 MB take 40 s at 2 Mbit/s and 4 s at 20 Mbit/s on a radio that costs more for each bit.
 #[test]
 fn presets_and_the_longest_multiple_choose_between_energy_and_time() {
-    let cheap = PathEnergy { slope_j_per_bit: 1e-8, sunk_w: 0.0, ..PathEnergy::default() };
-    let costly = PathEnergy { slope_j_per_bit: 5e-7, ..cheap };
-    let choice = |options: &[(&str, &str)]| first(options, [cheap, costly], [Some(2.0), Some(20.0)], 1e7);
+    let cheap = PathEnergy {
+        slope_j_per_bit: 1e-8,
+        sunk_w: 0.0,
+        ..PathEnergy::default()
+    };
+    let costly = PathEnergy {
+        slope_j_per_bit: 5e-7,
+        ..cheap
+    };
+    let choice =
+        |options: &[(&str, &str)]| first(options, [cheap, costly], [Some(2.0), Some(20.0)], 1e7);
     let (slow, fast) = ([Use::Regular, Use::Closed], Use::Regular);
-    for options in [&[][..], &[("preset", "saver")], &[("preset", "balanced")], &[("slowest", "20")]] {
+    for options in [
+        &[][..],
+        &[("preset", "saver")],
+        &[("preset", "balanced")],
+        &[("slowest", "20")],
+    ] {
         assert_eq!(choice(options), slow, "{options:?}");
     }
-    for options in
-        [[("preset", "fast")], [("slowest", "2")], [("delay_price", "10 W")], [("deadline", "9 s")]]
-    {
+    for options in [
+        [("preset", "fast")],
+        [("slowest", "2")],
+        [("delay_price", "10 W")],
+        [("deadline", "9 s")],
+    ] {
         assert_eq!(choice(&options)[1], fast, "{options:?}");
     }
 }
 
-/// Both radios cost the same. Of 100 Mbit/s a TCP carries 0.87 at a loss of 10 % and an RTT of 52 ms: the
-/// other radio with 5 Mbit/s is faster.
+/// Both radios cost the same. Of 100 Mbit/s a TCP carries 0.87 at a loss of 10 % and an RTT of 52
+/// ms: the other radio with 5 Mbit/s is faster.
 #[test]
 fn a_remembered_loss_limits_the_remembered_rate() {
     let choice = |loss: Option<f64>| {
@@ -320,9 +508,18 @@ fn a_remembered_loss_limits_the_remembered_rate() {
             usable: true,
             energy: energy("wifi-huang2012"),
             history: PathHistory {
-                rate_bps: Some(Estimate { median: mbps * 1e6, spread: 1.1 }),
-                rtt_s: Some(Estimate { median: 0.052, spread: 1.1 }),
-                loss: loss.map(|median| Estimate { median, spread: 1.1 }),
+                rate_bps: Some(Estimate {
+                    median: mbps * 1e6,
+                    spread: 1.1,
+                }),
+                rtt_s: Some(Estimate {
+                    median: 0.052,
+                    spread: 1.1,
+                }),
+                loss: loss.map(|median| Estimate {
+                    median,
+                    spread: 1.1,
+                }),
                 ..PathHistory::default()
             },
             ..PathSnapshot::default()
@@ -335,7 +532,8 @@ fn a_remembered_loss_limits_the_remembered_rate() {
     assert_eq!(choice(Some(0.1)), WIFI);
 }
 
-/// 2 Mbit/s fit the windows for 5 s. Then more waits in one decision, in which a loss lets 0.1 Mbit/s pass.
+/// 2 Mbit/s fit the windows for 5 s. Then more waits in one decision, in which a loss lets 0.1
+/// Mbit/s pass.
 #[test]
 fn one_look_does_not_measure_a_path() {
     let mut capacity = Capacity::default();
@@ -359,29 +557,49 @@ fn one_look_does_not_measure_a_path() {
     assert!(capacity.is_measured());
 }
 
-/// 20 kB every 100 ms, delivered in 20 ms each. Decisions in step with the writes would see 20 kB wait all
-/// the time, as if each write took 100 ms, and open LTE.
+/// 20 kB every 100 ms, delivered in 20 ms each. Decisions in step with the writes would see 20 kB
+/// wait all the time, as if each write took 100 ms, and open LTE.
 #[test]
 fn decisions_are_not_in_step_with_writes() {
-    let waiting = World::new(&[], RADIOS, [30.0, 30.0]).remembering().writes_over_wifi(20_000, 100, 20);
+    let waiting = World::new(&[], RADIOS, [30.0, 30.0])
+        .remembering()
+        .writes_over_wifi(20_000, 100, 20);
     let mean = waiting.iter().sum::<f64>() / waiting.len() as f64;
-    assert!((mean / 20e3 - 0.2).abs() < 0.02, "a write is seen waiting in a fifth of the decisions: {mean}");
+    assert!(
+        (mean / 20e3 - 0.2).abs() < 0.02,
+        "a write is seen waiting in a fifth of the decisions: {mean}"
+    );
 }
 
-/// 50 kB every 5 s take 20 ms and 13 ms at 30 Mbit/s, but slow start makes it 150 ms. LTE, which has not
-/// been used, would need at least 163 ms: four times 33 ms are no limit that only WiFi exceeds.
+/// 50 kB every 5 s take 20 ms and 13 ms at 30 Mbit/s, but slow start makes it 150 ms. LTE, which
+/// has not been used, would need at least 163 ms: four times 33 ms are no limit that only WiFi
+/// exceeds.
 #[test]
 fn slow_start_on_the_path_in_use_does_not_open_another() {
-    World::new(&[], RADIOS, [30.0, 30.0]).remembering().writes_over_wifi(50_000, 5_000, 150);
+    World::new(&[], RADIOS, [30.0, 30.0])
+        .remembering()
+        .writes_over_wifi(50_000, 5_000, 150);
 }
 
 /// The second radio is cheaper at its mean signal and dearer at the present one.
 #[test]
 fn without_the_signal_a_radio_costs_what_it_does_on_average() {
-    let wifi = PathEnergy { slope_j_per_bit: 1e-7, sunk_w: 0.0, ..PathEnergy::default() };
-    let [weak, mean] = [3e-7, 3e-8].map(|slope_j_per_bit| PathEnergy { slope_j_per_bit, ..wifi });
-    let history =
-        PathHistory { rate_bps: Some(Estimate { median: 10e6, spread: 1.1 }), ..PathHistory::default() };
+    let wifi = PathEnergy {
+        slope_j_per_bit: 1e-7,
+        sunk_w: 0.0,
+        ..PathEnergy::default()
+    };
+    let [weak, mean] = [3e-7, 3e-8].map(|slope_j_per_bit| PathEnergy {
+        slope_j_per_bit,
+        ..wifi
+    });
+    let history = PathHistory {
+        rate_bps: Some(Estimate {
+            median: 10e6,
+            spread: 1.1,
+        }),
+        ..PathHistory::default()
+    };
     let path = |energy, mean_energy| PathSnapshot {
         usable: true,
         energy,
@@ -414,12 +632,16 @@ fn a_path_is_not_silent_before_data_is_written() {
         let state = if decision == 0 { closed } else { open };
         let paths = [path("wifi-huang2012", state), path("lte-huang2012", closed)];
         let uses = selector.want(&at(0.1 * f64::from(decision), Demand::Bytes(0.0), &paths));
-        assert_eq!(uses[..2], [Use::Regular, Use::Closed], "at decision {decision}");
+        assert_eq!(
+            uses[..2],
+            [Use::Regular, Use::Closed],
+            "at decision {decision}"
+        );
     }
 }
 
-/// Two simulated paths that carry their full rate as soon as they are open and regular. Decisions are 100 ms
-/// apart.
+/// Two simulated paths that carry their full rate as soon as they are open and regular. Decisions
+/// are 100 ms apart.
 struct World {
     selector: Selector,
     paths: [PathSnapshot; 2],
@@ -431,30 +653,54 @@ struct World {
 
 impl World {
     fn new(options: &[(&str, &str)], names: [&str; 2], mbps: [f64; 2]) -> Self {
-        let path = |name| PathSnapshot { usable: true, energy: energy(name), ..PathSnapshot::default() };
-        World { selector: selector(options), paths: names.map(path), mbps, now: Nanos::ZERO, waiting: 0.0 }
+        let path = |name| PathSnapshot {
+            usable: true,
+            energy: energy(name),
+            ..PathSnapshot::default()
+        };
+        World {
+            selector: selector(options),
+            paths: names.map(path),
+            mbps,
+            now: Nanos::ZERO,
+            waiting: 0.0,
+        }
     }
 
     /// Adds a history: the true rates, within a factor of 1.3.
     fn remembering(mut self) -> Self {
         for (path, mbps) in self.paths.iter_mut().zip(self.mbps) {
-            let rate_bps = Some(Estimate { median: mbps * 1e6, spread: 1.3 });
-            path.history = PathHistory { rate_bps, ..PathHistory::default() };
+            let rate_bps = Some(Estimate {
+                median: mbps * 1e6,
+                spread: 1.3,
+            });
+            path.history = PathHistory {
+                rate_bps,
+                ..PathHistory::default()
+            };
         }
         self
     }
 
     /// One decision; returns the uses and the bytes carried since the last one.
     fn look(&mut self, demand: Demand) -> ([Use; 2], f64) {
-        let snapshot = Snapshot { now: self.now, ..at(0.0, demand, &self.paths) };
+        let snapshot = Snapshot {
+            now: self.now,
+            ..at(0.0, demand, &self.paths)
+        };
         let uses = self.selector.want(&snapshot);
         let waits = !matches!(demand, Demand::Bytes(bytes) if bytes < 1460.0);
         let mut carried = 0.0;
         for ((path, mbps), wanted) in self.paths.iter_mut().zip(self.mbps).zip(uses) {
             let bps = mbps * 1e6;
-            path.state = if wanted == Use::Closed { PathState::Closed } else { PathState::Open };
+            path.state = if wanted == Use::Closed {
+                PathState::Closed
+            } else {
+                PathState::Open
+            };
             let carries = wanted == Use::Regular && waits;
-            (path.busy_bps, path.rate_bps) = (carries.then_some(bps), if carries { bps } else { 0.0 });
+            (path.busy_bps, path.rate_bps) =
+                (carries.then_some(bps), if carries { bps } else { 0.0 });
             path.srtt_s = 0.05;
             path.delivered_bytes += if carries { (bps / 80.0) as u64 } else { 0 };
             carried += if carries { bps / 80.0 } else { 0.0 };
@@ -463,16 +709,23 @@ impl World {
         ([uses[0], uses[1]], carried)
     }
 
-    /// Writes of `bytes` that take `takes_ms` over WiFi, which stays alone; returns the bytes that wait at
-    /// each of 600 decisions.
+    /// Writes of `bytes` that take `takes_ms` over WiFi, which stays alone; returns the bytes that
+    /// wait at each of 600 decisions.
     fn writes_over_wifi(mut self, bytes: u64, every_ms: u64, takes_ms: u64) -> Vec<f64> {
         self.now = Nanos::from_millis(10);
         let mut decide = || {
             let now_ms = self.now.0 / 1_000_000;
             let (writes, since_ms) = (now_ms / every_ms, now_ms % every_ms);
-            let waiting = if writes > 0 && since_ms < takes_ms { bytes } else { 0 };
+            let waiting = if writes > 0 && since_ms < takes_ms {
+                bytes
+            } else {
+                0
+            };
             self.paths[0].delivered_bytes = writes * bytes - waiting;
-            let snapshot = Snapshot { now: self.now, ..at(0.0, Demand::Bytes(waiting as f64), &self.paths) };
+            let snapshot = Snapshot {
+                now: self.now,
+                ..at(0.0, Demand::Bytes(waiting as f64), &self.paths)
+            };
             let uses = self.selector.want(&snapshot);
             assert_eq!([uses[0], uses[1]], WIFI, "at {:?}", self.now);
             let period = self.selector.period(&snapshot);
@@ -485,7 +738,9 @@ impl World {
     }
 
     fn endless(&mut self, seconds: u64) -> Vec<[Use; 2]> {
-        (0..10 * seconds).map(|_| self.look(Demand::Endless).0).collect()
+        (0..10 * seconds)
+            .map(|_| self.look(Demand::Endless).0)
+            .collect()
     }
 
     /// Messages of 25 kB, one each half second.
@@ -527,33 +782,47 @@ fn what_is_remembered_is_used_from_the_first_look() {
 
 #[test]
 fn an_unknown_radio_is_tried_when_that_is_paid_for_and_left_again_if_it_does_not_help() {
-    // Hoped: 52 + 1288/20 = 116 mJ/Mbit, against WiFi's 203 at 2 Mbit/s and 10 of LTE's paging: 0.19 W of
-    // regret; promotion and tail of LTE take 12.6 J: 65 s.
+    // Hoped: 52 + 1288/20 = 116 mJ/Mbit, against WiFi's 203 at 2 Mbit/s and 10 of LTE's paging:
+    // 0.19 W of regret; promotion and tail of LTE take 12.6 J: 65 s.
     let mut world = World::new(&[], RADIOS, [2.0, 1.0]);
     let uses = world.endless(200);
-    let opened = uses.iter().position(|uses| uses[1] == Use::Regular).expect("it is tried");
+    let opened = uses
+        .iter()
+        .position(|uses| uses[1] == Use::Regular)
+        .expect("it is tried");
     assert!((630..680).contains(&opened), "{opened}");
     // Measured at 1 Mbit/s it costs 1340 mJ/Mbit: closed after the hold, and not tried again.
-    let last = uses.iter().rposition(|uses| uses[1] == Use::Regular).unwrap();
+    let last = uses
+        .iter()
+        .rposition(|uses| uses[1] == Use::Regular)
+        .unwrap();
     assert!((19..25).contains(&(last - opened)), "{opened} {last}");
-    // A fast WiFi is never left: 137 + 13 exceeds 116, but only a slow WiFi has enough regret: 0.3 W · 60 s >
-    // 12.6 J.
+    // A fast WiFi is never left: 137 + 13 exceeds 116, but only a slow WiFi has enough regret: 0.3
+    // W · 60 s > 12.6 J.
     let mut world = World::new(&[], ["wifi-huang2012", "3g-huang2012"], [10.0, 1.0]);
     assert!(world.endless(300).iter().all(|uses| *uses == WIFI));
 }
 
-/// Closed after its trial at about 85 s; unknown again 120 s later, and tried when its regret has paid for
-/// it, 65 s later. If it has not improved, the third trial comes after 240 s and those 65 s.
+/// Closed after its trial at about 85 s; unknown again 120 s later, and tried when its regret has
+/// paid for it, 65 s later. If it has not improved, the third trial comes after 240 s and those 65
+/// s.
 #[test]
 fn a_radio_that_was_slow_is_tried_again_later_and_each_time_more_rarely() {
     let openings = |uses: &[[Use; 2]]| -> Vec<usize> {
         let opens = |pair: &[[Use; 2]]| pair[0][1] == Use::Closed && pair[1][1] == Use::Regular;
-        uses.windows(2).enumerate().filter(|(_, pair)| opens(pair)).map(|(i, _)| i / 10).collect()
+        uses.windows(2)
+            .enumerate()
+            .filter(|(_, pair)| opens(pair))
+            .map(|(i, _)| i / 10)
+            .collect()
     };
     let mut world = World::new(&[], RADIOS, [2.0, 1.0]);
     let opened = openings(&world.endless(1000));
     let gaps: Vec<usize> = opened.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    assert!(gaps.len() >= 2 && (180..230).contains(&gaps[0]), "{opened:?}");
+    assert!(
+        gaps.len() >= 2 && (180..230).contains(&gaps[0]),
+        "{opened:?}"
+    );
     assert!(gaps[1] > gaps[0] + 80, "{opened:?}");
 
     let mut world = World::new(&[], RADIOS, [2.0, 1.0]);
@@ -567,7 +836,10 @@ fn a_radio_that_was_slow_is_tried_again_later_and_each_time_more_rarely() {
 fn the_old_path_stays_until_the_new_one_has_been_measured() {
     let mut world = World::new(&[], RADIOS, [1.0, 15.0]);
     let uses = world.endless(120);
-    let opened = uses.iter().position(|uses| uses[1] == Use::Regular).expect("it is tried");
+    let opened = uses
+        .iter()
+        .position(|uses| uses[1] == Use::Regular)
+        .expect("it is tried");
     assert_eq!(uses[opened], [Use::Regular, Use::Regular]);
     // LTE at 15: 138 mJ/Mbit; WiFi at 1: 270.
     assert_eq!(uses.last(), Some(&LTE));
@@ -587,34 +859,43 @@ fn a_file_wakes_a_radio_only_if_enough_is_left() {
 fn a_file_of_unknown_size_begins_where_a_use_is_cheap_and_changes_by_age() {
     let slow = || World::new(&[("size", "unknown")], RADIOS, [0.3, 10.0]).remembering();
     assert_eq!(slow().file(1e5)[0], WIFI);
-    // WiFi: 580 mJ/Mbit, plus 67 for LTE's 20 mW of paging. Regret: 0.3 Mbit/s · (647 − 181) = 0.14 W; 12.6 J
-    // after 90 s.
+    // WiFi: 580 mJ/Mbit, plus 67 for LTE's 20 mW of paging. Regret: 0.3 Mbit/s · (647 − 181) = 0.14
+    // W; 12.6 J after 90 s.
     let uses = slow().file(10e6);
-    let changed = uses.iter().position(|uses| *uses == LTE).expect("it changes");
+    let changed = uses
+        .iter()
+        .position(|uses| *uses == LTE)
+        .expect("it changes");
     assert!((880..960).contains(&changed), "{changed}");
 }
 
-/// A message takes 0.4 s and an RTT of 50 ms at 0.5 Mbit/s, 10 ms and an RTT at 20 Mbit/s: over four times as
-/// long. LTE, awake between messages, burns 1 W; the price of that waiting is 0.3 W.
+/// A message takes 0.4 s and an RTT of 50 ms at 0.5 Mbit/s, 10 ms and an RTT at 20 Mbit/s: over
+/// four times as long. LTE, awake between messages, burns 1 W; the price of that waiting is 0.3 W.
 #[test]
 fn by_default_a_message_takes_at_most_four_times_as_long_as_on_the_fastest_path() {
     let last = |options: &[(&str, &str)]| {
-        *World::new(options, RADIOS, [0.5, 20.0]).remembering().messages(60).last().unwrap()
+        *World::new(options, RADIOS, [0.5, 20.0])
+            .remembering()
+            .messages(60)
+            .last()
+            .unwrap()
     };
     assert_eq!(last(&[("preset", "saver")]), WIFI);
     assert_eq!(last(&[("slowest", "100")]), WIFI);
     assert_eq!(last(&[])[1], Use::Regular);
 }
 
-/// WiFi nearly stops. LTE opens and replaces it after 2 s, when its trial is over. WiFi is tried once more,
-/// LTE opens again, and this time replaces it after 4 s.
+/// WiFi nearly stops. LTE opens and replaces it after 2 s, when its trial is over. WiFi is tried
+/// once more, LTE opens again, and this time replaces it after 4 s.
 #[test]
 fn a_set_that_messages_needed_again_is_kept_for_twice_as_long() {
     let mut world = World::new(&[], RADIOS, [5.0, 2.0]).remembering();
     world.messages(10);
     world.mbps[0] = 0.1;
     let uses = world.messages(60);
-    let changes: Vec<usize> = (1..uses.len()).filter(|&i| uses[i] != uses[i - 1]).collect();
+    let changes: Vec<usize> = (1..uses.len())
+        .filter(|&i| uses[i] != uses[i - 1])
+        .collect();
     let sets: Vec<[Use; 2]> = changes.iter().map(|&i| uses[i]).collect();
     assert_eq!(sets, [BOTH, LTE, WIFI, BOTH, LTE], "{changes:?}");
     assert!((20..25).contains(&(changes[1] - changes[0])), "{changes:?}");
@@ -638,16 +919,22 @@ fn a_dead_path_is_left_at_once() {
     assert_eq!(world.look(Demand::Endless).0, LTE);
 }
 
-/// Constant rates, any values: after the first trial the best set is used, but for rare further trials.
+/// Constant rates, any values: after the first trial the best set is used, but for rare further
+/// trials.
 #[test]
 fn data_without_end_ends_with_the_cheapest_set() {
     for mbps in [[1.0, 30.0], [0.5, 5.0], [20.0, 3.0], [6.0, 6.0]] {
         let mut world = World::new(&[], RADIOS, mbps);
         let uses = world.endless(1200);
         let per_mbit = [137.01 + 132.86 / mbps[0], 51.97 + 1288.04 / mbps[1]];
-        let best = if per_mbit[0] < 1.05 * per_mbit[1] { WIFI } else { LTE };
+        let best = if per_mbit[0] < 1.05 * per_mbit[1] {
+            WIFI
+        } else {
+            LTE
+        };
         let settled = &uses[2000..];
-        let share = settled.iter().filter(|&&set| set == best).count() as f64 / settled.len() as f64;
+        let share =
+            settled.iter().filter(|&&set| set == best).count() as f64 / settled.len() as f64;
         assert!(share > 0.95, "{mbps:?}: {per_mbit:?}: {share}");
     }
 }

@@ -1,8 +1,9 @@
 //! The trade-off of so-MPTCP (003, theorems 1 and 2) in its correct form.
 //!
-//! Time is slotted; the backlog is Q ← (Q + a − Σ x)⁺. Each slot uses the x in the box [0, x̄] that minimises
-//! V E(x) − Q Σ x, with E = Σ c_i x_i. For this linear energy the solution is a threshold: path i sends x̄_i
-//! if Q > V c_i, otherwise nothing. The slots are those of the allocator, [`SoMptcp`].
+//! Time is slotted; the backlog is Q ← (Q + a − Σ x)⁺. Each slot uses the x in the box [0, x̄] that
+//! minimises V E(x) − Q Σ x, with E = Σ c_i x_i. For this linear energy the solution is a
+//! threshold: path i sends x̄_i if Q > V c_i, otherwise nothing. The slots are those of the
+//! allocator, [`SoMptcp`].
 //!
 //! For any fixed x* in the box, with L = Q²/2 and B_t = (a − Σ x)²/2, every slot has
 //!
@@ -15,12 +16,12 @@
 //!   Ē ≤ E(x*) + B̄/V + M̄/V,           Q̄ ≤ (B̄ + V (E(x') − Ē) + M̄')/ε           (theorems 2 and 1)
 //!   M̄ = mean of Q (a − Σ x*)           Σ x' = λ + ε,  M̄' = mean of Q (a − λ)
 //! ```
-//! With independent arrivals of mean λ = Σ x* the expectation of both M̄ is 0: the gap is O(1/V), the backlog
-//! O(V).
+//! With independent arrivals of mean λ = Σ x* the expectation of both M̄ is 0: the gap is O(1/V),
+//! the backlog O(V).
 //!
-//! Deviations from 003: Q is projected and is a single queue (003-1, 003-2). Windows stay below the box, so
-//! its virtual queues W_i are 0. Its theorem 2 bounds the gap by B + (B + V ΔE)/ε, which does not fall with
-//! V, and its text describes the effect of V the wrong way round (003-6, 003-7).
+//! Deviations from 003: Q is projected and is a single queue (003-1, 003-2). Windows stay below the
+//! box, so its virtual queues W_i are 0. Its theorem 2 bounds the gap by B + (B + V ΔE)/ε, which
+//! does not fall with V, and its text describes the effect of V the wrong way round (003-6, 003-7).
 
 use joulepath_control::allocate::so_mptcp::{self, EnergyShape, SlotPath, SoMptcp, energy_j};
 
@@ -49,8 +50,8 @@ pub(crate) struct Averages {
 }
 
 impl Slots {
-    /// E*: the lowest energy per slot for a mean of `rate` packets per slot, J; infinite if the paths cannot
-    /// carry it.
+    /// E*: the lowest energy per slot for a mean of `rate` packets per slot, J; infinite if the
+    /// paths cannot carry it.
     pub(crate) fn least_energy_j(&self, rate: f64) -> f64 {
         so_mptcp::least_energy_j(&self.paths, rate)
     }

@@ -9,8 +9,8 @@
 //!   ───────── =  ────────────────────────────                                           (11), (12)
 //!   ∂x_r ∂x_s                D³
 //! ```
-//! Deviation: eq. (12) as printed has the minus in front of both terms; finite differences agree with the
-//! form above.
+//! Deviation: eq. (12) as printed has the minus in front of both terms; finite differences agree
+//! with the form above.
 
 use nalgebra::DMatrix;
 
@@ -26,7 +26,12 @@ pub(crate) struct EnergyEfficiency {
 impl EnergyEfficiency {
     /// D, W.
     fn power_w(&self, rates_bps: &[f64]) -> f64 {
-        let transfer: f64 = self.slope_j_per_bit.iter().zip(rates_bps).map(|(b, x)| b * x).sum();
+        let transfer: f64 = self
+            .slope_j_per_bit
+            .iter()
+            .zip(rates_bps)
+            .map(|(b, x)| b * x)
+            .sum();
         self.sunk_w.iter().sum::<f64>() + transfer
     }
 
@@ -38,7 +43,10 @@ impl EnergyEfficiency {
     /// Gradient, s/J (bit/J per bit/s).
     pub(crate) fn gradient(&self, rates_bps: &[f64]) -> Vec<f64> {
         let (total, power) = (rates_bps.iter().sum::<f64>(), self.power_w(rates_bps));
-        self.slope_j_per_bit.iter().map(|b| (power - b * total) / (power * power)).collect()
+        self.slope_j_per_bit
+            .iter()
+            .map(|b| (power - b * total) / (power * power))
+            .collect()
     }
 
     /// Hessian, s²/(bit J).

@@ -21,14 +21,23 @@ pub(crate) struct Bottleneck {
 /// Rate of the user relative to the rate of one TCP.
 pub(crate) fn tcp_shares(form: Form, bottleneck: &Bottleneck) -> Result<f64, NotFound> {
     const ONLY: LinkIndex = 0;
-    let routes = bottleneck.rtts_s.iter().map(|&rtt_s| Route::over(&[ONLY], rtt_s));
+    let routes = bottleneck
+        .rtts_s
+        .iter()
+        .map(|&rtt_s| Route::over(&[ONLY], rtt_s));
     let tcp = User {
         count: bottleneck.tcps,
         ..User::new(Law::Reno, vec![Route::over(&[ONLY], bottleneck.tcp_rtt_s)])
     };
-    let price = Price::DropTail { knee: bottleneck.queue, ramp: bottleneck.queue };
+    let price = Price::DropTail {
+        knee: bottleneck.queue,
+        ramp: bottleneck.queue,
+    };
     let network = Network {
-        links: vec![Link { capacity_pps: bottleneck.capacity_pps, price }],
+        links: vec![Link {
+            capacity_pps: bottleneck.capacity_pps,
+            price,
+        }],
         users: vec![User::new(form, routes.collect()), tcp],
     };
     let flows = network.equilibrium()?.flows;

@@ -1,5 +1,5 @@
-//! Theorems and claims of the papers as functions: conditions on ψ, fairness, the shape of 000's objective,
-//! 003's trade-off.
+//! Theorems and claims of the papers as functions: conditions on ψ, fairness, the shape of 000's
+//! objective, 003's trade-off.
 
 mod conditions;
 mod drift;

@@ -6,8 +6,8 @@ use super::stage::{Place, Stage, another, controller};
 
 const NAME: &str = "cwa";
 
-/// Kills a command at each of its steps, after `prepare` and before `check`, which gets the number of the
-/// step. Returns the number of steps.
+/// Kills a command at each of its steps, after `prepare` and before `check`, which gets the number
+/// of the step. Returns the number of steps.
 fn at_each_step(
     place: &Place,
     killed: &[&str],
@@ -17,9 +17,10 @@ fn at_each_step(
     for number in 1.. {
         prepare();
         match kill_at(place.command(killed), number) {
-            End::KilledBefore(step) => {
-                check(&format!("cc {} before step {number}, {step}", killed.join(" ")))
-            }
+            End::KilledBefore(step) => check(&format!(
+                "cc {} before step {number}, {step}",
+                killed.join(" ")
+            )),
             End::Ended(status) => {
                 assert!(status.success());
                 check("not killed");
@@ -35,10 +36,15 @@ fn at_each_step(
 fn assert_mended(stage: &Stage, when: &str) {
     let status = stage.here.status();
     // A second unload finishes the first.
-    let is_being_unloaded = when.starts_with("cc unload") && status["unfinished"] == format!("jp_{NAME}");
+    let is_being_unloaded =
+        when.starts_with("cc unload") && status["unfinished"] == format!("jp_{NAME}");
     let is_loaded = controller(&status, NAME).is_some() || is_being_unloaded;
     let said = stage.cc(&["unload", NAME]);
-    assert_eq!(said.code, Some(if is_loaded { 0 } else { 3 }), "{when}: {status} {said:?}");
+    assert_eq!(
+        said.code,
+        Some(if is_loaded { 0 } else { 3 }),
+        "{when}: {status} {said:?}"
+    );
     stage.assert_clean();
     let said = stage.cc(&["load", NAME]);
     assert_eq!(said.code, Some(0), "{when}: {said:?}");
@@ -51,9 +57,17 @@ fn assert_mended(stage: &Stage, when: &str) {
 #[test(needs(ENGINE))]
 fn load_can_be_killed_at_every_step() {
     let stage = Stage::new(&[NAME]);
-    let steps = at_each_step(&stage.here, &["load", NAME], || {}, |when| assert_mended(&stage, when));
+    let steps = at_each_step(
+        &stage.here,
+        &["load", NAME],
+        || {},
+        |when| assert_mended(&stage, when),
+    );
     // Lock, journal, folders, three pins, the registration, the rename, the journal again.
-    assert!(steps > 15, "{steps} steps are too few: does the tracer see them?");
+    assert!(
+        steps > 15,
+        "{steps} steps are too few: does the tracer see them?"
+    );
     // The first command after a kill may be another load.
     let load = |when: &str| {
         let said = stage.cc(&["load", NAME]);
@@ -76,10 +90,17 @@ fn unload_can_be_killed_at_every_step_and_every_default_is_restored() {
     };
     let check = |when: &str| {
         assert_mended(&stage, when);
-        assert_eq!([stage.here.default(), there.default()], ["reno", another()], "{when}");
+        assert_eq!(
+            [stage.here.default(), there.default()],
+            ["reno", another()],
+            "{when}"
+        );
     };
     let steps = at_each_step(&stage.here, &["unload", NAME], prepare, check);
-    assert!(steps > 10, "{steps} steps are too few: does the tracer see them?");
+    assert!(
+        steps > 10,
+        "{steps} steps are too few: does the tracer see them?"
+    );
 }
 
 #[test(needs(ENGINE))]
@@ -105,7 +126,10 @@ fn a_replacement_can_be_killed_at_every_step_and_no_socket_is_left_behind() {
         drop(new);
     };
     let steps = at_each_step(&stage.here, &["load", NAME], || {}, check);
-    assert!(steps > 10, "{steps} steps are too few: does the tracer see them?");
+    assert!(
+        steps > 10,
+        "{steps} steps are too few: does the tracer see them?"
+    );
     drop(old);
     stage.cc(&["unload", NAME]).ok();
     assert_eq!(stage.here.default(), "reno");
@@ -120,7 +144,11 @@ fn default_and_restore_can_be_killed_at_every_step() {
         // The earlier default is restored, if it was changed.
         let is_changed = stage.here.default() != "reno";
         let said = stage.cc(&["default", "--restore"]);
-        assert_eq!(said.code, Some(if is_changed { 0 } else { 1 }), "{when}: {said:?}");
+        assert_eq!(
+            said.code,
+            Some(if is_changed { 0 } else { 1 }),
+            "{when}: {said:?}"
+        );
         assert_eq!(stage.here.default(), "reno", "{when}");
         stage.cc(&["default", NAME]).ok();
         assert_eq!(stage.here.default(), format!("jp_{NAME}"), "{when}");

@@ -27,14 +27,30 @@ impl Named {
     }
 
     fn default(&self) -> String {
-        self.namespace().sysctl("net.ipv4.tcp_congestion_control").unwrap()
+        self.namespace()
+            .sysctl("net.ipv4.tcp_congestion_control")
+            .unwrap()
     }
 
     /// `ip netns exec NAME joulepath cc …`, as a user runs it.
     fn exec(&self, arguments: &[&str]) -> Said {
         let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.0, env!("CARGO_BIN_EXE_joulepath"), "cc"]).args(arguments);
-        Said::of(command.env("NO_COLOR", "1").stdin(Stdio::null()).output().unwrap())
+        command
+            .args([
+                "netns",
+                "exec",
+                &self.0,
+                env!("CARGO_BIN_EXE_joulepath"),
+                "cc",
+            ])
+            .args(arguments);
+        Said::of(
+            command
+                .env("NO_COLOR", "1")
+                .stdin(Stdio::null())
+                .output()
+                .unwrap(),
+        )
     }
 }
 
@@ -45,7 +61,14 @@ impl Drop for Named {
 }
 
 fn ip(arguments: &[&str]) {
-    assert!(Command::new("ip").args(arguments).status().unwrap().success(), "ip {arguments:?}");
+    assert!(
+        Command::new("ip")
+            .args(arguments)
+            .status()
+            .unwrap()
+            .success(),
+        "ip {arguments:?}"
+    );
 }
 
 #[test(needs(ENGINE, tool("ip")))]
@@ -54,14 +77,23 @@ fn a_controller_loaded_by_ip_netns_exec_stays_and_is_visible_everywhere() {
     let named = Named::new("a");
     // `ip` mounts its own /sys, which ends with the command.
     assert_eq!(named.exec(&["load", NAME]).code, Some(0));
-    for status in [stage.here.status(), named.exec(&["status", "--json"]).json()] {
-        assert!(controller(&status, NAME).is_some_and(|found| found["registered"] == true), "{status}");
+    for status in [
+        stage.here.status(),
+        named.exec(&["status", "--json"]).json(),
+    ] {
+        assert!(
+            controller(&status, NAME).is_some_and(|found| found["registered"] == true),
+            "{status}"
+        );
     }
     let before = named.default();
     named.exec(&["default", NAME]).ok();
     assert_eq!(named.default(), format!("jp_{NAME}"));
     let text = stage.cc(&["status"]).ok();
-    assert!(text.contains(&format!("Default of the namespace {}: jp_{NAME}.", named.0)), "{text}");
+    assert!(
+        text.contains(&format!("Default of the namespace {}: jp_{NAME}.", named.0)),
+        "{text}"
+    );
     let said = named.exec(&["unload", NAME]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_eq!(named.default(), before);
@@ -81,14 +113,27 @@ fn unload_restores_the_default_of_every_namespace_that_used_the_controller() {
     let said = stage.cc(&["unload", NAME]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(
-        said.stderr.contains(&format!("default of the namespace {}: {before} again", named.0)),
+        said.stderr.contains(&format!(
+            "default of the namespace {}: {before} again",
+            named.0
+        )),
         "{said:?}"
     );
-    assert_eq!((named.default(), held.default()), (before.clone(), another().to_owned()));
-    assert!([before, another().into()].contains(&inherits.default()), "{}", inherits.default());
+    assert_eq!(
+        (named.default(), held.default()),
+        (before.clone(), another().to_owned())
+    );
+    assert!(
+        [before, another().into()].contains(&inherits.default()),
+        "{}",
+        inherits.default()
+    );
     let sockets = inherits.connections(1, None);
     let controller = rustix::net::sockopt::tcp_congestion(&sockets[0].0).unwrap();
-    assert!(!controller.starts_with("jp_"), "a new socket got {controller}");
+    assert!(
+        !controller.starts_with("jp_"),
+        "a new socket got {controller}"
+    );
     stage.assert_clean();
 }
 
@@ -115,13 +160,16 @@ fn unload_changes_nothing_if_it_cannot_restore_a_default() {
     assert_eq!(unknown.default(), another());
 }
 
-/// Until dropped, every namespace may choose only `reno` and our controllers, including those of labs.
+/// Until dropped, every namespace may choose only `reno` and our controllers, including those of
+/// labs.
 struct OnlyReno(String);
 
 impl OnlyReno {
     fn new() -> Self {
         let before = fs::read_to_string(ALLOWED).unwrap();
-        let ours = before.split_whitespace().filter(|name| *name == "reno" || name.starts_with("jp"));
+        let ours = before
+            .split_whitespace()
+            .filter(|name| *name == "reno" || name.starts_with("jp"));
         fs::write(ALLOWED, ours.collect::<Vec<_>>().join(" ")).unwrap();
         OnlyReno(before)
     }
@@ -130,8 +178,14 @@ impl OnlyReno {
 impl Drop for OnlyReno {
     fn drop(&mut self) {
         let ours = fs::read_to_string(ALLOWED).unwrap_or_default();
-        let ours: Vec<&str> = ours.split_whitespace().filter(|name| name.starts_with("jp")).collect();
-        let theirs = self.0.split_whitespace().filter(|name| !name.starts_with("jp"));
+        let ours: Vec<&str> = ours
+            .split_whitespace()
+            .filter(|name| name.starts_with("jp"))
+            .collect();
+        let theirs = self
+            .0
+            .split_whitespace()
+            .filter(|name| !name.starts_with("jp"));
         let all: Vec<&str> = theirs.chain(ours).collect();
         fs::write(ALLOWED, all.join(" ")).unwrap();
     }
@@ -153,17 +207,30 @@ fn if_one_namespace_refuses_its_earlier_default_all_keep_their_present_ones() {
     let said = stage.cc(&["unload", NAME]);
     assert_eq!(said.code, Some(3), "{said:?}");
     let mend = "sysctl -w net.ipv4.tcp_allowed_congestion_control=";
-    assert!(said.stderr.contains(mend) && said.stderr.contains(theirs), "{said:?}");
+    assert!(
+        said.stderr.contains(mend) && said.stderr.contains(theirs),
+        "{said:?}"
+    );
     let ours = format!("jp_{NAME}");
-    assert_eq!([stage.here.default(), there.default()], [ours.clone(), ours.clone()]);
+    assert_eq!(
+        [stage.here.default(), there.default()],
+        [ours.clone(), ours.clone()]
+    );
     assert!(controller(&stage.here.status(), NAME).is_some());
     // No controller becomes the default of a namespace whose present default could not be restored.
     let inherits = Place::new("reno");
     drop(only_reno);
-    inherits.namespace.set_sysctl("net.ipv4.tcp_congestion_control", theirs).unwrap();
+    inherits
+        .namespace
+        .set_sysctl("net.ipv4.tcp_congestion_control", theirs)
+        .unwrap();
     let only_reno = OnlyReno::new();
     let said = inherits.cc(&["default", NAME]);
-    assert_eq!((said.code, inherits.default()), (Some(3), theirs.to_owned()), "{said:?}");
+    assert_eq!(
+        (said.code, inherits.default()),
+        (Some(3), theirs.to_owned()),
+        "{said:?}"
+    );
     drop(only_reno);
     stage.cc(&["unload", NAME]).ok();
     assert_eq!([stage.here.default(), there.default()], ["reno", theirs]);
@@ -178,9 +245,12 @@ fn a_namespace_that_reuses_an_inode_number_does_not_get_the_old_default() {
     let inode = gone.namespace.inode().unwrap();
     gone.cc(&["default", NAME]).ok();
     drop(gone);
-    let successor =
-        (0..200).map(|_| Place::new("reno")).find(|place| place.namespace.inode().unwrap() == inode);
-    let Some(successor) = successor else { joulepath_testbed::skip("no inode number was reused") };
+    let successor = (0..200)
+        .map(|_| Place::new("reno"))
+        .find(|place| place.namespace.inode().unwrap() == inode);
+    let Some(successor) = successor else {
+        joulepath_testbed::skip("no inode number was reused")
+    };
     let said = successor.cc(&["default", "--restore"]);
     assert_eq!(said.code, Some(1), "{said:?}");
     assert_eq!(successor.default(), "reno");
@@ -197,7 +267,10 @@ fn a_controller_that_is_not_loaded_never_becomes_the_default() {
     stage.cc(&["unload", NAME]).ok();
     let said = stage.cc(&["default", &format!("jp_{NAME}")]);
     assert_eq!(said.code, Some(3), "{said:?}");
-    assert!(said.stderr.contains("it is not loaded") && said.stderr.contains("cc load cwa"), "{said:?}");
+    assert!(
+        said.stderr.contains("it is not loaded") && said.stderr.contains("cc load cwa"),
+        "{said:?}"
+    );
     assert_eq!(stage.here.default(), "reno");
     drop(sockets);
 }

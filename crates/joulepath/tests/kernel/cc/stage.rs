@@ -40,7 +40,10 @@ impl Stage {
     pub(crate) fn new(names: &[&'static str]) -> Self {
         let (mut lock, here) = (machine_wide_state(), Place::new("reno"));
         for name in lock.noted().split_whitespace() {
-            eprintln!("a test that was killed has left jp_{name}: {}", here.cc(&["unload", name]).stderr);
+            eprintln!(
+                "a test that was killed has left jp_{name}: {}",
+                here.cc(&["unload", name]).stderr
+            );
         }
         lock.note("");
         for name in names {
@@ -49,7 +52,11 @@ impl Stage {
             }
         }
         lock.note(&names.join(" "));
-        Stage { names: names.to_vec(), here, lock }
+        Stage {
+            names: names.to_vec(),
+            here,
+            lock,
+        }
     }
 
     /// A command here.
@@ -57,16 +64,21 @@ impl Stage {
         self.here.cc(arguments)
     }
 
-    /// Checks that nothing of them is left. If a killed command had registered but not pinned a controller,
-    /// the kernel frees it some time after the process.
+    /// Checks that nothing of them is left. If a killed command had registered but not pinned a
+    /// controller, the kernel frees it some time after the process.
     #[track_caller]
     pub(super) fn assert_clean(&self) {
         for name in &self.names {
-            wait_until(&format!("{name} is not registered"), || !is_registered(name));
+            wait_until(&format!("{name} is not registered"), || {
+                !is_registered(name)
+            });
             assert_eq!(pins(name), [""; 0]);
         }
         let journal = fs::read_to_string("/run/joulepath/cc").unwrap_or_default();
-        assert!(journal.is_empty() || journal.contains(r#""doing":null"#), "{journal}");
+        assert!(
+            journal.is_empty() || journal.contains(r#""doing":null"#),
+            "{journal}"
+        );
     }
 }
 
@@ -85,7 +97,10 @@ impl Place {
     pub(super) fn new(default: &str) -> Self {
         let namespace = Namespace::new().unwrap();
         namespace.set_sysctl(DEFAULT, default).unwrap();
-        Place { namespace: Arc::new(namespace), folder: folder() }
+        Place {
+            namespace: Arc::new(namespace),
+            folder: folder(),
+        }
     }
 
     /// Runs `joulepath cc …` in the namespace.
@@ -118,11 +133,22 @@ impl Place {
     }
 
     /// Connections over the loopback device, with `controller` on both ends.
-    pub(super) fn connections(&self, count: usize, controller: Option<&str>) -> Vec<(TcpStream, TcpStream)> {
+    pub(super) fn connections(
+        &self,
+        count: usize,
+        controller: Option<&str>,
+    ) -> Vec<(TcpStream, TcpStream)> {
         let open = || {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             let at = listener.local_addr().unwrap();
-            (0..count).map(|_| (TcpStream::connect(at).unwrap(), listener.accept().unwrap().0)).collect()
+            (0..count)
+                .map(|_| {
+                    (
+                        TcpStream::connect(at).unwrap(),
+                        listener.accept().unwrap().0,
+                    )
+                })
+                .collect()
         };
         let pairs: Vec<(TcpStream, TcpStream)> = self.namespace.enter_thread(open).unwrap();
         for socket in pairs.iter().flat_map(|(client, server)| [client, server]) {
@@ -144,18 +170,29 @@ pub(super) fn another() -> &'static str {
 /// True if the kernel has the controller, or pins of it exist.
 fn is_registered(name: &str) -> bool {
     let known = fs::read_to_string(AVAILABLE).unwrap();
-    known.split_whitespace().any(|known| known == format!("jp_{name}")) || !pins(name).is_empty()
+    known
+        .split_whitespace()
+        .any(|known| known == format!("jp_{name}"))
+        || !pins(name).is_empty()
 }
 
 /// All entries of the controller in the folder of pins.
 fn pins(name: &str) -> Vec<String> {
-    let entries = fs::read_dir(Path::new(PINS)).into_iter().flatten().flatten();
+    let entries = fs::read_dir(Path::new(PINS))
+        .into_iter()
+        .flatten()
+        .flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.filter(|known| known.ends_with(&format!("jp_{name}"))).collect()
+    names
+        .filter(|known| known.ends_with(&format!("jp_{name}")))
+        .collect()
 }
 
 /// The entry of a controller in the output of `cc status`.
 pub(super) fn controller<'a>(status: &'a Value, name: &str) -> Option<&'a Value> {
-    let all = status["controllers"].as_array().expect("a list of controllers");
-    all.iter().find(|controller| controller["name"] == format!("jp_{name}"))
+    let all = status["controllers"]
+        .as_array()
+        .expect("a list of controllers");
+    all.iter()
+        .find(|controller| controller["name"] == format!("jp_{name}"))
 }

@@ -24,7 +24,11 @@ fn commands_that_load_and_unload_the_same_controller_do_not_disturb_each_other()
     for _ in 0..ROUNDS {
         let spawn = |arguments: &&[&str]| {
             let mut command = stage.here.command(arguments);
-            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+            command
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap()
         };
         let children: Vec<_> = commands.iter().map(spawn).collect();
         for (child, arguments) in children.into_iter().zip(commands) {
@@ -32,7 +36,10 @@ fn commands_that_load_and_unload_the_same_controller_do_not_disturb_each_other()
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             // "It is not loaded" is right at some instants; any other error is wrong.
             let not_loaded = output.status.code() == Some(3) && said.contains("it is not loaded");
-            assert!(output.status.success() || not_loaded, "{arguments:?}: {said}");
+            assert!(
+                output.status.success() || not_loaded,
+                "{arguments:?}: {said}"
+            );
         }
     }
     stage.cc(&["load", NAME, OTHER]).ok();
@@ -49,8 +56,15 @@ fn two_commands_that_load_the_same_controller_at_once_both_succeed() {
         let threads = (scope.spawn(load), scope.spawn(load));
         (threads.0.join().unwrap(), threads.1.join().unwrap())
     });
-    assert_eq!((first.code, second.code), (Some(0), Some(0)), "{first:?} {second:?}");
-    let replaced = [&first, &second].iter().filter(|said| said.stderr.contains("replaced")).count();
+    assert_eq!(
+        (first.code, second.code),
+        (Some(0), Some(0)),
+        "{first:?} {second:?}"
+    );
+    let replaced = [&first, &second]
+        .iter()
+        .filter(|said| said.stderr.contains("replaced"))
+        .count();
     assert_eq!(replaced, 1, "{first:?} {second:?}");
 }
 
@@ -94,11 +108,18 @@ fn a_controller_that_cannot_be_unloaded_does_not_block_others() {
     let there = Place::new(&format!("jp_{NAME}"));
     let said = stage.cc(&["unload", NAME, OTHER]);
     assert_eq!(said.code, Some(5), "{said:?}");
-    assert!(said.stderr.contains(&format!("unloading jp_{NAME}: it is the default of ")), "{said:?}");
+    assert!(
+        said.stderr
+            .contains(&format!("unloading jp_{NAME}: it is the default of ")),
+        "{said:?}"
+    );
     assert!(said.stderr.contains("jp_emreno: unloaded"), "{said:?}");
     // Nothing was changed half.
     let status = stage.here.status();
-    assert!(controller(&status, NAME).is_some() && controller(&status, OTHER).is_none(), "{status}");
+    assert!(
+        controller(&status, NAME).is_some() && controller(&status, OTHER).is_none(),
+        "{status}"
+    );
     assert_eq!(there.default(), format!("jp_{NAME}"));
     drop(there);
     stage.cc(&["unload", NAME]).ok();

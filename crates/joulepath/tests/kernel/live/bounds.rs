@@ -1,4 +1,5 @@
-//! Quotas and budgets at 100 Mbit/s. The kernel holds them, so they do not depend on when the daemon runs.
+//! Quotas and budgets at 100 Mbit/s. The kernel holds them, so they do not depend on when the
+//! daemon runs.
 
 use std::cell::Cell;
 use std::os::fd::OwnedFd;
@@ -28,7 +29,12 @@ impl Host {
     fn counted(&self) -> u64 {
         use joulepath_kernel::route::Routing;
         let device = self.net.paths[1].device;
-        let all = self.net.client.enter_thread(|| Routing::open()?.counters()).unwrap().unwrap();
+        let all = self
+            .net
+            .client
+            .enter_thread(|| Routing::open()?.counters())
+            .unwrap()
+            .unwrap();
         let (_, one) = all.iter().find(|(index, _)| *index == device).unwrap();
         one.received_bytes + one.sent_bytes
     }
@@ -47,8 +53,12 @@ impl Host {
 
     fn connections(&self, listener: &OwnedFd, count: usize, sends: bool) -> Vec<Connection> {
         let all = (0..count).map(|_| self.connect(listener, 0));
-        let turned = |Connection { client, server }| Connection { client: server, server: client };
-        all.map(|one| if sends { turned(one) } else { one }).collect()
+        let turned = |Connection { client, server }| Connection {
+            client: server,
+            server: client,
+        };
+        all.map(|one| if sends { turned(one) } else { one })
+            .collect()
     }
 }
 
@@ -56,7 +66,10 @@ impl Host {
 fn a_quota_holds(count: usize, sends: bool) {
     let (host, listener) = Host::with_server();
     host.throttle(1, "100mbit", "500000");
-    host.configure("intent = \"aggregate\"", "quota = { hard = \"10 MB\", period_day = 1 }");
+    host.configure(
+        "intent = \"aggregate\"",
+        "quota = { hard = \"10 MB\", period_day = 1 }",
+    );
     let begun = host.counted();
     let daemon = host.start();
     let connections = host.connections(&listener, count, sends);
@@ -64,20 +77,32 @@ fn a_quota_holds(count: usize, sends: bool) {
     let all: Vec<Download<'_>> = connections.iter().map(download).collect();
     daemon.signal("STOP");
     with_all(&all, &mut || {
-        wait_until("the second carries data", || host.counted() - begun > QUOTA / 2);
+        wait_until("the second carries data", || {
+            host.counted() - begun > QUOTA / 2
+        });
         host.wait_for_the_end();
         let carried = host.counted() - begun;
-        assert!(carried <= QUOTA + BEYOND, "{carried} bytes of {count} connections");
+        assert!(
+            carried <= QUOTA + BEYOND,
+            "{carried} bytes of {count} connections"
+        );
         daemon.signal("CONT");
         wait_until("the quota is used up", || daemon.role("c1") == "unused");
-        wait_until("its subflows are closed", || host.kinds().iter().all(|&(path, _)| path == 0));
+        wait_until("its subflows are closed", || {
+            host.kinds().iter().all(|&(path, _)| path == 0)
+        });
         let before: Vec<u64> = all.iter().map(Download::received).collect();
         wait_until("all connections go on", || {
-            all.iter().zip(&before).all(|(one, &before)| one.received() > before)
+            all.iter()
+                .zip(&before)
+                .all(|(one, &before)| one.received() > before)
         });
     });
     let carried = host.counted() - begun;
-    assert!(carried <= QUOTA + BEYOND, "{carried} bytes of {count} connections");
+    assert!(
+        carried <= QUOTA + BEYOND,
+        "{carried} bytes of {count} connections"
+    );
     assert_eq!(daemon.stop(), Some(0));
 }
 
@@ -98,7 +123,9 @@ fn a_budget_holds(count: usize, sends: bool) {
     let all: Vec<Download<'_>> = connections.iter().map(download).collect();
     with_all(&all, &mut || {
         // Some polls must have seen that data arrives.
-        wait_until("they flow", || all.iter().map(Download::received).sum::<u64>() > 4 * MB);
+        wait_until("they flow", || {
+            all.iter().map(Download::received).sum::<u64>() > 4 * MB
+        });
         let begun = host.counted();
         host.silence();
         let case = format!("{count} connections, sending: {sends}");
@@ -107,7 +134,10 @@ fn a_budget_holds(count: usize, sends: bool) {
         });
         host.wait_for_the_end();
         let carried = host.counted() - begun;
-        assert!((BUDGET / 5..=BUDGET + BEYOND).contains(&carried), "{carried} bytes: {case}");
+        assert!(
+            (BUDGET / 5..=BUDGET + BEYOND).contains(&carried),
+            "{carried} bytes: {case}"
+        );
     });
     assert_eq!(daemon.stop(), Some(0));
 }

@@ -17,17 +17,26 @@ fn new_sockets_get_the_controller_of_the_intent_and_the_earlier_default_is_resto
     let found = host.controller();
     assert_ne!(found, "reno", "the test needs another default");
     host.configure("intent = \"frugal\"", CONTROLLERS);
-    let said = host.run(&["live", "--config", "live.toml", "--dry-run"]).ok();
-    assert!(said.contains(&format!("- set {KEY} from {found} to reno")), "{said}");
+    let said = host
+        .run(&["live", "--config", "live.toml", "--dry-run"])
+        .ok();
+    assert!(
+        said.contains(&format!("- set {KEY} from {found} to reno")),
+        "{said}"
+    );
     assert_eq!(host.controller(), found);
 
     let daemon = host.start();
-    wait_until("the intent's controller is set", || host.controller() == "reno");
+    wait_until("the intent's controller is set", || {
+        host.controller() == "reno"
+    });
     assert_eq!(host.status().unwrap()["controller"], "reno");
 
     // An intent without a controller, then one whose controller does not exist.
     host.tell(&["set-intent", "handover"]);
-    wait_until("the earlier default is restored", || host.controller() == found);
+    wait_until("the earlier default is restored", || {
+        host.controller() == found
+    });
     assert!(host.status().unwrap()["controller"].is_null());
     host.tell(&["set-intent", "aggregate"]);
     let warnings = || host.status().unwrap()["warnings"].to_string();
@@ -39,7 +48,9 @@ fn new_sockets_get_the_controller_of_the_intent_and_the_earlier_default_is_resto
     host.tell(&["set-intent", "frugal"]);
     wait_until("it is set again", || host.controller() == "reno");
     host.tell(&["pause"]);
-    wait_until("a pause restores the default", || host.controller() == found);
+    wait_until("a pause restores the default", || {
+        host.controller() == found
+    });
     host.tell(&["resume"]);
     wait_until("resuming sets it again", || host.controller() == "reno");
     daemon.kill();

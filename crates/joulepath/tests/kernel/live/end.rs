@@ -1,4 +1,5 @@
-//! Ways in which the daemon ends. No connection ends with it: data flows in both directions throughout.
+//! Ways in which the daemon ends. No connection ends with it: data flows in both directions
+//! throughout.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -12,7 +13,8 @@ use super::behaviour::Connection;
 use super::*;
 
 /// Opens a second subflow when a connection is 300 ms old.
-const USER_SPACE: &str = "\npm = \"userspace\"\nopen_after = { bytes = \"100 MB\", age = \"300 ms\" }";
+const USER_SPACE: &str =
+    "\npm = \"userspace\"\nopen_after = { bytes = \"100 MB\", age = \"300 ms\" }";
 /// A connection that begins this long after the end depends on no endpoint.
 const GRACE: Duration = Duration::from_secs(4);
 /// Bytes that must arrive in each direction after each event.
@@ -27,7 +29,10 @@ impl Sum {
 
     fn with(self, bytes: &[u8]) -> Sum {
         let mixed = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        Sum(self.0 + bytes.len() as u64, bytes.iter().fold(self.1, mixed))
+        Sum(
+            self.0 + bytes.len() as u64,
+            bytes.iter().fold(self.1, mixed),
+        )
     }
 }
 
@@ -42,7 +47,11 @@ struct Traffic {
 
 impl Traffic {
     fn begin(connections: Vec<Connection>) -> Self {
-        let mut traffic = Traffic { ends: Arc::default(), arrived: vec![], threads: vec![] };
+        let mut traffic = Traffic {
+            ends: Arc::default(),
+            arrived: vec![],
+            threads: vec![],
+        };
         for Connection { client, server } in connections {
             for stream in [&client, &server] {
                 stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -63,8 +72,9 @@ impl Traffic {
             let mut sum = Sum::NONE;
             while !ends.load(Ordering::Relaxed) {
                 let at = sum.0;
-                let bytes: Vec<u8> =
-                    (at..at + 10_000).map(|k| (k.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+                let bytes: Vec<u8> = (at..at + 10_000)
+                    .map(|k| (k.wrapping_mul(2_654_435_761) >> 13) as u8)
+                    .collect();
                 from.write_all(&bytes).unwrap();
                 sum = sum.with(&bytes);
                 std::thread::sleep(Duration::from_millis(10));
@@ -82,15 +92,27 @@ impl Traffic {
                 arrived.store(sum.0, Ordering::Relaxed);
             }
         };
-        self.threads.push([std::thread::spawn(sends), std::thread::spawn(receives)]);
+        self.threads
+            .push([std::thread::spawn(sends), std::thread::spawn(receives)]);
     }
 
     /// Waits until further data has arrived in each direction.
     fn goes_on(&self, after: &str) {
-        let now: Vec<u64> = self.arrived.iter().map(|one| one.load(Ordering::Relaxed)).collect();
-        let has_come =
-            || self.arrived.iter().zip(&now).all(|(one, &at)| one.load(Ordering::Relaxed) > at + MORE);
-        wait_until(&format!("data comes on every connection, both ways, {after}"), has_come);
+        let now: Vec<u64> = self
+            .arrived
+            .iter()
+            .map(|one| one.load(Ordering::Relaxed))
+            .collect();
+        let has_come = || {
+            self.arrived
+                .iter()
+                .zip(&now)
+                .all(|(one, &at)| one.load(Ordering::Relaxed) > at + MORE)
+        };
+        wait_until(
+            &format!("data comes on every connection, both ways, {after}"),
+            has_come,
+        );
     }
 
     /// Stops, and compares the bytes sent with those that have arrived.
@@ -109,11 +131,15 @@ impl Host {
     fn table(&self) -> Found {
         let mut manager = self.manager();
         let chosen = self.net.client.enter_thread(chosen).unwrap().unwrap();
-        (manager.endpoints().unwrap(), manager.limits().unwrap(), chosen)
+        (
+            manager.endpoints().unwrap(),
+            manager.limits().unwrap(),
+            chosen,
+        )
     }
 
-    /// Connections that began before the daemon and while it runs, on both paths, with a subflow on the other
-    /// path; and one that uses only the second path.
+    /// Connections that began before the daemon and while it runs, on both paths, with a subflow on
+    /// the other path; and one that uses only the second path.
     fn traffic(&self, listener: &OwnedFd, start: impl FnOnce()) -> Traffic {
         let mut connections = vec![self.connect(listener, 0)];
         start();
@@ -122,8 +148,12 @@ impl Host {
         connections.push(self.connect(listener, 0));
         connections.push(self.connect(listener, 1));
         wait_until("each has a second subflow", || self.kinds().len() == 6);
-        let alone =
-            self.subflows().into_iter().filter(|(path, ..)| *path == 0).map(|(_, port, _)| port).max();
+        let alone = self
+            .subflows()
+            .into_iter()
+            .filter(|(path, ..)| *path == 0)
+            .map(|(_, port, _)| port)
+            .max();
         let traffic = Traffic::begin(connections);
         traffic.goes_on("before anything happens");
         // One of them loses path 0 for good: it is not reopened while another subflow works.
@@ -143,12 +173,17 @@ enum Way {
     Restart,
 }
 
-/// Data flows while the daemon ends in this way; then the connections end, and everything is restored.
+/// Data flows while the daemon ends in this way; then the connections end, and everything is
+/// restored.
 fn survives(host: &Host, listener: &OwnedFd, pm: &str, way: Way) {
     host.configure(&format!("intent = \"aggregate\"{pm}"), "");
     let found = host.table();
     let mut daemon = None;
-    let keep: &[&str] = if way == Way::Upgrade { &["--keep"] } else { &[] };
+    let keep: &[&str] = if way == Way::Upgrade {
+        &["--keep"]
+    } else {
+        &[]
+    };
     let traffic = host.traffic(listener, || daemon = Some(host.start_with(keep)));
     let daemon = daemon.unwrap();
     let still = match way {
@@ -161,8 +196,18 @@ fn survives(host: &Host, listener: &OwnedFd, pm: &str, way: Way) {
             traffic.goes_on("after SIGKILL");
             let undone = host.run(&["live", "--undo"]);
             let is_whole = host.table().0 == found.0;
-            assert_eq!(undone.code, Some(if is_whole { 0 } else { 5 }), "{}", undone.stderr);
-            assert_eq!(undone.stderr.contains("no other working path"), !is_whole, "{}", undone.stderr);
+            assert_eq!(
+                undone.code,
+                Some(if is_whole { 0 } else { 5 }),
+                "{}",
+                undone.stderr
+            );
+            assert_eq!(
+                undone.stderr.contains("no other working path"),
+                !is_whole,
+                "{}",
+                undone.stderr
+            );
             None
         }
         Way::Pause => {
@@ -181,7 +226,10 @@ fn survives(host: &Host, listener: &OwnedFd, pm: &str, way: Way) {
             }
             traffic.goes_on("between two daemons");
             let daemon = host.start_with(keep);
-            host.wait_for("endpoints are there again", &[(host.ip(0), false), (host.ip(1), false)]);
+            host.wait_for(
+                "endpoints are there again",
+                &[(host.ip(0), false), (host.ip(1), false)],
+            );
             Some(daemon)
         }
     };
@@ -214,7 +262,9 @@ fn survives(host: &Host, listener: &OwnedFd, pm: &str, way: Way) {
             assert_eq!(daemon.stop(), Some(0));
         }
     }
-    wait_until("everything is restored at the end", || host.table() == found);
+    wait_until("everything is restored at the end", || {
+        host.table() == found
+    });
     wait_until("no file is left", || host.files() == [""; 0]);
 }
 
@@ -243,7 +293,10 @@ fn no_connection_ends_with_an_upgrade_or_a_restart() {
 
 #[test(needs(NET, tool("ss")))]
 fn no_connection_of_the_user_space_path_manager_ends_with_the_daemon() {
-    each_survives(&[Way::Term, Way::KillAndUndo, Way::Pause, Way::Upgrade], USER_SPACE);
+    each_survives(
+        &[Way::Term, Way::KillAndUndo, Way::Pause, Way::Upgrade],
+        USER_SPACE,
+    );
 }
 
 #[test(needs(NET, IPV6, tool("ss")))]
@@ -265,7 +318,9 @@ fn no_connection_ends_when_its_interface_is_set_to_off() {
         traffic.goes_on("before");
         host.tell(&["set-intent", "off", "--interface", "c0"]);
         host.wait_for("the second has it", &[(host.ip(1), false)]);
-        wait_until("connections are on it", || host.kinds() == [(1, false), (1, false)]);
+        wait_until("connections are on it", || {
+            host.kinds() == [(1, false), (1, false)]
+        });
         traffic.goes_on("over the second");
         assert_eq!(daemon.stop(), Some(0));
         traffic.goes_on("after the end");
@@ -283,7 +338,9 @@ fn a_connection_whose_first_subflow_was_closed_outlives_the_daemon() {
     let daemon = host.start();
     host.wait_for("the cheap one has an endpoint", &[(host.ip(0), false)]);
     let connection = host.connect(&listener, 1);
-    wait_until("it is on the cheap path only", || host.kinds() == [(0, false)]);
+    wait_until("it is on the cheap path only", || {
+        host.kinds() == [(0, false)]
+    });
     let traffic = Traffic::begin(vec![connection]);
     traffic.goes_on("before the end");
     assert_eq!(daemon.stop(), Some(0));

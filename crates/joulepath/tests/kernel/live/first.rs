@@ -9,7 +9,8 @@ use joulepath_kernel::route::{Prefix, Route, Routing, Rule};
 
 use super::*;
 
-/// A host whose routing table prefers its second radio, and a server that accepts plain TCP and MPTCP.
+/// A host whose routing table prefers its second radio, and a server that accepts plain TCP and
+/// MPTCP.
 pub(super) struct Steered {
     pub(super) host: Host,
     pub(super) listener: OwnedFd,
@@ -23,7 +24,9 @@ impl Steered {
     /// With this intent, and further keys of the machine.
     pub(super) fn with_intent(net: Net, machine: &str) -> Self {
         let steered = Steered::unconfigured(net);
-        steered.host.configure(&format!("{machine}\nfirst = \"steer\""), "");
+        steered
+            .host
+            .configure(&format!("{machine}\nfirst = \"steer\""), "");
         steered
     }
 
@@ -37,17 +40,32 @@ impl Steered {
     }
 
     fn with(host: Host) -> Self {
-        let server = || PathManager::open()?.set_limits(Limits { accepted_addresses: 0, extra_subflows: 2 });
+        let server = || {
+            PathManager::open()?.set_limits(Limits {
+                accepted_addresses: 0,
+                extra_subflows: 2,
+            })
+        };
         host.net.server.enter_thread(server).unwrap().unwrap();
         let to = host.net.server_at(PORT);
-        let listener = host.net.server.enter_thread(|| listen(Protocol::Mptcp, to, &Options::default(), 4));
-        Steered { listener: listener.unwrap().unwrap(), host }
+        let listener = host
+            .net
+            .server
+            .enter_thread(|| listen(Protocol::Mptcp, to, &Options::default(), 4));
+        Steered {
+            listener: listener.unwrap().unwrap(),
+            host,
+        }
     }
 
     /// Connects without choosing an address, and exchanges a byte in each direction.
     pub(super) fn connect(&self, protocol: Protocol) -> Pair {
-        let (any, to) = (Prefix::all_like(self.host.ip(0)).address(), self.host.net.server_at(PORT));
-        let connect = || connect_within(protocol, (any, 0).into(), to, &Options::default(), PATIENCE);
+        let (any, to) = (
+            Prefix::all_like(self.host.ip(0)).address(),
+            self.host.net.server_at(PORT),
+        );
+        let connect =
+            || connect_within(protocol, (any, 0).into(), to, &Options::default(), PATIENCE);
         let client = TcpStream::from(self.host.net.client.enter_thread(connect).unwrap().unwrap());
         let server = TcpStream::from(accept_within(&self.listener, PATIENCE).unwrap().0);
         for stream in [&client, &server] {
@@ -61,7 +79,14 @@ impl Steered {
 
     /// Waits until a new connection starts on this path.
     pub(super) fn wait_for_start(&self, what: &str, path: usize) {
-        let starts = || self.connect(Protocol::Tcp).client.local_addr().unwrap().ip() == self.host.ip(path);
+        let starts = || {
+            self.connect(Protocol::Tcp)
+                .client
+                .local_addr()
+                .unwrap()
+                .ip()
+                == self.host.ip(path)
+        };
         wait_until(what, starts);
     }
 
@@ -114,15 +139,23 @@ impl Pair {
 }
 
 impl Host {
-    /// Sets the strict reverse-path filter, and removes the rules by which the test network routes by source
-    /// address.
+    /// Sets the strict reverse-path filter, and removes the rules by which the test network routes
+    /// by source address.
     fn filter_strictly(&self) {
         let set = || {
             fs::write("/proc/sys/net/ipv4/conf/all/rp_filter", "1").unwrap();
             let mut routing = Routing::open()?;
-            let is_source = |rule: &Rule| self.net.paths.iter().any(|path| rule.source == path.ip.into());
+            let is_source = |rule: &Rule| {
+                self.net
+                    .paths
+                    .iter()
+                    .any(|path| rule.source == path.ip.into())
+            };
             let rules = routing.rules()?;
-            rules.iter().filter(|rule| is_source(rule)).try_for_each(|rule| routing.delete_rule(rule))
+            rules
+                .iter()
+                .filter(|rule| is_source(rule))
+                .try_for_each(|rule| routing.delete_rule(rule))
         };
         self.net.client.enter_thread(set).unwrap().unwrap();
     }
@@ -152,7 +185,10 @@ fn steers_and_undoes(net: Net) {
     steered.wait_for_start("new connections start on the preferred interface", 0);
     let plain = steered.connect(Protocol::Tcp);
     let multipath = steered.connect(Protocol::Mptcp);
-    assert_eq!([plain.start().ip(), multipath.start().ip()], [host.ip(0); 2]);
+    assert_eq!(
+        [plain.start().ip(), multipath.start().ip()],
+        [host.ip(0); 2]
+    );
     old.talk();
 
     host.tell(&["pause"]);
@@ -164,7 +200,9 @@ fn steers_and_undoes(net: Net) {
     steered.wait_for_start("the routing table decides after the end", 1);
     [&old, &plain, &multipath].into_iter().for_each(Pair::talk);
     drop((old, plain, multipath));
-    wait_until("nothing is left when the connections have ended", || steered.rules() == before);
+    wait_until("nothing is left when the connections have ended", || {
+        steered.rules() == before
+    });
 }
 
 #[test(needs(NET))]
@@ -189,7 +227,8 @@ fn undo_after_a_kill_removes_rules_and_routes() {
     wait_until("nothing is left", || steered.rules() == before);
 }
 
-/// As two WiFi cards in one network: the same subnet, the same router, and a strict reverse-path filter.
+/// As two WiFi cards in one network: the same subnet, the same router, and a strict reverse-path
+/// filter.
 #[test(needs(NET))]
 fn two_radios_in_one_subnet_carry_one_connection() {
     let mut net = Net::v4(2);
@@ -200,7 +239,11 @@ fn two_radios_in_one_subnet_carry_one_connection() {
     let ip = |namespace: &Namespace, words: &str| {
         let run = || Command::new("ip").args(words.split(' ')).output().unwrap();
         let output = namespace.enter_thread(run).unwrap();
-        assert!(output.status.success(), "ip {words}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "ip {words}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     };
     let (client, server) = (&host.net.client, &host.net.server);
     ip(server, &format!("addr add {} dev lo", host.net.server_ip));
@@ -209,11 +252,20 @@ fn two_radios_in_one_subnet_carry_one_connection() {
     for (path, metric) in [(0, 600), (1, 100)] {
         let own = host.ip(path);
         ip(server, &format!("route del {own}"));
-        ip(server, &format!("link set s{path} arp on address 02:00:00:00:01:0{path} master br0"));
+        ip(
+            server,
+            &format!("link set s{path} arp on address 02:00:00:00:01:0{path} master br0"),
+        );
         ip(client, &format!("link set c{path} arp on"));
         ip(client, &format!("addr del {own}/32 dev c{path}"));
-        ip(client, &format!("addr add {own}/24 dev c{path} metric {metric}"));
-        ip(client, &format!("route add default via {router} dev c{path} metric {metric}"));
+        ip(
+            client,
+            &format!("addr add {own}/24 dev c{path} metric {metric}"),
+        );
+        ip(
+            client,
+            &format!("route add default via {router} dev c{path} metric {metric}"),
+        );
     }
     ip(server, &format!("addr add {router}/24 dev br0"));
     host.configure("intent = \"aggregate\"\nfirst = \"steer\"", "");
@@ -242,15 +294,30 @@ fn new_connections_leave_a_dead_default_route() {
     steered.wait_for_start("new connections start on the preferred interface", 0);
     let open = steered.connect(Protocol::Mptcp);
     let answer = Route::on_link(host.ip(0), host.net.peer(0));
-    host.net.server.enter_thread(|| Routing::open()?.delete_route(&answer)).unwrap().unwrap();
+    host.net
+        .server
+        .enter_thread(|| Routing::open()?.delete_route(&answer))
+        .unwrap()
+        .unwrap();
     (&open.client).write_all(b"x").unwrap();
     let target = host.net.server_at(PORT);
     let route = || {
-        let asked = ["-o", "route", "get", &target.ip().to_string(), "ipproto", "tcp"];
+        let asked = [
+            "-o",
+            "route",
+            "get",
+            &target.ip().to_string(),
+            "ipproto",
+            "tcp",
+        ];
         let said = Command::new("ip").args(asked).output().unwrap();
         String::from_utf8(said.stdout).unwrap()
     };
     wait_until("new connections start on the other interface", || {
-        host.net.client.enter_thread(route).unwrap().contains("dev c1")
+        host.net
+            .client
+            .enter_thread(route)
+            .unwrap()
+            .contains("dev c1")
     });
 }

@@ -45,12 +45,15 @@ impl Download<'_> {
 
     fn read(&self) {
         let mut client = &self.connection.client;
-        client.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        client
+            .set_read_timeout(Some(Duration::from_millis(100)))
+            .unwrap();
         while !self.stop.load(Ordering::Relaxed) {
             match client.read(&mut [0; 65_536]) {
                 Ok(0) => return,
                 Ok(bytes) => drop(self.received.fetch_add(bytes as u64, Ordering::Relaxed)),
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
                 Err(_) => return,
             }
         }
@@ -83,7 +86,12 @@ impl Download<'_> {
 
 pub(super) fn download(connection: &Connection) -> Download<'_> {
     let (slow, stop) = (AtomicBool::new(false), AtomicBool::new(false));
-    Download { connection, slow, stop, received: AtomicU64::new(0) }
+    Download {
+        connection,
+        slow,
+        stop,
+        received: AtomicU64::new(0),
+    }
 }
 
 #[test(needs(NET))]
@@ -91,16 +99,23 @@ fn overflow_opens_the_second_path_when_the_first_is_full_and_closes_it_when_it_i
     let (host, listener) = Host::with_server();
     host.configure("intent = \"overflow\"", "");
     let file = host.folder.path().join("live.toml");
-    let text = fs::read_to_string(&file).unwrap().replace("cost = 1\n", "cost = 1\nrate = \"2 Mbit/s\"\n");
+    let text = fs::read_to_string(&file)
+        .unwrap()
+        .replace("cost = 1\n", "cost = 1\nrate = \"2 Mbit/s\"\n");
     fs::write(&file, text).unwrap();
     let daemon = host.start();
-    let (first, both) =
-        ([(host.ip(0), false), (host.ip(1), true)], [(host.ip(0), false), (host.ip(1), false)]);
+    let (first, both) = (
+        [(host.ip(0), false), (host.ip(1), true)],
+        [(host.ip(0), false), (host.ip(1), false)],
+    );
     host.wait_for("the second is a backup", &first);
     let connection = host.connect(&listener, 0);
     let download = download(&connection);
     download.beside(4 * MBPS, || {
-        host.wait_for("the first path is full, and the second carries data, too", &both);
+        host.wait_for(
+            "the first path is full, and the second carries data, too",
+            &both,
+        );
         assert_eq!(daemon.role("c1"), "regular");
         download.slow.store(true, Ordering::Relaxed);
         host.wait_for("the first path suffices again", &first);

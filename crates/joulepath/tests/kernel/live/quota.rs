@@ -18,24 +18,37 @@ impl Steered {
     fn carried(&self) -> u64 {
         let device = self.host.net.paths[1].device;
         let counters = || Routing::open()?.counters();
-        let all = self.host.net.client.enter_thread(counters).unwrap().unwrap();
+        let all = self
+            .host
+            .net
+            .client
+            .enter_thread(counters)
+            .unwrap()
+            .unwrap();
         let (_, one) = all.iter().find(|(index, _)| *index == device).unwrap();
         one.received_bytes + one.sent_bytes
     }
 
     fn all_rules(&self) -> Vec<Rule> {
-        self.host.net.client.enter_thread(|| Routing::open()?.rules()).unwrap().unwrap()
+        self.host
+            .net
+            .client
+            .enter_thread(|| Routing::open()?.rules())
+            .unwrap()
+            .unwrap()
     }
 
-    /// Sends in both directions, about 1 MB/s, until the second radio is not used. Errors end the sending:
-    /// plain TCP is reset.
+    /// Sends in both directions, about 1 MB/s, until the second radio is not used. Errors end the
+    /// sending: plain TCP is reset.
     fn use_up(&self, daemon: &Daemon, protocol: Protocol) {
         let pair = self.connect(protocol);
         assert_eq!(pair.start().ip(), self.host.ip(1));
         wait_until("the quota is used up", || {
             for (mut from, mut to) in [(&pair.client, &pair.server), (&pair.server, &pair.client)] {
                 let mut buffer = vec![0; 10_000];
-                let _ = from.write_all(&buffer).and_then(|()| to.read_exact(&mut buffer));
+                let _ = from
+                    .write_all(&buffer)
+                    .and_then(|()| to.read_exact(&mut buffer));
             }
             daemon.role("c1") == "unused"
         });
@@ -49,7 +62,12 @@ impl Steered {
             assert_eq!(pair.start().ip(), self.host.ip(0));
             (0..10).for_each(|_| pair.talk());
         }
-        assert!(self.carried() < at_the_end + 20_000, "{} {}", at_the_end, self.carried());
+        assert!(
+            self.carried() < at_the_end + 20_000,
+            "{} {}",
+            at_the_end,
+            self.carried()
+        );
     }
 }
 
@@ -71,14 +89,18 @@ fn is_a_bound(net: Net, keys: &str, protocol: Protocol) {
     let daemon = steered.host.start();
     assert_eq!(daemon.role("c1"), "unused");
     // A larger quota opens it again, at once.
-    steered.host.configure(keys, "quota = { hard = \"40 MB\", period_day = 1 }");
+    steered
+        .host
+        .configure(keys, "quota = { hard = \"40 MB\", period_day = 1 }");
     daemon.signal("HUP");
     wait_until("the routing table decides again", || {
         steered.connect(Protocol::Tcp).start().ip() == steered.host.ip(1)
     });
     steered.host.configure(keys, LITTLE);
     daemon.signal("HUP");
-    wait_until("the quota is used up again", || daemon.role("c1") == "unused");
+    wait_until("the quota is used up again", || {
+        daemon.role("c1") == "unused"
+    });
     daemon.kill();
     steered.host.run(&["live", "--undo"]);
     wait_until("undo removes the rules", || steered.all_rules() == before);
@@ -91,14 +113,21 @@ fn a_hard_quota_bounds_plain_tcp_on_the_default_route_without_steering() {
 
 #[test(needs(NET))]
 fn a_hard_quota_bounds_mptcp_over_ipv6_with_the_daemon_as_path_manager() {
-    is_a_bound(Net::v6(2), "intent = \"aggregate\"\npm = \"userspace\"", Protocol::Mptcp);
+    is_a_bound(
+        Net::v6(2),
+        "intent = \"aggregate\"\npm = \"userspace\"",
+        Protocol::Mptcp,
+    );
 }
 
 /// Ten kills in fresh state lose no bytes.
 #[test(needs(NET))]
 fn a_killed_daemon_forgets_no_bytes() {
     let steered = Steered::new(Net::v4(2));
-    steered.host.configure("intent = \"aggregate\"", "quota = { hard = \"40 MB\", period_day = 1 }");
+    steered.host.configure(
+        "intent = \"aggregate\"",
+        "quota = { hard = \"40 MB\", period_day = 1 }",
+    );
     let mut base = None;
     for _ in 0..5 {
         let daemon = steered.host.start();
@@ -110,7 +139,9 @@ fn a_killed_daemon_forgets_no_bytes() {
     let carried = steered.carried() - base.unwrap();
     let _daemon = steered.host.start();
     let status = steered.host.status().unwrap();
-    let used = status["interfaces"][1]["quota"]["used_bytes"].as_u64().unwrap();
+    let used = status["interfaces"][1]["quota"]["used_bytes"]
+        .as_u64()
+        .unwrap();
     assert!(used >= carried, "{used} of {carried} bytes");
 }
 
@@ -118,13 +149,17 @@ fn a_killed_daemon_forgets_no_bytes() {
 fn a_hard_quota_ends_the_subflows_of_another_program_s_endpoint() {
     let (host, listener) = Host::with_server();
     host.configure("intent = \"aggregate\"", HARD);
-    host.manager().add(&Endpoint::subflow(host.ip(1), host.net.paths[1].device)).unwrap();
+    host.manager()
+        .add(&Endpoint::subflow(host.ip(1), host.net.paths[1].device))
+        .unwrap();
     let daemon = host.start();
     let mut both = [(host.ip(0), false), (host.ip(1), false)];
     both.sort_unstable();
     host.wait_for("the daemon adds the other endpoint", &both);
     let pair = host.connect(&listener, 0);
-    wait_until("it has both subflows", || host.kinds() == [(0, false), (1, false)]);
+    wait_until("it has both subflows", || {
+        host.kinds() == [(0, false), (1, false)]
+    });
     let (from, to) = (host.net.client_at(1), host.net.server_at(PORT));
     let send = || {
         let socket = std::net::UdpSocket::bind(from).unwrap();
@@ -165,7 +200,9 @@ fn a_period_that_begins_while_the_daemon_runs_opens_the_interface() {
     assert_eq!(host.status().unwrap()["today"], "2031-03-31");
     wait_until("the new period opens it", || daemon.role("c1") == "regular");
     assert_eq!(host.status().unwrap()["today"], "2031-04-01");
-    wait_until("connections start there again", || steered.connect(Protocol::Tcp).start().ip() == host.ip(1));
+    wait_until("connections start there again", || {
+        steered.connect(Protocol::Tcp).start().ip() == host.ip(1)
+    });
     let pair = steered.connect(Protocol::Tcp);
     (0..10).for_each(|_| pair.talk());
     assert_eq!(daemon.stop(), Some(0));

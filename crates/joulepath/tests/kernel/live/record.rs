@@ -20,23 +20,43 @@ fn a_replay_of_a_record_makes_the_same_decisions() {
 
     let replay = |more: &[&str]| host.run(&[&["live", "--replay", "said.jsonl"], more].concat());
     let said = replay(&[]).ok();
-    assert!(said.contains("0.0 s: c0: regular: ") && said.contains("all identical"), "{said}");
+    assert!(
+        said.contains("0.0 s: c0: regular: ") && said.contains("all identical"),
+        "{said}"
+    );
     let json = replay(&["--json"]).json();
-    assert!(json["decisions"].as_u64().unwrap() >= 4 && json["differ"] == 0, "{json}");
+    assert!(
+        json["decisions"].as_u64().unwrap() >= 4 && json["differ"] == 0,
+        "{json}"
+    );
 
     // The same on simulated paths: they carry nothing, so only times decide.
     let simulated = replay(&["--simulate", "--json"]).json();
-    assert_eq!((&simulated["looks"], &simulated["agree"]), (&json["decisions"], &json["decisions"]));
+    assert_eq!(
+        (&simulated["looks"], &simulated["agree"]),
+        (&json["decisions"], &json["decisions"])
+    );
     let said = replay(&["--simulate"]).ok();
-    assert!(said.contains("(100.0 %)") && said.contains("by the packet engine"), "{said}");
+    assert!(
+        said.contains("(100.0 %)") && said.contains("by the packet engine"),
+        "{said}"
+    );
 
     // A changed observation leads to another decision.
     let file = host.folder.path().join("said.jsonl");
     let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, text.replacen("\"usable\":true", "\"usable\":false", 1)).unwrap();
+    fs::write(
+        &file,
+        text.replacen("\"usable\":true", "\"usable\":false", 1),
+    )
+    .unwrap();
     let said = replay(&[]);
     assert_eq!(said.code, Some(1), "{}", said.stderr);
-    assert!(said.stdout.contains("of them differ") && said.stdout.contains("line 2, "), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("of them differ") && said.stdout.contains("line 2, "),
+        "{}",
+        said.stdout
+    );
     // A record does not overwrite a file.
     let refused = host.run(&["live", "--config", "live.toml", "--record", "said.jsonl"]);
     assert_eq!(refused.code, Some(2));

@@ -10,7 +10,8 @@ use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use super::behaviour::processor_time;
 use super::*;
 
-/// Python that connects this often, prints `READY`, and then sends endless newlines on the last connection.
+/// Python that connects this often, prints `READY`, and then sends endless newlines on the last
+/// connection.
 const CLIENTS: &str = "
 import socket, sys, time
 path, count, sends = sys.argv[1], int(sys.argv[2]), sys.argv[3] == 'sends'
@@ -35,10 +36,21 @@ struct Clients(Child);
 impl Clients {
     fn start(host: &Host, uid: u32, count: usize, what: &str) -> Self {
         let mut command = Command::new("python3");
-        command.args(["-c", CLIENTS, host.socket().to_str().unwrap(), &count.to_string(), what]);
+        command.args([
+            "-c",
+            CLIENTS,
+            host.socket().to_str().unwrap(),
+            &count.to_string(),
+            what,
+        ]);
         let mut child = command.uid(uid).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = [0; 6];
-        child.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
+        child
+            .stdout
+            .as_mut()
+            .unwrap()
+            .read_exact(&mut line)
+            .unwrap();
         Clients(child)
     }
 }
@@ -55,7 +67,9 @@ fn root_gets_an_answer_despite_idle_clients() {
     let host = Host::new();
     host.configure("intent = \"interactive\"", "");
     let daemon = host.start();
-    let _others: Vec<Clients> = (60_001..60_006).map(|uid| Clients::start(&host, uid, 32, "waits")).collect();
+    let _others: Vec<Clients> = (60_001..60_006)
+        .map(|uid| Clients::start(&host, uid, 32, "waits"))
+        .collect();
     assert!(host.status().is_some());
     let _own = Clients::start(&host, 0, 32, "waits");
     // Root's idle clients are closed after a second, and root asks again.
@@ -65,8 +79,9 @@ fn root_gets_an_answer_despite_idle_clients() {
 
 #[test(needs(NET, QUIET_CLOCK, tool("python3")))]
 fn clients_that_send_endlessly_cost_little_and_root_gets_its_answer() {
-    /// Two users may use 2 % each, and 100 ms more at first: 7 % of this window. Unbounded, it is 60 %. These
-    /// are parts of the time, so other work lowers them: it hides a fault, and a quiet clock shows it.
+    /// Two users may use 2 % each, and 100 ms more at first: 7 % of this window. Unbounded, it is
+    /// 60 %. These are parts of the time, so other work lowers them: it hides a fault, and a quiet
+    /// clock shows it.
     const MOST: f64 = 0.2;
     const WINDOW: Duration = Duration::from_secs(8);
     let host = Host::new();
@@ -81,7 +96,11 @@ fn clients_that_send_endlessly_cost_little_and_root_gets_its_answer() {
     let idle = share();
     let _senders = [60_001, 60_002].map(|uid| Clients::start(&host, uid, 1, "sends"));
     let busy = share();
-    eprintln!("{:.1} % of a processor, and {:.1} % without them", 100.0 * busy, 100.0 * idle);
+    eprintln!(
+        "{:.1} % of a processor, and {:.1} % without them",
+        100.0 * busy,
+        100.0 * idle
+    );
     assert!(busy < idle + MOST, "{busy} and {idle}");
     assert!(host.status().is_some());
     assert_eq!(daemon.stop(), Some(0));
@@ -99,11 +118,16 @@ fn a_daemon_without_descriptors_says_that_it_is_busy_and_does_not_spin() {
         fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count() as u64
     };
     let open = (0..30).map(count).min().unwrap();
-    let limit = |current| Rlimit { current: Some(current), ..getrlimit(Resource::Nofile) };
+    let limit = |current| Rlimit {
+        current: Some(current),
+        ..getrlimit(Resource::Nofile)
+    };
     let process = Pid::from_child(&daemon.child);
     let before = prlimit(Some(process), Resource::Nofile, limit(open)).unwrap();
     let (begun, used) = (Instant::now(), processor_time(pid));
-    let clients: Vec<UnixStream> = (0..8).map(|_| UnixStream::connect(host.socket()).unwrap()).collect();
+    let clients: Vec<UnixStream> = (0..8)
+        .map(|_| UnixStream::connect(host.socket()).unwrap())
+        .collect();
     let answer = |mut stream: &UnixStream| {
         // The daemon may have closed a refused client already.
         let _ = stream.write_all(b"{\"method\":\"status\"}\n");
@@ -114,13 +138,28 @@ fn a_daemon_without_descriptors_says_that_it_is_busy_and_does_not_spin() {
     };
     // Some may be accepted: the limit is approximate, and idle clients are closed.
     let answers: Vec<Value> = clients.iter().map(answer).collect();
-    assert!(answers.iter().any(|answer| answer["error"] == "busy"), "{answers:?}");
-    assert!(answers.iter().all(|answer| answer["error"] == "busy" || answer["error"].is_null()));
+    assert!(
+        answers.iter().any(|answer| answer["error"] == "busy"),
+        "{answers:?}"
+    );
+    assert!(
+        answers
+            .iter()
+            .all(|answer| answer["error"] == "busy" || answer["error"].is_null())
+    );
     let said = host.run(&["status", "--socket", host.socket().to_str().unwrap()]);
-    assert!(said.code == Some(0) || said.stderr.contains("too many clients"), "{}", said.stderr);
-    // A daemon that spins uses all the time; one that polls, a tenth of a second at most for its answers.
+    assert!(
+        said.code == Some(0) || said.stderr.contains("too many clients"),
+        "{}",
+        said.stderr
+    );
+    // A daemon that spins uses all the time; one that polls, a tenth of a second at most for its
+    // answers.
     let (used, took) = (processor_time(pid) - used, begun.elapsed());
-    assert!(used < took.mul_f64(0.3) + Duration::from_millis(100), "{used:?} of {took:?}");
+    assert!(
+        used < took.mul_f64(0.3) + Duration::from_millis(100),
+        "{used:?} of {took:?}"
+    );
     prlimit(Some(process), Resource::Nofile, before).unwrap();
     wait_until("it answers again", || host.status().is_some());
     assert_eq!(daemon.stop(), Some(0));
@@ -133,7 +172,8 @@ fn an_idle_client_is_closed() {
     let daemon = host.start();
     let mut idle = UnixStream::connect(host.socket()).unwrap();
     idle.write_all(b"\n{\"method\"").unwrap();
-    idle.set_read_timeout(Some(Duration::from_secs(90))).unwrap();
+    idle.set_read_timeout(Some(Duration::from_secs(90)))
+        .unwrap();
     assert_eq!(idle.read(&mut [0]).unwrap(), 0);
     assert_eq!(daemon.stop(), Some(0));
 }

@@ -1,4 +1,5 @@
-//! A preferred interface that is up and passes nothing: new connections start elsewhere, and come back.
+//! A preferred interface that is up and passes nothing: new connections start elsewhere, and come
+//! back.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
@@ -17,10 +18,17 @@ impl Steered {
     /// Removes the server's route of its answers on the first path, or adds it.
     fn answers(&self, answers: bool) {
         let (client, server) = (self.host.ip(0), self.host.net.server_ip);
-        let route = Route { source: Some(server), ..Route::on_link(client, self.host.net.peer(0)) };
+        let route = Route {
+            source: Some(server),
+            ..Route::on_link(client, self.host.net.peer(0))
+        };
         let change = || {
             let mut routing = Routing::open()?;
-            if answers { routing.add_route(&route) } else { routing.delete_route(&route) }
+            if answers {
+                routing.add_route(&route)
+            } else {
+                routing.delete_route(&route)
+            }
         };
         self.host.net.server.enter_thread(change).unwrap().unwrap();
     }
@@ -30,7 +38,10 @@ impl Steered {
         let any = (Prefix::all_like(to.ip()).address(), 0).into();
         let connect = || connect_within(protocol, any, to, &Options::default(), CONNECT);
         let socket = self.host.net.client.enter_thread(connect).unwrap().ok()?;
-        Some((socket.into(), accept_within(&self.listener, PATIENCE).unwrap().0))
+        Some((
+            socket.into(),
+            accept_within(&self.listener, PATIENCE).unwrap().0,
+        ))
     }
 
     /// The own address of a new connection, if it succeeds.
@@ -39,7 +50,12 @@ impl Steered {
     }
 
     /// Waits until a new connection starts on this path, and returns it.
-    fn wait_for_connection(&self, what: &str, protocol: Protocol, path: usize) -> (TcpStream, OwnedFd) {
+    fn wait_for_connection(
+        &self,
+        what: &str,
+        protocol: Protocol,
+        path: usize,
+    ) -> (TcpStream, OwnedFd) {
         let to = self.host.net.server_at(PORT);
         let mut found = None;
         wait_until(what, || {
@@ -52,7 +68,10 @@ impl Steered {
 
     /// Stops the server's host from sending packets on its own.
     fn quiet(&self) {
-        for name in ["net/ipv6/conf/s0/router_solicitations", "net/ipv6/conf/s0/accept_ra"] {
+        for name in [
+            "net/ipv6/conf/s0/router_solicitations",
+            "net/ipv6/conf/s0/accept_ra",
+        ] {
             let set = || fs::write(format!("/proc/sys/{name}"), "0");
             self.host.net.server.enter_thread(set).unwrap().unwrap();
         }
@@ -62,23 +81,38 @@ impl Steered {
     fn unanswered(&self) -> Vec<String> {
         let status = self.host.status().unwrap();
         let names = status["first"]["unanswered"].as_array().unwrap().iter();
-        names.map(|name| name.as_str().unwrap().to_owned()).collect()
+        names
+            .map(|name| name.as_str().unwrap().to_owned())
+            .collect()
     }
 }
 
 fn leaves_and_returns(net: Net, protocol: Protocol, configuration: &str) {
     let steered = Steered::with_intent(net, configuration);
     let daemon = steered.host.start();
-    drop(steered.wait_for_connection("new connections start on the preferred interface", protocol, 0));
+    drop(steered.wait_for_connection(
+        "new connections start on the preferred interface",
+        protocol,
+        0,
+    ));
     steered.quiet();
     steered.answers(false);
-    let _open = steered.wait_for_connection("new connections start on the other interface", protocol, 1);
+    let _open =
+        steered.wait_for_connection("new connections start on the other interface", protocol, 1);
     wait_until("the status shows it", || steered.unanswered() == ["c0"]);
     assert!(daemon.has_said("c0 gets no answer: "));
-    wait_until("its role changes", || daemon.role("c0") == "backup" && daemon.role("c1") == "regular");
+    wait_until("its role changes", || {
+        daemon.role("c0") == "backup" && daemon.role("c1") == "regular"
+    });
     steered.answers(true);
-    wait_until("the status shows no silent interface", || steered.unanswered().is_empty());
-    steered.wait_for_connection("new connections start on the preferred interface again", protocol, 0);
+    wait_until("the status shows no silent interface", || {
+        steered.unanswered().is_empty()
+    });
+    steered.wait_for_connection(
+        "new connections start on the preferred interface again",
+        protocol,
+        0,
+    );
     assert!(daemon.has_said("c0 is used again"));
     assert_eq!(daemon.stop(), Some(0));
 }
@@ -95,20 +129,30 @@ fn new_mptcp_connections_leave_a_silent_interface_and_return() {
 
 #[test(needs(NET))]
 fn new_ipv6_connections_leave_a_silent_interface_and_return() {
-    leaves_and_returns(Net::v6(2), Protocol::Tcp, "intent = \"frugal\"\npm = \"userspace\"");
+    leaves_and_returns(
+        Net::v6(2),
+        Protocol::Tcp,
+        "intent = \"frugal\"\npm = \"userspace\"",
+    );
 }
 
 #[test(needs(NET))]
 fn new_connections_leave_a_silent_interface_on_which_a_download_runs() {
     let steered = Steered::with_intent(Net::v4(2), "intent = \"frugal\"");
     let _daemon = steered.host.start();
-    steered.wait_for_connection("new connections start on the preferred interface", Protocol::Tcp, 0);
+    steered.wait_for_connection(
+        "new connections start on the preferred interface",
+        Protocol::Tcp,
+        0,
+    );
     let pair = steered.connect(Protocol::Mptcp);
     let ends = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let [mut from, mut to] = [&pair.server, &pair.client];
-        from.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
-        to.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        from.set_write_timeout(Some(Duration::from_millis(100)))
+            .unwrap();
+        to.set_read_timeout(Some(Duration::from_millis(100)))
+            .unwrap();
         let goes_on = |moved: std::io::Result<usize>| match moved {
             Ok(_) => {}
             Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}"),
@@ -140,11 +184,20 @@ fn a_dead_server_alone_moves_no_other_connection() {
     let daemon = host.start();
     let dead: SocketAddr = "203.0.113.9:5001".parse().unwrap();
     let detour = || {
-        let mut routes = host.net.client.enter_thread(|| Routing::open()?.routes()).unwrap().unwrap();
+        let mut routes = host
+            .net
+            .client
+            .enter_thread(|| Routing::open()?.routes())
+            .unwrap()
+            .unwrap();
         routes.retain(|route| route.destination == Prefix::from(dead.ip()));
         routes.first().and_then(|route| route.hops.first()?.device)
     };
-    steered.wait_for_connection("new connections start on the preferred interface", Protocol::Tcp, 0);
+    steered.wait_for_connection(
+        "new connections start on the preferred interface",
+        Protocol::Tcp,
+        0,
+    );
     let mut had = false;
     wait_until("the server is tried over the other interface", || {
         assert_eq!(steered.try_to_connect(Protocol::Tcp, dead), None);
@@ -156,7 +209,10 @@ fn a_dead_server_alone_moves_no_other_connection() {
         detour().is_none()
     });
     assert_eq!(steered.unanswered(), [""; 0]);
-    assert_eq!([daemon.role("c0"), daemon.role("c1")], ["regular", "unused"]);
+    assert_eq!(
+        [daemon.role("c0"), daemon.role("c1")],
+        ["regular", "unused"]
+    );
     assert!(!daemon.has_said("gets no answer"));
     let to = host.net.server_at(PORT);
     assert_eq!(steered.try_to_connect(Protocol::Tcp, to), Some(host.ip(0)));

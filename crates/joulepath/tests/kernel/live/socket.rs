@@ -40,12 +40,16 @@ fn request(draw: &mut Stream) -> Vec<u8> {
     line
 }
 
-/// Resident memory of a process, kB: the minimum of many readings, because each poll uses some for a while.
+/// Resident memory of a process, kB: the minimum of many readings, because each poll uses some for
+/// a while.
 fn resident_kb(pid: u32) -> u64 {
     let read = |_| {
         std::thread::sleep(Duration::from_millis(50));
         let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .unwrap();
         line.trim().trim_end_matches(" kB").parse().unwrap()
     };
     (0..20).map(read).min().unwrap()
@@ -74,14 +78,20 @@ fn no_input_ends_the_daemon_or_makes_it_grow() {
         let mut said = vec![];
         // Unread data makes the kernel reset the connection; then answers may be lost.
         let _ = stream.read_to_end(&mut said);
-        for line in said.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        for line in said
+            .split(|&byte| byte == b'\n')
+            .filter(|line| !line.is_empty())
+        {
             let answer: Value = serde_json::from_slice(line).unwrap();
             match answer.get("error") {
                 None => answered += usize::from(answer["parameters"]["schema"].is_u64()),
                 Some(error) => {
                     let words = ["invalid-request", "unknown-method", "invalid-parameter"];
                     assert!(words.contains(&error.as_str().unwrap()), "{answer}");
-                    assert!(!answer["parameters"]["message"].as_str().unwrap().is_empty(), "{answer}");
+                    assert!(
+                        !answer["parameters"]["message"].as_str().unwrap().is_empty(),
+                        "{answer}"
+                    );
                     refused += 1;
                 }
             }
@@ -90,11 +100,20 @@ fn no_input_ends_the_daemon_or_makes_it_grow() {
             settled = resident_kb(daemon.child.id());
         }
     }
-    assert!(refused > ROUNDS / 2 && answered > ROUNDS / 20, "{refused} {answered}");
+    assert!(
+        refused > ROUNDS / 2 && answered > ROUNDS / 20,
+        "{refused} {answered}"
+    );
     let grown_kb = resident_kb(daemon.child.id()).saturating_sub(settled);
-    assert!(grown_kb < 1024, "{grown_kb} kB more than after a third of {ROUNDS} connections");
+    assert!(
+        grown_kb < 1024,
+        "{grown_kb} kB more than after a third of {ROUNDS} connections"
+    );
     let status = host.status().unwrap();
-    assert_eq!((&status["paused"], &status["intent"]), (&Value::Bool(false), &"interactive".into()));
+    assert_eq!(
+        (&status["paused"], &status["intent"]),
+        (&Value::Bool(false), &"interactive".into())
+    );
     assert_eq!(host.endpoints(), both);
     assert_eq!(daemon.stop(), Some(0));
 }

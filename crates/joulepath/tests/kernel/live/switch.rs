@@ -1,6 +1,6 @@
-//! `joulepath on` and `joulepath off`: afterwards rules, routes, endpoints, sysctls, units and drop-ins are
-//! as before, and no connection has been cut. `/etc`, `/run` and `/var` are the test's own, and so is
-//! systemctl.
+//! `joulepath on` and `joulepath off`: afterwards rules, routes, endpoints, sysctls, units and
+//! drop-ins are as before, and no connection has been cut. `/etc`, `/run` and `/var` are the test's
+//! own, and so is systemctl.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::ChildStdin;
@@ -85,11 +85,28 @@ impl Machine {
         fs::set_permissions(bin.join("systemctl"), fs::Permissions::from_mode(0o755)).unwrap();
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_joulepath"), bin.join("joulepath")).unwrap();
         let mut holder = Command::new("unshare");
-        holder.args(["--mount", "--propagation", "private", "sh", "-c", MACHINE, "sh"]);
-        let mut holder = holder.arg(&folder).arg(UNITS).stdin(Stdio::piped()).spawn().unwrap();
+        holder.args([
+            "--mount",
+            "--propagation",
+            "private",
+            "sh",
+            "-c",
+            MACHINE,
+            "sh",
+        ]);
+        let mut holder = holder
+            .arg(&folder)
+            .arg(UNITS)
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
         let pipe = holder.stdin.take();
         wait_until("the machine is there", || folder.join("ready").exists());
-        Machine { steered, holder, pipe }
+        Machine {
+            steered,
+            holder,
+            pipe,
+        }
     }
 
     /// Runs a command on the machine.
@@ -99,7 +116,12 @@ impl Machine {
         let mount = format!("--mount=/proc/{}/ns/mnt", self.holder.id());
         let call = || {
             let mut command = Command::new("nsenter");
-            command.arg(&mount).args(words).env("PATH", &path).env("NO_COLOR", "1").stdin(Stdio::null());
+            command
+                .arg(&mount)
+                .args(words)
+                .env("PATH", &path)
+                .env("NO_COLOR", "1")
+                .stdin(Stdio::null());
             command.output().unwrap()
         };
         Said::of(self.steered.host.net.client.enter_thread(call).unwrap())
@@ -111,7 +133,9 @@ impl Machine {
 
     fn write(&self, file: &str, text: &str) {
         let folder = file.rsplit_once('/').unwrap().0;
-        self.shell(&format!("mkdir -p {folder} && cat >{file} <<'END'\n{text}END\n"));
+        self.shell(&format!(
+            "mkdir -p {folder} && cat >{file} <<'END'\n{text}END\n"
+        ));
     }
 
     fn snapshot(&self) -> Vec<String> {
@@ -123,15 +147,20 @@ impl Machine {
         let end = Instant::now() + 3 * PATIENCE;
         loop {
             let now = self.snapshot();
-            let is_new =
-                |line: &&String| !before.contains(line) && !except.iter().any(|word| line.contains(word));
+            let is_new = |line: &&String| {
+                !before.contains(line) && !except.iter().any(|word| line.contains(word))
+            };
             let new: Vec<&String> = now.iter().filter(is_new).collect();
             let gone: Vec<&String> = before.iter().filter(|line| !now.contains(line)).collect();
             if new.is_empty() && gone.is_empty() {
                 return;
             }
             let sockets = || self.shell("ss -aMnt");
-            assert!(Instant::now() < end, "new: {new:#?}, gone: {gone:#?}, sockets: {}", sockets());
+            assert!(
+                Instant::now() < end,
+                "new: {new:#?}, gone: {gone:#?}, sockets: {}",
+                sockets()
+            );
             std::thread::sleep(Duration::from_millis(100));
         }
     }
@@ -165,10 +194,17 @@ fn after_off_everything_is_as_before_on_and_no_connection_is_cut() {
     machine.write(CONFIG, OF_USER);
     let connection = machine.steered.connect(Protocol::Mptcp);
     let before = machine.snapshot();
-    let dry = machine.call(&["joulepath", "on", "aggregate", "--dry-run"]).ok();
-    let folder = DROP_IN.strip_suffix("web.service.d/zz-joulepath-mptcp.conf").unwrap();
-    for step in ["systemctl enable joulepathd.service", "put web.service on MPTCP at the next start", folder]
-    {
+    let dry = machine
+        .call(&["joulepath", "on", "aggregate", "--dry-run"])
+        .ok();
+    let folder = DROP_IN
+        .strip_suffix("web.service.d/zz-joulepath-mptcp.conf")
+        .unwrap();
+    for step in [
+        "systemctl enable joulepathd.service",
+        "put web.service on MPTCP at the next start",
+        folder,
+    ] {
         assert!(dry.contains(step), "{dry}");
     }
     assert_eq!(machine.snapshot(), before);
@@ -176,17 +212,28 @@ fn after_off_everything_is_as_before_on_and_no_connection_is_cut() {
         let said = machine.call(&["joulepath", "on", word]).ok();
         let lines: Vec<&str> = said.lines().collect();
         assert_eq!(lines.len(), 5, "{said}");
-        assert!(lines[0].starts_with(&format!("Joulepath is on: {word}; c0")), "{said}");
+        assert!(
+            lines[0].starts_with(&format!("Joulepath is on: {word}; c0")),
+            "{said}"
+        );
         assert_eq!(lines[2], "On MPTCP: web.service.");
         assert!(lines[3].starts_with("MPTCP: 1 of 1 connection"), "{said}");
         assert!(lines[4].contains("sudo joulepath off"), "{said}");
         connection.talk();
-        wait_until("both radios have an endpoint", || machine.endpoints().lines().count() == 2);
+        wait_until("both radios have an endpoint", || {
+            machine.endpoints().lines().count() == 2
+        });
         let drop_in = machine.shell(&format!("cat {DROP_IN}"));
-        assert!(drop_in.contains("Environment=\"GODEBUG=netdns=go,multipathtcp=1\"\n"), "{drop_in}");
+        assert!(
+            drop_in.contains("Environment=\"GODEBUG=netdns=go,multipathtcp=1\"\n"),
+            "{drop_in}"
+        );
         assert!(drop_in.contains("libjoulepath-mptcp.so\"\n"), "{drop_in}");
         let status = machine.status();
-        assert_eq!((&status["intent"], &status["first"]["steered"]), (&word.into(), &true.into()));
+        assert_eq!(
+            (&status["intent"], &status["first"]["steered"]),
+            (&word.into(), &true.into())
+        );
         assert_eq!(status["programs"]["on"], serde_json::json!(["web.service"]));
         assert_ne!(machine.snapshot(), before);
     }
@@ -194,7 +241,11 @@ fn after_off_everything_is_as_before_on_and_no_connection_is_cut() {
     let off = machine.call(&["joulepath", "off"]);
     assert!(matches!(off.code, Some(0 | 5)), "{}", off.stderr);
     connection.talk();
-    assert!(off.stdout.starts_with("Joulepath is off."), "{}", off.stdout);
+    assert!(
+        off.stdout.starts_with("Joulepath is off."),
+        "{}",
+        off.stdout
+    );
     connection.end();
     // A waiting process whose parent has ended looks for its journal outside the test's folders.
     machine.call(&["joulepath", "live", "--undo"]);
@@ -211,7 +262,9 @@ fn after_a_kill_an_undo_restores_the_kernel_and_the_drop_ins_and_off_the_rest() 
     machine.write(CONFIG, OF_USER);
     let (before, connection) = (machine.snapshot(), machine.steered.connect(Protocol::Mptcp));
     machine.call(&["joulepath", "on", "aggregate"]).ok();
-    wait_until("both radios have an endpoint", || machine.endpoints().lines().count() == 2);
+    wait_until("both radios have an endpoint", || {
+        machine.endpoints().lines().count() == 2
+    });
     machine.shell("kill -KILL $(cat /run/pid)");
     connection.talk();
     let undone = machine.call(&["joulepath", "live", "--undo"]);
@@ -232,7 +285,10 @@ fn a_configuration_that_on_has_written_goes_with_off_unless_it_was_edited() {
     let before = machine.snapshot();
     machine.call(&["joulepath", "on"]).ok();
     let written = machine.shell(&format!("cat {CONFIG}"));
-    assert!(written.ends_with(include_str!("../../../../../packaging/live.toml")), "{written}");
+    assert!(
+        written.ends_with(include_str!("../../../../../packaging/live.toml")),
+        "{written}"
+    );
     machine.call(&["joulepath", "off"]).ok();
     machine.is_as(&before, &[]);
     // Killed between its steps, `on` leaves what `off` removes.
@@ -253,8 +309,13 @@ fn without_systemd_a_message_has_the_command_to_run_by_hand() {
     let before = machine.snapshot();
     let said = machine.call(&["joulepath", "on", "frugal"]);
     assert_eq!(said.code, Some(3), "{}", said.stderr);
-    assert!(said.stderr.contains("systemd does not run here"), "{}", said.stderr);
-    let command = "sudo joulepath live --config /etc/joulepath/live.toml --intent frugal --first steer";
+    assert!(
+        said.stderr.contains("systemd does not run here"),
+        "{}",
+        said.stderr
+    );
+    let command =
+        "sudo joulepath live --config /etc/joulepath/live.toml --intent frugal --first steer";
     assert!(said.stderr.contains(command), "{}", said.stderr);
     machine.call(&["joulepath", "off"]).ok();
     assert_eq!(machine.snapshot(), before);

@@ -35,23 +35,35 @@ fn a_lost_subflow_is_reopened_although_another_connection_uses_the_interface() {
     let daemon = host.start();
     assert_eq!(host.path_manager(), USER_SPACE);
     let _first = host.connect(&listener, 0);
-    wait_until("a backup subflow joins", || host.kinds() == [(0, false), (1, true)]);
+    wait_until("a backup subflow joins", || {
+        host.kinds() == [(0, false), (1, true)]
+    });
     let _second = host.connect(&listener, 0);
     let both = [(0, false), (0, false), (1, true), (1, true)];
     wait_until("another subflow joins", || host.kinds() == both);
     let before = host.subflows();
     host.reset(1, before[2].1);
-    wait_until("the subflow is reopened", || host.kinds() == both && host.subflows() != before);
+    wait_until("the subflow is reopened", || {
+        host.kinds() == both && host.subflows() != before
+    });
     let after = host.subflows();
     let kept = before.iter().filter(|one| after.contains(one)).count();
     assert_eq!(kept, 3, "{before:?} {after:?}");
     wait_until("the daemon logs the reason", || {
         daemon.has_said("its subflow was lost: reopened on the same addresses")
     });
-    wait_until("it is counted", || host.steering("connections") == 2 && host.steering("opened") == 3);
-    assert_eq!((host.steering("refused"), host.steering("of_kernel")), (0.into(), 0.into()));
+    wait_until("it is counted", || {
+        host.steering("connections") == 2 && host.steering("opened") == 3
+    });
+    assert_eq!(
+        (host.steering("refused"), host.steering("of_kernel")),
+        (0.into(), 0.into())
+    );
     assert_eq!(daemon.stop(), Some(0));
-    assert_eq!((host.path_manager().as_str(), host.endpoints()), (KERNEL, vec![]));
+    assert_eq!(
+        (host.path_manager().as_str(), host.endpoints()),
+        (KERNEL, vec![])
+    );
 }
 
 #[test(needs(NET))]
@@ -60,16 +72,25 @@ fn the_other_end_learns_of_a_removed_address_and_closes_its_subflow() {
     host.configure(&format!("intent = \"interactive\"\n{SOON}"), "");
     let daemon = host.start();
     let _connection = host.connect(&listener, 0);
-    wait_until("a backup subflow joins", || host.kinds() == [(0, false), (1, true)]);
+    wait_until("a backup subflow joins", || {
+        host.kinds() == [(0, false), (1, true)]
+    });
     let there = || {
         let listing = host.net.server.enter_thread(diag::list).unwrap().unwrap();
-        let subflows = listing.connections.iter().flat_map(|connection| connection.subflows.clone());
-        let open = subflows.filter(|one| one.state == joulepath_kernel::mptcp::TcpState::Established);
-        open.map(|one| one.remote.ip()).collect::<std::collections::BTreeSet<_>>()
+        let subflows = listing
+            .connections
+            .iter()
+            .flat_map(|connection| connection.subflows.clone());
+        let open =
+            subflows.filter(|one| one.state == joulepath_kernel::mptcp::TcpState::Established);
+        open.map(|one| one.remote.ip())
+            .collect::<std::collections::BTreeSet<_>>()
     };
     assert_eq!(there(), [host.ip(0), host.ip(1)].into());
     host.change_address(1, "del");
-    wait_until("the server has the other subflow only", || there() == [host.ip(0)].into());
+    wait_until("the server has the other subflow only", || {
+        there() == [host.ip(0)].into()
+    });
     wait_until("the daemon logs the reason", || {
         daemon.has_said(&format!("its address {} was removed", host.ip(1)))
     });
@@ -86,12 +107,15 @@ fn a_small_transfer_wakes_no_second_radio_and_a_large_one_does() {
     let mut large = host.connect(&listener, 0);
     send(&mut small, 100_000);
     send(&mut large, 2_000_000);
-    wait_until("the large one gets the second path", || host.kinds() == [(0, false), (0, false), (1, false)]);
+    wait_until("the large one gets the second path", || {
+        host.kinds() == [(0, false), (0, false), (1, false)]
+    });
     wait_until("the daemon logs the reason", || {
         daemon.has_said("c1: a subflow is opened: the connection has carried ")
     });
     // After some polls the small one still has one subflow.
-    let looks = || host.steering("opened") == 1 && host.status().unwrap()["up_s"].as_f64().unwrap() > 2.0;
+    let looks =
+        || host.steering("opened") == 1 && host.status().unwrap()["up_s"].as_f64().unwrap() > 2.0;
     wait_until("it looks again", looks);
     assert_eq!(host.kinds(), [(0, false), (0, false), (1, false)]);
     assert_eq!(daemon.stop(), Some(0));
@@ -104,15 +128,21 @@ fn a_connection_that_begins_on_the_expensive_path_moves_to_the_cheap_one_at_once
     host.configure(&format!("intent = \"frugal\"\n{SOON}"), "");
     let daemon = host.start();
     let mut connection = host.connect(&listener, 1);
-    wait_until("it is on the cheap path only", || host.kinds() == [(0, false)]);
+    wait_until("it is on the cheap path only", || {
+        host.kinds() == [(0, false)]
+    });
     send(&mut connection, 1000);
     wait_until("the daemon logs the reason", || {
         daemon.has_said("no other subflow works on a permitted interface")
     });
     host.tell(&["set-intent", "interactive"]);
-    wait_until("the expensive path is a backup", || host.kinds() == [(0, false), (1, true)]);
+    wait_until("the expensive path is a backup", || {
+        host.kinds() == [(0, false), (1, true)]
+    });
     host.tell(&["set-intent", "aggregate"]);
-    wait_until("the expensive path is regular", || host.kinds() == [(0, false), (1, false)]);
+    wait_until("the expensive path is regular", || {
+        host.kinds() == [(0, false), (1, false)]
+    });
     host.tell(&["pause"]);
     wait_until("nothing of the daemon is left", || {
         host.path_manager() == KERNEL && host.endpoints().is_empty()
@@ -127,7 +157,9 @@ fn a_connection_from_before_stays_with_the_kernels_path_manager_and_a_killed_dae
     let before = host.connect(&listener, 0);
     // The flag overrides the file, which does not set it.
     let daemon = host.start_with(&["--pm", "userspace"]);
-    wait_until("it gets its backup by an endpoint", || host.kinds() == [(0, false), (1, true)]);
+    wait_until("it gets its backup by an endpoint", || {
+        host.kinds() == [(0, false), (1, true)]
+    });
     let _since = host.connect(&listener, 0);
     let both = [(0, false), (0, false), (1, true), (1, true)];
     wait_until("a new one gets its own", || host.kinds() == both);
@@ -138,15 +170,28 @@ fn a_connection_from_before_stays_with_the_kernels_path_manager_and_a_killed_dae
     assert_eq!(host.path_manager(), USER_SPACE);
     // The next daemon takes over the connection of the user-space path manager.
     let daemon = host.start_with(&["--pm", "userspace"]);
-    wait_until("it is taken over", || host.steering("of_kernel") == 1 && host.steering("connections") == 1);
+    wait_until("it is taken over", || {
+        host.steering("of_kernel") == 1 && host.steering("connections") == 1
+    });
     host.tell(&["set-intent", "handover"]);
-    wait_until("both lose their backups", || host.kinds() == [(0, false), (0, false)]);
+    wait_until("both lose their backups", || {
+        host.kinds() == [(0, false), (0, false)]
+    });
     daemon.kill();
     // One backup belongs to the kernel's path manager, so it depends on its endpoint.
     let undone = host.run(&["live", "--undo"]);
     assert_eq!(undone.code, Some(5), "{}", undone.stderr);
-    assert!(undone.stderr.contains("1 connection has no other working path"), "{}", undone.stderr);
-    assert_eq!((host.path_manager().as_str(), host.endpoints()), (KERNEL, vec![(host.ip(0), false)]));
+    assert!(
+        undone
+            .stderr
+            .contains("1 connection has no other working path"),
+        "{}",
+        undone.stderr
+    );
+    assert_eq!(
+        (host.path_manager().as_str(), host.endpoints()),
+        (KERNEL, vec![(host.ip(0), false)])
+    );
     drop(before);
     host.wait_for("the endpoint is removed with the connection", &[]);
 }
@@ -163,20 +208,34 @@ fn connections_of_a_program_follow_the_intent_of_its_rule() {
     host.configure(&format!("intent = \"handover\"\n{SOON}"), &rules);
     let daemon = host.start();
     let _connection = host.connect(&listener, 0);
-    wait_until("the rule's paths are used", || host.kinds() == [(0, false), (1, false)]);
+    wait_until("the rule's paths are used", || {
+        host.kinds() == [(0, false), (1, false)]
+    });
     let rules = || host.steering("rules");
-    wait_until("the rule lists the connection", || rules()[1]["connections"] == 1);
+    wait_until("the rule lists the connection", || {
+        rules()[1]["connections"] == 1
+    });
     let rule = &rules()[1];
-    assert_eq!((&rule["intent"], &rule["interfaces"]["c1"]), (&"aggregate".into(), &"regular".into()));
+    assert_eq!(
+        (&rule["intent"], &rule["interfaces"]["c1"]),
+        (&"aggregate".into(), &"regular".into())
+    );
     let last = rule["last"].as_str().unwrap();
-    assert!(last.starts_with(&format!("{own} of user 0")) && last.contains(&PORT.to_string()), "{last}");
+    assert!(
+        last.starts_with(&format!("{own} of user 0")) && last.contains(&PORT.to_string()),
+        "{last}"
+    );
     // Another user sees that the rule matches, but not the program.
     let socket = host.socket();
-    let asked =
-        Unprivileged::new().command(&["status", "--json", "--socket", socket.to_str().unwrap()]).output();
+    let asked = Unprivileged::new()
+        .command(&["status", "--json", "--socket", socket.to_str().unwrap()])
+        .output();
     let seen = Said::of(asked.unwrap()).json();
     let rule = &seen["steering"]["rules"][1];
-    assert_eq!((&rule["connections"], &rule["last"]), (&1.into(), &Value::Null));
+    assert_eq!(
+        (&rule["connections"], &rule["last"]),
+        (&1.into(), &Value::Null)
+    );
     assert_eq!(daemon.role("c1"), "unused");
     // Without the rule the connection follows the machine's intent.
     host.configure(&format!("intent = \"handover\"\n{SOON}"), "");
@@ -188,13 +247,32 @@ fn connections_of_a_program_follow_the_intent_of_its_rule() {
 #[test(needs(NET))]
 fn rules_without_the_user_space_path_manager_are_refused_with_the_fix() {
     let host = Host::new();
-    host.configure("intent = \"handover\"", "[[rule]]\nport = 443\nintent = \"aggregate\"\n");
+    host.configure(
+        "intent = \"handover\"",
+        "[[rule]]\nport = 443\nintent = \"aggregate\"\n",
+    );
     let said = host.run(&["live", "--config", "live.toml", "--dry-run"]);
     assert_eq!(said.code, Some(2));
-    for part in ["live.toml:14:1", "treats all connections alike", "pm = \"userspace\""] {
+    for part in [
+        "live.toml:14:1",
+        "treats all connections alike",
+        "pm = \"userspace\"",
+    ] {
         assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
     }
-    let said = host.run(&["live", "--config", "live.toml", "--dry-run", "--pm", "userspace"]).ok();
-    assert!(said.contains("set net.mptcp.path_manager from kernel to userspace"), "{said}");
+    let said = host
+        .run(&[
+            "live",
+            "--config",
+            "live.toml",
+            "--dry-run",
+            "--pm",
+            "userspace",
+        ])
+        .ok();
+    assert!(
+        said.contains("set net.mptcp.path_manager from kernel to userspace"),
+        "{said}"
+    );
     assert_eq!(host.path_manager(), KERNEL);
 }

@@ -1,5 +1,5 @@
-//! The path manager of new connections in a network namespace. A socket takes it when it is created, and
-//! keeps it.
+//! The path manager of new connections in a network namespace. A socket takes it when it is
+//! created, and keeps it.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -32,11 +32,17 @@ pub fn chosen() -> Result<String> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(no_choice()),
         number => number.doing("reading net.mptcp.pm_type")?,
     };
-    let known = number.trim().parse().ok().and_then(|number: usize| NAMES.get(number));
-    known.map(|name| (*name).to_owned()).ok_or_else(|| Error::Malformed {
-        what: "net.mptcp.pm_type".into(),
-        why: format!("no path manager has the number {}", number.trim()),
-    })
+    let known = number
+        .trim()
+        .parse()
+        .ok()
+        .and_then(|number: usize| NAMES.get(number));
+    known
+        .map(|name| (*name).to_owned())
+        .ok_or_else(|| Error::Malformed {
+            what: "net.mptcp.pm_type".into(),
+            why: format!("no path manager has the number {}", number.trim()),
+        })
 }
 
 /// Selects the path manager for new connections.
@@ -49,13 +55,18 @@ pub fn choose(name: &str) -> Result<()> {
         true => (BY_NAME, name.to_owned()),
         false if !Path::new(BY_NUMBER).exists() => return Err(no_choice()),
         false => {
-            let number = NAMES.iter().position(|known| *known == name).ok_or_else(|| unknown(name))?;
+            let number = NAMES
+                .iter()
+                .position(|known| *known == name)
+                .ok_or_else(|| unknown(name))?;
             (BY_NUMBER, number.to_string())
         }
     };
     // Without O_CREAT: /proc answers O_CREAT with "permission denied".
-    let written =
-        fs::OpenOptions::new().write(true).open(file).and_then(|mut file| file.write_all(text.as_bytes()));
+    let written = fs::OpenOptions::new()
+        .write(true)
+        .open(file)
+        .and_then(|mut file| file.write_all(text.as_bytes()));
     match written {
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::NotFound) => {
             Err(unknown(name))

@@ -35,8 +35,8 @@ pub struct Endpoint {
     pub address: IpAddr,
     /// Its id; `None` lets the kernel choose.
     pub id: Option<AddressId>,
-    /// Index of the interface through which its subflows leave. `None`: the routing table decides, which
-    /// usually means the first interface.
+    /// Index of the interface through which its subflows leave. `None`: the routing table decides,
+    /// which usually means the first interface.
     pub interface: Option<u32>,
     /// Connections open a subflow from here to the peer's first address.
     pub subflow: bool,
@@ -55,8 +55,8 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// In `other_flags`, since [`Self::LAMINAR_SINCE`]: connections open a subflow from it to an address that
-    /// the peer announces, unless they have one from it.
+    /// In `other_flags`, since [`Self::LAMINAR_SINCE`]: connections open a subflow from it to an
+    /// address that the peer announces, unless they have one from it.
     pub const LAMINAR: u32 = flag::LAMINAR;
     /// Older kernels ignore the flag.
     pub const LAMINAR_SINCE: Version = Version(6, 18);
@@ -76,7 +76,8 @@ impl Endpoint {
         }
     }
 
-    /// True if it has this address and no port. The kernel accepts one such endpoint for an address.
+    /// True if it has this address and no port. The kernel accepts one such endpoint for an
+    /// address.
     pub fn is_at(&self, address: IpAddr) -> bool {
         self.address == address && self.port.is_none()
     }
@@ -86,7 +87,8 @@ impl Endpoint {
         self.subflow || self.fullmesh || self.other_flags & flag::LAMINAR != 0
     }
 
-    /// True if the kernel created it with a connection. Adding an endpoint of the same address replaces it.
+    /// True if the kernel created it with a connection. Adding an endpoint of the same address
+    /// replaces it.
     pub fn is_implicit(&self) -> bool {
         self.flags() & !flag::IMPLICIT == 0
     }
@@ -113,8 +115,8 @@ pub struct Local {
     pub port: u16,
     /// The connection's id of the address; `None` if the connection has the address already.
     pub id: Option<AddressId>,
-    /// Index of the interface. `None`: the routing table decides, which usually means the first path's
-    /// interface.
+    /// Index of the interface. `None`: the routing table decides, which usually means the first
+    /// path's interface.
     pub interface: Option<u32>,
     /// Used only while no regular subflow is usable.
     pub backup: bool,
@@ -123,13 +125,23 @@ pub struct Local {
 impl Default for Local {
     fn default() -> Self {
         let address = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-        Local { address, port: 0, id: None, interface: None, backup: false }
+        Local {
+            address,
+            port: 0,
+            id: None,
+            interface: None,
+            backup: false,
+        }
     }
 }
 
 /// Appends family and address.
 fn put_ip(payload: &mut Vec<u8>, ip: IpAddr) {
-    let family = if ip.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 } as u16;
+    let family = if ip.is_ipv4() {
+        libc::AF_INET
+    } else {
+        libc::AF_INET6
+    } as u16;
     put(payload, address::FAMILY.0, &family.to_ne_bytes());
     match ip {
         IpAddr::V4(ip) => put(payload, address::ADDR4.0, &ip.octets()),
@@ -150,12 +162,16 @@ pub(super) fn put_endpoint(payload: &mut Vec<u8>, kind: u16, endpoint: &Endpoint
     if let Some(interface) = endpoint.interface {
         put(&mut inner, address::INTERFACE.0, &interface.to_ne_bytes());
     }
-    put(&mut inner, address::FLAGS.0, &endpoint.flags().to_ne_bytes());
+    put(
+        &mut inner,
+        address::FLAGS.0,
+        &endpoint.flags().to_ne_bytes(),
+    );
     put_nested(payload, kind, &inner);
 }
 
-/// Appends the id of an endpoint and its new flags, if any. Without the address family: the kernel refuses a
-/// change by id that contains one.
+/// Appends the id of an endpoint and its new flags, if any. Without the address family: the kernel
+/// refuses a change by id that contains one.
 pub(super) fn put_id(payload: &mut Vec<u8>, kind: u16, id: AddressId, flags: Option<u32>) {
     let mut inner = vec![];
     put(&mut inner, address::ID.0, &[id.0]);
@@ -194,14 +210,21 @@ pub(super) fn put_remote(payload: &mut Vec<u8>, kind: u16, remote: SocketAddr) {
 
 /// An endpoint as the kernel lists it.
 pub(super) fn endpoint_of(attributes: Attributes<'_>) -> Result<Endpoint, Malformed> {
-    let ip = attributes.ip(address::ADDR4)?.or(attributes.ip(address::ADDR6)?);
+    let ip = attributes
+        .ip(address::ADDR4)?
+        .or(attributes.ip(address::ADDR6)?);
     let flags = attributes.u32(address::FLAGS)?.unwrap_or(0);
     Ok(Endpoint {
         address: ip.ok_or_else(|| {
-            Malformed::new(address::ADDR4.1, "it is missing, and so is MPTCP_PM_ADDR_ATTR_ADDR6")
+            Malformed::new(
+                address::ADDR4.1,
+                "it is missing, and so is MPTCP_PM_ADDR_ATTR_ADDR6",
+            )
         })?,
         id: attributes.u8(address::ID)?.map(AddressId),
-        interface: attributes.u32(address::INTERFACE)?.filter(|index| *index != 0),
+        interface: attributes
+            .u32(address::INTERFACE)?
+            .filter(|index| *index != 0),
         subflow: flags & flag::SUBFLOW != 0,
         signal: flags & flag::SIGNAL != 0,
         backup: flags & flag::BACKUP != 0,
@@ -224,14 +247,24 @@ mod tests {
                 backup: true,
                 ..Endpoint::subflow("10.0.2.1".parse().unwrap(), 7)
             },
-            Endpoint { signal: true, interface: None, ..Endpoint::subflow("fd00::1".parse().unwrap(), 7) },
-            Endpoint { port: Some(8080), ..Endpoint::subflow("10.0.2.1".parse().unwrap(), 7) },
+            Endpoint {
+                signal: true,
+                interface: None,
+                ..Endpoint::subflow("fd00::1".parse().unwrap(), 7)
+            },
+            Endpoint {
+                port: Some(8080),
+                ..Endpoint::subflow("10.0.2.1".parse().unwrap(), 7)
+            },
         ];
         for endpoint in endpoints {
             let mut payload = vec![];
             put_endpoint(&mut payload, ENDPOINT.0, &endpoint);
             let attributes = Attributes::parse("a test", &payload).unwrap();
-            assert_eq!(endpoint_of(attributes.nested(ENDPOINT).unwrap().unwrap()), Ok(endpoint));
+            assert_eq!(
+                endpoint_of(attributes.nested(ENDPOINT).unwrap().unwrap()),
+                Ok(endpoint)
+            );
         }
     }
 
@@ -239,12 +272,21 @@ mod tests {
     fn flags_of_newer_kernels_are_kept() {
         // Linux' `implicit`, 1 << 4, `laminar`, 1 << 5, and one that no kernel has.
         for other_flags in [1 << 4, 1 << 5, 1 << 5 | 1 << 30] {
-            let endpoint = Endpoint { other_flags, ..Endpoint::subflow("10.0.2.1".parse().unwrap(), 7) };
+            let endpoint = Endpoint {
+                other_flags,
+                ..Endpoint::subflow("10.0.2.1".parse().unwrap(), 7)
+            };
             let mut payload = vec![];
             put_endpoint(&mut payload, ENDPOINT.0, &endpoint);
-            let attributes =
-                Attributes::parse("a test", &payload).unwrap().nested(ENDPOINT).unwrap().unwrap();
-            assert_eq!(attributes.u32(address::FLAGS), Ok(Some(other_flags | flag::SUBFLOW)));
+            let attributes = Attributes::parse("a test", &payload)
+                .unwrap()
+                .nested(ENDPOINT)
+                .unwrap()
+                .unwrap();
+            assert_eq!(
+                attributes.u32(address::FLAGS),
+                Ok(Some(other_flags | flag::SUBFLOW))
+            );
             assert_eq!(endpoint_of(attributes), Ok(endpoint));
         }
     }
@@ -252,7 +294,11 @@ mod tests {
     #[test]
     fn a_laminar_endpoint_opens_subflows_and_an_implicit_one_has_no_other_flag() {
         let flags = |subflow: bool, other_flags: u32| {
-            let one = Endpoint { subflow, other_flags, ..Endpoint::subflow("10.0.2.1".parse().unwrap(), 7) };
+            let one = Endpoint {
+                subflow,
+                other_flags,
+                ..Endpoint::subflow("10.0.2.1".parse().unwrap(), 7)
+            };
             (one.opens_subflows(), one.is_implicit())
         };
         assert_eq!(flags(true, 0), (true, false));
@@ -267,6 +313,11 @@ mod tests {
         put_id(&mut payload, ENDPOINT.0, AddressId(3), None);
         let attributes = Attributes::parse("a test", &payload).unwrap();
         let error = endpoint_of(attributes.nested(ENDPOINT).unwrap().unwrap()).unwrap_err();
-        assert!(error.to_string().starts_with("MPTCP_PM_ADDR_ATTR_ADDR4: it is missing"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .starts_with("MPTCP_PM_ADDR_ATTR_ADDR4: it is missing"),
+            "{error}"
+        );
     }
 }

@@ -76,8 +76,8 @@ pub enum Event {
         /// Its local address.
         local: SocketAddr,
     },
-    /// Events were lost because they were not read in time. This is the current state, which replaces all
-    /// earlier information.
+    /// Events were lost because they were not read in time. This is the current state, which
+    /// replaces all earlier information.
     Resync(Box<Listing>),
     /// An event that this version does not know.
     Other {
@@ -114,8 +114,8 @@ pub struct Failure {
     pub reset_reason: Option<u32>,
 }
 
-/// The events of a network namespace, in order. If they are not read for long, the kernel drops some; the
-/// current state then replaces them, see [`Event::Resync`].
+/// The events of a network namespace, in order. If they are not read for long, the kernel drops
+/// some; the current state then replaces them, see [`Event::Resync`].
 #[derive(Debug)]
 pub struct Events {
     family: Generic,
@@ -129,8 +129,15 @@ pub struct Events {
 impl Events {
     /// Must be called in the namespace of the family's socket.
     pub(super) fn subscribe(family: &Generic, group: u32) -> Result<Self> {
-        let family = family.subscribed(group).doing_task(Task::Network, "subscribing to MPTCP events")?;
-        Ok(Events { family, diag: Diag::open()?, waiting: VecDeque::new(), lost: false })
+        let family = family
+            .subscribed(group)
+            .doing_task(Task::Network, "subscribing to MPTCP events")?;
+        Ok(Events {
+            family,
+            diag: Diag::open()?,
+            waiting: VecDeque::new(),
+            lost: false,
+        })
     }
 
     /// Sets how many bytes of unread events the socket holds.
@@ -138,13 +145,17 @@ impl Events {
     /// # Errors
     /// [`Error::Io`] if the kernel refuses.
     pub fn set_room(&self, bytes: usize) -> Result<()> {
-        self.family.socket().set_room(bytes).doing("setting the buffer size for MPTCP events")
+        self.family
+            .socket()
+            .set_room(bytes)
+            .doing("setting the buffer size for MPTCP events")
     }
 
     /// The next event; `None` if none comes within `patience`.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if an event cannot be parsed. The next call continues with the event after it.
+    /// [`Error::Malformed`] if an event cannot be parsed. The next call continues with the event
+    /// after it.
     pub fn next_within(&mut self, patience: Duration) -> Result<Option<Event>> {
         let deadline = Instant::now() + patience;
         loop {
@@ -173,31 +184,37 @@ impl Events {
     /// Events that have already arrived are older than the listing.
     fn resynchronise(&mut self) -> Result<()> {
         self.waiting.clear();
-        self.family.drop_notices().map_err(|failure| failure.doing("reading MPTCP events"))?;
+        self.family
+            .drop_notices()
+            .map_err(|failure| failure.doing("reading MPTCP events"))?;
         let listing = self.diag.list()?;
         self.waiting.push_back(Event::Resync(Box::new(listing)));
         self.lost = false;
         Ok(())
     }
 
-    /// Waits for the first event for which `wanted` returns a value, and skips the others. `None` after
-    /// `patience`.
+    /// Waits for the first event for which `wanted` returns a value, and skips the others. `None`
+    /// after `patience`.
     ///
     /// # Errors
-    /// As [`Self::next_within`], and [`Error::Overrun`] if events were lost, as the wanted event may be among
-    /// them.
+    /// As [`Self::next_within`], and [`Error::Overrun`] if events were lost, as the wanted event
+    /// may be among them.
     pub fn find_within<T>(
         &mut self,
         patience: Duration,
         mut wanted: impl FnMut(&Event) -> Option<T>,
     ) -> Result<Option<T>> {
         let deadline = Instant::now() + patience;
-        while let Some(event) = self.next_within(deadline.saturating_duration_since(Instant::now()))? {
+        while let Some(event) =
+            self.next_within(deadline.saturating_duration_since(Instant::now()))?
+        {
             if let Some(found) = wanted(&event) {
                 return Ok(Some(found));
             }
             if matches!(event, Event::Resync(_)) {
-                return Err(Error::Overrun { what: "MPTCP events".into() });
+                return Err(Error::Overrun {
+                    what: "MPTCP events".into(),
+                });
             }
         }
         Ok(None)
@@ -214,20 +231,39 @@ impl AsFd for Events {
 fn parse(number: u8, attributes: Attributes<'_>) -> Result<Event, Malformed> {
     let token = || Ok(Token(needed(attributes.u32(attr::TOKEN)?, attr::TOKEN)?));
     Ok(match number {
-        1 => Event::Created { token: token()?, ends: ends(attributes)?, server: is_server(attributes)? },
-        2 => Event::Established { token: token()?, ends: ends(attributes)?, server: is_server(attributes)? },
+        1 => Event::Created {
+            token: token()?,
+            ends: ends(attributes)?,
+            server: is_server(attributes)?,
+        },
+        2 => Event::Established {
+            token: token()?,
+            ends: ends(attributes)?,
+            server: is_server(attributes)?,
+        },
         3 => Event::Closed { token: token()? },
         6 => {
             let ip = ip(attributes, attr::DADDR4, attr::DADDR6)?;
             let port = port(attributes, attr::DPORT)?.unwrap_or(0);
-            Event::Announced { token: token()?, id: remote_id(attributes)?, remote: (ip, port).into() }
+            Event::Announced {
+                token: token()?,
+                id: remote_id(attributes)?,
+                remote: (ip, port).into(),
+            }
         }
-        7 => Event::Removed { token: token()?, id: remote_id(attributes)? },
+        7 => Event::Removed {
+            token: token()?,
+            id: remote_id(attributes)?,
+        },
         10 => Event::SubflowEstablished(subflow(attributes)?),
         11 => Event::SubflowClosed(subflow(attributes)?),
         13 => Event::SubflowPriority(subflow(attributes)?),
-        15 => Event::ListenerCreated { local: local(attributes)? },
-        16 => Event::ListenerClosed { local: local(attributes)? },
+        15 => Event::ListenerCreated {
+            local: local(attributes)?,
+        },
+        16 => Event::ListenerClosed {
+            local: local(attributes)?,
+        },
         number => Event::Other { number },
     })
 }
@@ -247,25 +283,37 @@ fn subflow(attributes: Attributes<'_>) -> Result<SubflowEvent, Malformed> {
         remote_id: remote_id(attributes)?,
         backup_remotely: needed(attributes.u8(attr::BACKUP)?, attr::BACKUP)? != 0,
         interface: attributes.u32(attr::INTERFACE)?.filter(|index| *index != 0),
-        failure: failed.then_some(Failure { errno: errno.unwrap_or(0), reset_reason }),
+        failure: failed.then_some(Failure {
+            errno: errno.unwrap_or(0),
+            reset_reason,
+        }),
     })
 }
 
 fn remote_id(attributes: Attributes<'_>) -> Result<AddressId, Malformed> {
-    Ok(AddressId(needed(attributes.u8(attr::REMOTE_ID)?, attr::REMOTE_ID)?))
+    Ok(AddressId(needed(
+        attributes.u8(attr::REMOTE_ID)?,
+        attr::REMOTE_ID,
+    )?))
 }
 
-/// Older kernels have an attribute that is 0 or 1. Newer kernels have a flag, and the attribute only on the
-/// server.
+/// Older kernels have an attribute that is 0 or 1. Newer kernels have a flag, and the attribute
+/// only on the server.
 fn is_server(attributes: Attributes<'_>) -> Result<bool, Malformed> {
     let flags = attributes.u16(attr::FLAGS)?.unwrap_or(0);
-    Ok(attributes.u8(attr::SERVER_SIDE)?.is_some_and(|side| side != 0) || flags & attr::FLAG_SERVER_SIDE != 0)
+    Ok(attributes
+        .u8(attr::SERVER_SIDE)?
+        .is_some_and(|side| side != 0)
+        || flags & attr::FLAG_SERVER_SIDE != 0)
 }
 
 fn ends(attributes: Attributes<'_>) -> Result<Ends, Malformed> {
     let port = needed(port(attributes, attr::DPORT)?, attr::DPORT)?;
     let remote = (ip(attributes, attr::DADDR4, attr::DADDR6)?, port).into();
-    Ok(Ends { local: local(attributes)?, remote })
+    Ok(Ends {
+        local: local(attributes)?,
+        remote,
+    })
 }
 
 fn local(attributes: Attributes<'_>) -> Result<SocketAddr, Malformed> {
@@ -315,25 +363,52 @@ mod tests {
     #[test]
     fn the_end_of_a_subflow_has_its_reason() {
         let payload = closed_subflow();
-        let Event::SubflowClosed(subflow) = parse(11, attributes(&payload)).unwrap() else { panic!() };
-        let ends = Ends { local: "10.0.0.2:40000".parse().unwrap(), remote: "10.0.0.1:443".parse().unwrap() };
-        assert_eq!((subflow.token, subflow.ends, subflow.local_id), (Token(7), ends, AddressId(1)));
-        assert_eq!(subflow.failure, Some(Failure { errno: 104, reset_reason: Some(4) }));
+        let Event::SubflowClosed(subflow) = parse(11, attributes(&payload)).unwrap() else {
+            panic!()
+        };
+        let ends = Ends {
+            local: "10.0.0.2:40000".parse().unwrap(),
+            remote: "10.0.0.1:443".parse().unwrap(),
+        };
+        assert_eq!(
+            (subflow.token, subflow.ends, subflow.local_id),
+            (Token(7), ends, AddressId(1))
+        );
+        assert_eq!(
+            subflow.failure,
+            Some(Failure {
+                errno: 104,
+                reset_reason: Some(4)
+            })
+        );
     }
 
     #[test]
     fn an_unknown_event_is_passed_on_and_a_missing_attribute_is_named() {
-        assert_eq!(parse(200, attributes(&[])), Ok(Event::Other { number: 200 }));
-        assert_eq!(parse(3, attributes(&[])).unwrap_err().to_string(), "MPTCP_ATTR_TOKEN: it is missing");
+        assert_eq!(
+            parse(200, attributes(&[])),
+            Ok(Event::Other { number: 200 })
+        );
+        assert_eq!(
+            parse(3, attributes(&[])).unwrap_err().to_string(),
+            "MPTCP_ATTR_TOKEN: it is missing"
+        );
         let mut payload = vec![];
         put(&mut payload, attr::TOKEN.0, &[1, 2]);
-        assert!(parse(3, attributes(&payload)).unwrap_err().to_string().starts_with("MPTCP_ATTR_TOKEN"));
+        assert!(
+            parse(3, attributes(&payload))
+                .unwrap_err()
+                .to_string()
+                .starts_with("MPTCP_ATTR_TOKEN")
+        );
     }
 
     #[test]
     fn no_message_causes_a_panic() {
         joulepath_testbed::fuzz([closed_subflow()], |bytes| {
-            let Ok(attributes) = Attributes::parse("a test", bytes) else { return };
+            let Ok(attributes) = Attributes::parse("a test", bytes) else {
+                return;
+            };
             (0..20).for_each(|number| drop(parse(number, attributes)));
         });
     }

@@ -45,11 +45,16 @@ impl PathManager {
     /// Adds an endpoint. Existing connections use it, too, within the limits.
     ///
     /// # Errors
-    /// [`Error::Io`] if the address or the id is taken, [`Error::Permission`] without `CAP_NET_ADMIN`.
+    /// [`Error::Io`] if the address or the id is taken, [`Error::Permission`] without
+    /// `CAP_NET_ADMIN`.
     pub fn add(&mut self, endpoint: &Endpoint) -> Result<()> {
         let mut payload = vec![];
         put_endpoint(&mut payload, attr::ENDPOINT.0, endpoint);
-        self.command(format!("adding the MPTCP endpoint {}", endpoint.address), command::ADD_ADDR, &payload)
+        self.command(
+            format!("adding the MPTCP endpoint {}", endpoint.address),
+            command::ADD_ADDR,
+            &payload,
+        )
     }
 
     /// Removes an endpoint; its subflows are closed.
@@ -59,19 +64,33 @@ impl PathManager {
     pub fn delete(&mut self, id: AddressId) -> Result<()> {
         let mut payload = vec![];
         put_id(&mut payload, attr::ENDPOINT.0, id, None);
-        self.command(format!("removing the MPTCP endpoint {id}"), command::DEL_ADDR, &payload)
+        self.command(
+            format!("removing the MPTCP endpoint {id}"),
+            command::DEL_ADDR,
+            &payload,
+        )
     }
 
-    /// Closes every first subflow with this local address, whether or not it is an endpoint. A connection
-    /// without another subflow is cut off.
+    /// Closes every first subflow with this local address, whether or not it is an endpoint. A
+    /// connection without another subflow is cut off.
     ///
     /// # Errors
     /// [`Error::Permission`] without `CAP_NET_ADMIN`.
     pub fn delete_first(&mut self, address: IpAddr) -> Result<()> {
-        let local = Local { address, port: 0, id: Some(AddressId(0)), interface: None, backup: false };
+        let local = Local {
+            address,
+            port: 0,
+            id: Some(AddressId(0)),
+            interface: None,
+            backup: false,
+        };
         let mut payload = vec![];
         put_local(&mut payload, attr::ENDPOINT.0, &local, None);
-        self.command(format!("closing first subflows of {address}"), command::DEL_ADDR, &payload)
+        self.command(
+            format!("closing first subflows of {address}"),
+            command::DEL_ADDR,
+            &payload,
+        )
     }
 
     /// Removes all endpoints.
@@ -88,7 +107,10 @@ impl PathManager {
     /// [`Error::Malformed`] if the kernel's answer cannot be parsed.
     pub fn endpoints(&mut self) -> Result<Vec<Endpoint>> {
         let listed = self.family.list(command::GET_ADDR, &[], |attributes| {
-            attributes.nested(attr::ENDPOINT)?.map(endpoint_of).transpose()
+            attributes
+                .nested(attr::ENDPOINT)?
+                .map(endpoint_of)
+                .transpose()
         });
         listed.map_err(|failure| failure.doing("listing MPTCP endpoints"))
     }
@@ -99,13 +121,22 @@ impl PathManager {
     /// [`Error::Io`] if one is above [`Self::most`], [`Error::Permission`] without `CAP_NET_ADMIN`.
     pub fn set_limits(&mut self, limits: Limits) -> Result<()> {
         let mut payload = vec![];
-        put(&mut payload, attr::ACCEPTED_ADDRESSES.0, &limits.accepted_addresses.to_ne_bytes());
-        put(&mut payload, attr::SUBFLOWS.0, &limits.extra_subflows.to_ne_bytes());
+        put(
+            &mut payload,
+            attr::ACCEPTED_ADDRESSES.0,
+            &limits.accepted_addresses.to_ne_bytes(),
+        );
+        put(
+            &mut payload,
+            attr::SUBFLOWS.0,
+            &limits.extra_subflows.to_ne_bytes(),
+        );
         self.command("setting MPTCP's limits", command::SET_LIMITS, &payload)
     }
 
-    /// The kernel's limit of endpoints, of accepted addresses and of extra subflows: 8, since Linux 7.2 64.
-    /// It changes nothing: it asks for a limit that no kernel accepts, and reads the kernel's message.
+    /// The kernel's limit of endpoints, of accepted addresses and of extra subflows: 8, since Linux
+    /// 7.2 64. It changes nothing: it asks for a limit that no kernel accepts, and reads the
+    /// kernel's message.
     ///
     /// # Errors
     /// [`Error::Permission`] without `CAP_NET_ADMIN`.
@@ -114,7 +145,9 @@ impl PathManager {
         for attribute in [attr::ACCEPTED_ADDRESSES, attr::SUBFLOWS] {
             put(&mut payload, attribute.0, &u32::MAX.to_ne_bytes());
         }
-        let Err(failure) = self.family.command(command::SET_LIMITS, &payload) else { return Ok(LEAST_MOST) };
+        let Err(failure) = self.family.command(command::SET_LIMITS, &payload) else {
+            return Ok(LEAST_MOST);
+        };
         match failure.errno() {
             Some(Errno::INVAL) => Ok(failure.said().and_then(most_said).unwrap_or(LEAST_MOST)),
             _ => Err(failure.doing("asking for MPTCP's highest limit")),
@@ -127,10 +160,15 @@ impl PathManager {
     /// [`Error::Malformed`] if the kernel's answer cannot be parsed.
     pub fn limits(&mut self) -> Result<Limits> {
         let asked = self.family.ask(command::GET_LIMITS, &[], |attributes| {
-            let (addresses, subflows) =
-                (attributes.u32(attr::ACCEPTED_ADDRESSES)?, attributes.u32(attr::SUBFLOWS)?);
+            let (addresses, subflows) = (
+                attributes.u32(attr::ACCEPTED_ADDRESSES)?,
+                attributes.u32(attr::SUBFLOWS)?,
+            );
             let both = addresses.zip(subflows);
-            Ok(both.map(|(accepted_addresses, extra_subflows)| Limits { accepted_addresses, extra_subflows }))
+            Ok(both.map(|(accepted_addresses, extra_subflows)| Limits {
+                accepted_addresses,
+                extra_subflows,
+            }))
         });
         let limits = asked.map_err(|failure| failure.doing("reading MPTCP's limits"))?;
         limits.ok_or_else(|| Error::Malformed {
@@ -139,8 +177,8 @@ impl PathManager {
         })
     }
 
-    /// Makes existing and future subflows of an endpoint backups or regular, and informs the peer (MP_PRIO).
-    /// Clears the endpoint's flag `fullmesh`.
+    /// Makes existing and future subflows of an endpoint backups or regular, and informs the peer
+    /// (MP_PRIO). Clears the endpoint's flag `fullmesh`.
     ///
     /// # Errors
     /// [`Error::Io`] if there is no such endpoint, [`Error::Permission`] without `CAP_NET_ADMIN`.
@@ -148,12 +186,17 @@ impl PathManager {
         self.set_endpoint_flags(id, backup, false)
     }
 
-    /// As [`Self::set_endpoint_backup`], and sets or clears `fullmesh`. A change of `fullmesh` closes and
-    /// reopens all subflows of the endpoint.
+    /// As [`Self::set_endpoint_backup`], and sets or clears `fullmesh`. A change of `fullmesh`
+    /// closes and reopens all subflows of the endpoint.
     ///
     /// # Errors
     /// As [`Self::set_endpoint_backup`].
-    pub fn set_endpoint_flags(&mut self, id: AddressId, backup: bool, fullmesh: bool) -> Result<()> {
+    pub fn set_endpoint_flags(
+        &mut self,
+        id: AddressId,
+        backup: bool,
+        fullmesh: bool,
+    ) -> Result<()> {
         let mut payload = vec![];
         let flags = backup_flag(backup) | if fullmesh { flag::FULLMESH } else { 0 };
         put_id(&mut payload, attr::ENDPOINT.0, id, Some(flags));
@@ -164,44 +207,67 @@ impl PathManager {
         )
     }
 
-    /// True if user space may steer a connection; `None` if there is no such connection. It changes nothing:
-    /// it asks the kernel to close a subflow that no connection can have.
+    /// True if user space may steer a connection; `None` if there is no such connection. It changes
+    /// nothing: it asks the kernel to close a subflow that no connection can have.
     ///
     /// # Errors
     /// [`Error::Permission`] without `CAP_NET_ADMIN`.
     pub fn is_steerable(&mut self, token: Token) -> Result<Option<bool>> {
         let nowhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 1));
-        let payload = subflow_request(token, &own(Ends { local: nowhere, remote: nowhere }), None, nowhere);
+        let payload = subflow_request(
+            token,
+            &own(Ends {
+                local: nowhere,
+                remote: nowhere,
+            }),
+            None,
+            nowhere,
+        );
         let Err(failure) = self.family.command(command::SUBFLOW_DESTROY, &payload) else {
             return Ok(Some(true));
         };
         match failure.errno() {
             Some(Errno::SRCH) => Ok(Some(true)),
-            Some(Errno::INVAL) if failure.said().is_some_and(|said| said.contains(INVALID_TOKEN)) => Ok(None),
+            Some(Errno::INVAL)
+                if failure
+                    .said()
+                    .is_some_and(|said| said.contains(INVALID_TOKEN)) =>
+            {
+                Ok(None)
+            }
             Some(Errno::INVAL) => Ok(Some(false)),
             _ => Err(failure.doing(format!("checking which path manager controls {token}"))),
         }
     }
 
-    /// User-space path manager: makes one subflow a backup or regular, and informs the peer (MP_PRIO).
+    /// User-space path manager: makes one subflow a backup or regular, and informs the peer
+    /// (MP_PRIO).
     ///
     /// # Errors
-    /// [`Error::Io`] if there is no such subflow, or if the in-kernel path manager controls its connection;
-    /// [`Error::Permission`] without `CAP_NET_ADMIN`.
+    /// [`Error::Io`] if there is no such subflow, or if the in-kernel path manager controls its
+    /// connection; [`Error::Permission`] without `CAP_NET_ADMIN`.
     pub fn set_subflow_backup(&mut self, token: Token, ends: Ends, backup: bool) -> Result<()> {
-        let doing = format!("changing the priority of the subflow {} of {token}", ends.local);
+        let doing = format!(
+            "changing the priority of the subflow {} of {token}",
+            ends.local
+        );
         let payload = subflow_request(token, &own(ends), Some(backup_flag(backup)), ends.remote);
         self.command(doing, command::SET_FLAGS, &payload)
     }
 
-    /// User-space path manager: announces an address of this host to the peer, which may connect to it.
+    /// User-space path manager: announces an address of this host to the peer, which may connect to
+    /// it.
     ///
     /// # Errors
     /// As [`Self::set_subflow_backup`].
     pub fn announce(&mut self, token: Token, local: &Local) -> Result<()> {
         let mut payload = token_request(token);
         put_local(&mut payload, attr::ENDPOINT.0, local, Some(flag::SIGNAL));
-        self.command(format!("announcing {} to {token}", local.address), command::ANNOUNCE, &payload)
+        self.command(
+            format!("announcing {} to {token}", local.address),
+            command::ANNOUNCE,
+            &payload,
+        )
     }
 
     /// User-space path manager: withdraws an announced address and closes its subflows.
@@ -211,16 +277,26 @@ impl PathManager {
     pub fn remove(&mut self, token: Token, id: AddressId) -> Result<()> {
         let mut payload = token_request(token);
         put(&mut payload, attr::LOCAL_ID.0, &[id.0]);
-        self.command(format!("withdrawing the address {id} from {token}"), command::REMOVE, &payload)
+        self.command(
+            format!("withdrawing the address {id} from {token}"),
+            command::REMOVE,
+            &payload,
+        )
     }
 
     /// User-space path manager: opens a subflow.
-    /// [`Event::SubflowEstablished`](super::Event::SubflowEstablished) reports when it is established.
+    /// [`Event::SubflowEstablished`](super::Event::SubflowEstablished) reports when it is
+    /// established.
     ///
     /// # Errors
-    /// [`Error::Io`] if there is no such connection, if the in-kernel path manager controls it, or if it has
-    /// 8 subflows; [`Error::Permission`] without `CAP_NET_ADMIN`.
-    pub fn create_subflow(&mut self, token: Token, local: &Local, remote: SocketAddr) -> Result<()> {
+    /// [`Error::Io`] if there is no such connection, if the in-kernel path manager controls it, or
+    /// if it has 8 subflows; [`Error::Permission`] without `CAP_NET_ADMIN`.
+    pub fn create_subflow(
+        &mut self,
+        token: Token,
+        local: &Local,
+        remote: SocketAddr,
+    ) -> Result<()> {
         let doing = format!("opening a subflow from {} to {remote}", local.address);
         let flags = local.backup.then_some(flag::BACKUP);
         let payload = subflow_request(token, local, flags, remote);
@@ -241,19 +317,24 @@ impl PathManager {
     /// [`diag`](crate::mptcp::diag) lists the connections that exist already.
     ///
     /// # Errors
-    /// [`Error::Permission`] without `CAP_NET_ADMIN`, [`Error::Unsupported`] on a kernel without events
-    /// (before 5.13).
+    /// [`Error::Permission`] without `CAP_NET_ADMIN`, [`Error::Unsupported`] on a kernel without
+    /// events (before 5.13).
     pub fn events(&self) -> Result<Events> {
-        let group = self.family.group(uapi::EVENTS_NAME).ok_or_else(|| Error::Unsupported {
-            what: "MPTCP events".into(),
-            why: "this kernel's path manager has none".into(),
-            remedy: "boot Linux 6.1 or newer".into(),
-        })?;
+        let group = self
+            .family
+            .group(uapi::EVENTS_NAME)
+            .ok_or_else(|| Error::Unsupported {
+                what: "MPTCP events".into(),
+                why: "this kernel's path manager has none".into(),
+                remedy: "boot Linux 6.1 or newer".into(),
+            })?;
         Events::subscribe(&self.family, group)
     }
 
     fn command(&mut self, doing: impl Into<String>, command: u8, payload: &[u8]) -> Result<()> {
-        self.family.command(command, payload).map_err(|failure| failure.doing(doing))
+        self.family
+            .command(command, payload)
+            .map_err(|failure| failure.doing(doing))
     }
 }
 
@@ -268,7 +349,11 @@ fn backup_flag(backup: bool) -> u32 {
 
 /// The local end of an existing subflow.
 fn own(ends: Ends) -> Local {
-    Local { address: ends.local.ip(), port: ends.local.port(), ..Local::default() }
+    Local {
+        address: ends.local.ip(),
+        port: ends.local.port(),
+        ..Local::default()
+    }
 }
 
 fn token_request(token: Token) -> Vec<u8> {

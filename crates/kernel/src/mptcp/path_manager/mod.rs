@@ -1,16 +1,17 @@
-//! The kernel's path manager over generic netlink (`mptcp_pm`), which opens and closes subflows and makes
-//! them backups.
+//! The kernel's path manager over generic netlink (`mptcp_pm`), which opens and closes subflows and
+//! makes them backups.
 //!
 //! There are two kinds. [`choose`] selects one for a network namespace before connections begin:
-//! - *in-kernel*: [endpoints](Endpoint) and [limits](Limits) determine what every connection does by itself;
-//! - *user space*: nothing happens until a program calls [`PathManager::create_subflow`] and the like for a
-//!   connection.
+//! - *in-kernel*: [endpoints](Endpoint) and [limits](Limits) determine what every connection does
+//!   by itself;
+//! - *user space*: nothing happens until a program calls [`PathManager::create_subflow`] and the
+//!   like for a connection.
 //!
 //! Both kinds report [`Events`].
 //!
-//! This module handles these traps: a change of flags by id must not contain an address family; a subflow
-//! without an interface index leaves through the first path; ports are in host byte order in requests and in
-//! network byte order in events; an event without `server_side` is the client's.
+//! This module handles these traps: a change of flags by id must not contain an address family; a
+//! subflow without an interface index leaves through the first path; ports are in host byte order
+//! in requests and in network byte order in events; an event without `server_side` is the client's.
 //!
 //! | module | what |
 //! |---|---|

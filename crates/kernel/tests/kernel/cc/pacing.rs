@@ -36,16 +36,25 @@ fn until_a_burst_takes(pair: &Pair, right: impl Fn(f64) -> bool, what: &str) -> 
         if right(took_s) {
             return took_s;
         }
-        assert!(Instant::now() < deadline, "{what}: a burst took {took_s:.3} s");
+        assert!(
+            Instant::now() < deadline,
+            "{what}: a burst took {took_s:.3} s"
+        );
     }
 }
 
 fn interface(net: &Net) -> ControlKey {
-    ControlKey::Interface { netns: netns(net), ifindex: net.paths[0].device }
+    ControlKey::Interface {
+        netns: netns(net),
+        ifindex: net.paths[0].device,
+    }
 }
 
 fn pace(registered: &Registered, net: &Net, rate: u32) {
-    registered.controls().set(interface(net), Control::Pacing(rate), Lease::WithTheMap).unwrap();
+    registered
+        .controls()
+        .set(interface(net), Control::Pacing(rate), Lease::WithTheMap)
+        .unwrap();
 }
 
 #[test(needs(NET, BPF))]
@@ -57,15 +66,25 @@ fn a_pacing_limit_slows_a_subflow_until_it_is_cleared() {
     let free_s = until_a_burst_takes(&pair, |s| s < 1.0, "a free subflow is fast");
 
     pace(&registered, &net, PACING);
-    // The subflow reads the limit within 100 ms. From then on a burst takes 2 s, less what leaves at once.
+    // The subflow reads the limit within 100 ms. From then on a burst takes 2 s, less what leaves
+    // at once.
     let paced_s = until_a_burst_takes(&pair, |s| s > 1.6, "a paced subflow is slow");
     // A renewed energy cost does not change the limit.
-    registered.controls().set(interface(&net), Control::EnergyCost(2.0), Lease::WithTheMap).unwrap();
+    registered
+        .controls()
+        .set(interface(&net), Control::EnergyCost(2.0), Lease::WithTheMap)
+        .unwrap();
     let again_s = [seconds(&pair), seconds(&pair)];
-    assert!(again_s.iter().all(|&s| s > 1.6), "{BURST} bytes came in {again_s:?} s");
+    assert!(
+        again_s.iter().all(|&s| s > 1.6),
+        "{BURST} bytes came in {again_s:?} s"
+    );
     println!("free {free_s:.3} s, paced {paced_s:.3} and {again_s:.3?} s");
 
-    registered.controls().clear(interface(&net), Field::Pacing).unwrap();
+    registered
+        .controls()
+        .clear(interface(&net), Field::Pacing)
+        .unwrap();
     until_a_burst_takes(&pair, |s| s < 1.0, "a subflow without a limit is fast");
 }
 
@@ -92,7 +111,13 @@ fn set_limit(socket: &TcpStream, limit: u64) {
     // SAFETY: the kernel reads `length` bytes of `limit`.
     let status = unsafe {
         let fd = socket.as_raw_fd();
-        libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, (&raw const limit).cast(), length)
+        libc::setsockopt(
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_MAX_PACING_RATE,
+            (&raw const limit).cast(),
+            length,
+        )
     };
     assert_eq!(status, 0, "{}", io::Error::last_os_error());
 }
@@ -102,7 +127,11 @@ fn set_limit(socket: &TcpStream, limit: u64) {
 fn until_limit(pair: &Pair, expected: u64) {
     let deadline = Instant::now() + PATIENCE;
     while limit_of(pair.client()) != expected {
-        assert!(Instant::now() < deadline, "{} instead of {expected}", limit_of(pair.client()));
+        assert!(
+            Instant::now() < deadline,
+            "{} instead of {expected}",
+            limit_of(pair.client())
+        );
         pair.send(2_000);
         thread::sleep(Duration::from_millis(2));
     }
@@ -129,7 +158,10 @@ fn the_lower_limit_applies_and_the_applications_is_restored() {
     set_limit(pair.client(), 8_000_000);
     until_limit(&pair, 3_000_000);
     // The application's limit is restored when ours is cleared.
-    registered.controls().clear(interface(&net), Field::Pacing).unwrap();
+    registered
+        .controls()
+        .clear(interface(&net), Field::Pacing)
+        .unwrap();
     until_limit(&pair, 8_000_000);
 }
 
@@ -140,7 +172,10 @@ fn no_limit_remains_after_the_lease() {
     let listener = listener(&net, &options);
     let pair = Pair::open(&net, &listener, Protocol::Tcp, &options);
     let lease = Lease::For(Duration::from_secs(1));
-    registered.controls().set(interface(&net), Control::Pacing(3_000_000), lease).unwrap();
+    registered
+        .controls()
+        .set(interface(&net), Control::Pacing(3_000_000), lease)
+        .unwrap();
     until_limit(&pair, 3_000_000);
     // The limit ends with its lease, as if its writer had died.
     until_limit(&pair, UNLIMITED);
@@ -156,7 +191,12 @@ fn another_controller_ends_the_pacing_of_a_socket() {
     until_limit(&pair, u64::from(PACING));
     assert!(seconds(&pair) > 1.6);
     rustix::net::sockopt::set_tcp_congestion(pair.client(), "reno").unwrap();
-    // The kernel lets no controller set an option when it is released: the value stays, the timer does not.
+    // The kernel lets no controller set an option when it is released: the value stays, the timer
+    // does not.
     assert_eq!(limit_of(pair.client()), u64::from(PACING));
-    until_a_burst_takes(&pair, |s| s < 1.0, "a socket with another controller is fast");
+    until_a_burst_takes(
+        &pair,
+        |s| s < 1.0,
+        "a socket with another controller is fast",
+    );
 }

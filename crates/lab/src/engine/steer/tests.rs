@@ -1,4 +1,5 @@
-//! Tests with a fake kernel that records its calls, and a connection with counters that the test sets.
+//! Tests with a fake kernel that records its calls, and a connection with counters that the test
+//! sets.
 
 use std::io;
 
@@ -9,7 +10,10 @@ use super::*;
 
 /// WiFi and LTE: 1 and 2 W, no slope, so WiFi is cheaper.
 fn energies() -> [PathEnergy; 2] {
-    [1.0, 2.0].map(|sunk_w| PathEnergy { sunk_w, ..PathEnergy::default() })
+    [1.0, 2.0].map(|sunk_w| PathEnergy {
+        sunk_w,
+        ..PathEnergy::default()
+    })
 }
 
 /// A recorded call: the path and its arguments.
@@ -31,7 +35,9 @@ struct Kernel {
 
 /// The last part of an address is the number of its path.
 fn path_of(address: IpAddr) -> usize {
-    let IpAddr::V4(v4) = address else { panic!("{address}") };
+    let IpAddr::V4(v4) = address else {
+        panic!("{address}")
+    };
     usize::from(v4.octets()[3])
 }
 
@@ -41,15 +47,19 @@ impl Subflows for Kernel {
         if let Some(kind) = self.refusal {
             return Err(KernelError::io("opening", io::Error::from(kind)).into());
         }
-        self.told.push(Told::Open(path_of(local.address), local.backup));
+        self.told
+            .push(Told::Open(path_of(local.address), local.backup));
         Ok(())
     }
 
     fn set_backup(&mut self, _token: Token, ends: Ends, backup: bool) -> Result<()> {
         if self.is_joining {
-            return Err(KernelError::io("priority", io::Error::from(io::ErrorKind::InvalidInput)).into());
+            return Err(
+                KernelError::io("priority", io::Error::from(io::ErrorKind::InvalidInput)).into(),
+            );
         }
-        self.told.push(Told::Backup(path_of(ends.local.ip()), backup));
+        self.told
+            .push(Told::Backup(path_of(ends.local.ip()), backup));
         Ok(())
     }
 
@@ -72,7 +82,10 @@ struct Bench {
 
 fn bench(name: &str, options: &[(&str, &str)], demand: Demand) -> Bench {
     let mut spec = SelectorSpec::by_name(name).unwrap();
-    spec.options = options.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    spec.options = options
+        .iter()
+        .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
     let mut selector = spec.bind(&["wifi", "lte"]).unwrap();
     let observer = Observer::new(&energies(), 1000.0);
     let surroundings = Surroundings {
@@ -82,14 +95,35 @@ fn bench(name: &str, options: &[(&str, &str)], demand: Demand) -> Bench {
         device: DeviceEnergy::additive(),
     };
     let uses = selector.want(&surroundings.snapshot(Nanos::ZERO, demand, &observer));
-    let plan =
-        |place| PathPlan { path: place, place, local: local(place, address(place), 1), from: Nanos::ZERO };
+    let plan = |place| PathPlan {
+        path: place,
+        place,
+        local: local(place, address(place), 1),
+        from: Nanos::ZERO,
+    };
     let remote = "10.0.1.1:5001".parse().unwrap();
     let plans = vec![plan(0), plan(1)];
     let policy = SubflowPolicy::Selector(selector);
-    let steered = Steered::new(policy, observer, surroundings, plans, remote, Nanos::ZERO, &uses);
-    let view = View { token: Token(7), demand, unsent: demand, paths: vec![PathView::default(); 2] };
-    let mut bench = Bench { steered, kernel: Kernel::default(), view };
+    let steered = Steered::new(
+        policy,
+        observer,
+        surroundings,
+        plans,
+        remote,
+        Nanos::ZERO,
+        &uses,
+    );
+    let view = View {
+        token: Token(7),
+        demand,
+        unsent: demand,
+        paths: vec![PathView::default(); 2],
+    };
+    let mut bench = Bench {
+        steered,
+        kernel: Kernel::default(),
+        view,
+    };
     bench.opened(0);
     bench
 }
@@ -97,22 +131,44 @@ fn bench(name: &str, options: &[(&str, &str)], demand: Demand) -> Bench {
 impl Bench {
     /// The calls to the kernel at a time in ms.
     fn act(&mut self, ms: u64) -> Vec<Told> {
-        self.steered.act(Nanos::from_millis(ms), &self.view, &mut self.kernel).unwrap();
+        self.steered
+            .act(Nanos::from_millis(ms), &self.view, &mut self.kernel)
+            .unwrap();
         std::mem::take(&mut self.kernel.told)
     }
 
     fn opened(&mut self, path: usize) {
-        let ends = Ends { local: (address(path), 9).into(), remote: self.steered.remote };
-        let counters = Counters { state: PathState::Open, cwnd: 10, ..self.view.paths[path].counters };
-        let counters = Counters { srtt: Nanos::from_millis(20), ..counters };
-        self.view.paths[path] =
-            PathView { counters, ends: Some(ends), outstanding_bytes: 1000, rto: Nanos::from_millis(200) };
+        let ends = Ends {
+            local: (address(path), 9).into(),
+            remote: self.steered.remote,
+        };
+        let counters = Counters {
+            state: PathState::Open,
+            cwnd: 10,
+            ..self.view.paths[path].counters
+        };
+        let counters = Counters {
+            srtt: Nanos::from_millis(20),
+            ..counters
+        };
+        self.view.paths[path] = PathView {
+            counters,
+            ends: Some(ends),
+            outstanding_bytes: 1000,
+            rto: Nanos::from_millis(200),
+        };
     }
 
     fn closed(&mut self, path: usize) {
         let delivered_bytes = self.view.paths[path].counters.delivered_bytes;
-        let counters = Counters { delivered_bytes, ..Counters::default() };
-        self.view.paths[path] = PathView { counters, ..PathView::default() };
+        let counters = Counters {
+            delivered_bytes,
+            ..Counters::default()
+        };
+        self.view.paths[path] = PathView {
+            counters,
+            ..PathView::default()
+        };
     }
 }
 
@@ -125,7 +181,10 @@ fn a_backup_joins_as_a_backup_as_soon_as_the_kernel_permits() {
     assert_eq!(bench.act(10), []);
     // Far longer than a permanent refusal takes: too early is no refusal.
     assert_eq!(bench.act(20_000), []);
-    assert_eq!(bench.steered.due(Nanos::from_millis(20_000)), Nanos::from_millis(20_005));
+    assert_eq!(
+        bench.steered.due(Nanos::from_millis(20_000)),
+        Nanos::from_millis(20_005)
+    );
     bench.kernel.refusal = None;
     assert_eq!(bench.act(20_005), [Told::Open(1, true)]);
     // The handshake has started and is not started again, whether or not it is complete.
@@ -137,7 +196,11 @@ fn a_backup_joins_as_a_backup_as_soon_as_the_kernel_permits() {
 
 #[test]
 fn a_lost_mp_prio_is_sent_again_after_a_timeout() {
-    let mut bench = bench("quota", &[("on", "lte"), ("bytes", "1 MB")], Demand::Endless);
+    let mut bench = bench(
+        "quota",
+        &[("on", "lte"), ("bytes", "1 MB")],
+        Demand::Endless,
+    );
     bench.opened(1);
     assert_eq!(bench.act(10), []);
     bench.view.paths[1].counters.delivered_bytes = 1_000_000;
@@ -164,17 +227,23 @@ fn a_path_gets_no_new_data_before_it_closes_and_can_reopen() {
         told.extend(bench.act(ms));
         bench.view.paths[1].counters.backup = told.contains(&Told::Backup(1, true));
     }
-    // A trial as a backup from 410 ms on, for 2 s; then it closes. It is a backup already, but the sender's
-    // data is not all acknowledged.
+    // A trial as a backup from 410 ms on, for 2 s; then it closes. It is a backup already, but the
+    // sender's data is not all acknowledged.
     assert_eq!(told.first(), Some(&Told::Backup(1, true)));
     assert!(!told.contains(&Told::Close(1)), "{told:?}");
-    assert!(bench.steered.paths[1].pending.closing_until.is_some(), "{told:?}");
+    assert!(
+        bench.steered.paths[1].pending.closing_until.is_some(),
+        "{told:?}"
+    );
     bench.view.paths[1].outstanding_bytes = 0;
     assert_eq!(bench.act(2710), [Told::Close(1)]);
     bench.closed(1);
     assert_eq!(bench.act(2800), []);
     bench.view.demand = Demand::Endless;
-    let again: Vec<Told> = (2900..3500).step_by(100).flat_map(|ms| bench.act(ms)).collect();
+    let again: Vec<Told> = (2900..3500)
+        .step_by(100)
+        .flat_map(|ms| bench.act(ms))
+        .collect();
     assert!(again.contains(&Told::Open(1, false)), "{again:?}");
 }
 
@@ -210,8 +279,11 @@ fn a_closing_subflow_becomes_a_backup_as_soon_as_its_handshake_permits() {
 fn a_lasting_refusal_ends_the_run() {
     let mut bench = bench("backup", &[], Demand::Endless);
     bench.kernel.refusal = Some(io::ErrorKind::InvalidInput);
-    let act =
-        |bench: &mut Bench, ms| bench.steered.act(Nanos::from_millis(ms), &bench.view, &mut bench.kernel);
+    let act = |bench: &mut Bench, ms| {
+        bench
+            .steered
+            .act(Nanos::from_millis(ms), &bench.view, &mut bench.kernel)
+    };
     assert!(act(&mut bench, 10).is_ok());
     assert!(act(&mut bench, 10_009).is_ok());
     assert!(act(&mut bench, 10_010).is_err());

@@ -1,5 +1,5 @@
-//! Runs the same small scenarios in the kernel engine and in the packet engine, and compares the results
-//! within loose bounds. `JOULEPATH_DIFFERENTIAL=N` runs the first N random scenarios.
+//! Runs the same small scenarios in the kernel engine and in the packet engine, and compares the
+//! results within loose bounds. `JOULEPATH_DIFFERENTIAL=N` runs the first N random scenarios.
 
 use joulepath_model::random::{Domain, Stream};
 use joulepath_model::result::RunResult;
@@ -13,7 +13,8 @@ const MORE: &str = "JOULEPATH_DIFFERENTIAL";
 /// Allowed factor between times, apart from a retransmission timeout of the kernel.
 const TIME: f64 = 2.0;
 const TIMEOUT_S: f64 = 0.5;
-/// Allowed factor between retransmissions, apart from the burst that ends slow start on a short queue.
+/// Allowed factor between retransmissions, apart from the burst that ends slow start on a short
+/// queue.
 const RESENT: f64 = 3.0;
 const BURST: f64 = 60.0;
 /// Payload of a full segment per size on the wire.
@@ -42,7 +43,10 @@ fn random(index: u64) -> Small {
         );
     }
     let size = (links_bps * PAYLOAD / 8.0).round();
-    Small { toml: format!("{toml}[workload]\nkind = \"file\"\nsize = \"{size} B\"\n"), links_bps }
+    Small {
+        toml: format!("{toml}[workload]\nkind = \"file\"\nsize = \"{size} B\"\n"),
+        links_bps,
+    }
 }
 
 /// The results of the kernel and of the packet engine.
@@ -55,7 +59,11 @@ fn both(toml: &str, policy: &str) -> [RunResult; 2] {
 }
 
 fn resent(result: &RunResult) -> f64 {
-    result.paths.iter().map(|path| path.retransmissions as f64).sum()
+    result
+        .paths
+        .iter()
+        .map(|path| path.retransmissions as f64)
+        .sum()
 }
 
 #[track_caller]
@@ -63,7 +71,10 @@ fn check_resent(results: &[RunResult; 2], what: &str) {
     let [kernel, packet] = [resent(&results[0]), resent(&results[1])];
     println!("{what}: resent {kernel} and {packet}");
     let most = |other: f64| RESENT * other + BURST;
-    assert!(packet <= most(kernel) && kernel <= most(packet), "{what}: resent {kernel} and {packet}");
+    assert!(
+        packet <= most(kernel) && kernel <= most(packet),
+        "{what}: resent {kernel} and {packet}"
+    );
 }
 
 #[track_caller]
@@ -71,8 +82,14 @@ fn check_completion(results: &[RunResult; 2], least_s: f64, what: &str) {
     let [kernel_s, packet_s] = [0, 1].map(|of| results[of].completion_s.unwrap());
     println!("{what}: {kernel_s:.3} s and {packet_s:.3} s, at least {least_s:.3} s");
     for (one_s, other_s) in [(kernel_s, packet_s), (packet_s, kernel_s)] {
-        assert!(one_s >= 0.99 * least_s, "{what}: {one_s} s, at least {least_s}");
-        assert!(one_s <= TIME * other_s + TIMEOUT_S, "{what}: {kernel_s} s and {packet_s} s");
+        assert!(
+            one_s >= 0.99 * least_s,
+            "{what}: {one_s} s, at least {least_s}"
+        );
+        assert!(
+            one_s <= TIME * other_s + TIMEOUT_S,
+            "{what}: {kernel_s} s and {packet_s} s"
+        );
     }
 }
 
@@ -87,13 +104,16 @@ fn random_files_take_as_long_in_both_engines() {
         check_completion(&results, 1.0, &format!("{policy}\n{toml}"));
         check_resent(&results, &toml);
         for result in &results {
-            assert!(result.goodput_bps <= 1.01 * links_bps * PAYLOAD, "{toml}{result:#?}");
+            assert!(
+                result.goodput_bps <= 1.01 * links_bps * PAYLOAD,
+                "{toml}{result:#?}"
+            );
         }
     }
 }
 
-/// The second path goes down permanently during the file. Its data moves to the first path, RFC 8684, section
-/// 3.3.6: 1.43 Mbit at 600 kbit/s take 2.4 s.
+/// The second path goes down permanently during the file. Its data moves to the first path, RFC
+/// 8684, section 3.3.6: 1.43 Mbit at 600 kbit/s take 2.4 s.
 #[test(needs(ENGINE))]
 fn a_file_moves_off_a_path_that_goes_down_in_both_engines() {
     let toml = r#"
@@ -120,8 +140,8 @@ fn a_file_moves_off_a_path_that_goes_down_in_both_engines() {
     check_completion(&results, 1.2, "a path that went down");
 }
 
-/// A link pauses for a second without losses: its timeout is undone (RFC 3522, 4015), and few segments are
-/// retransmitted.
+/// A link pauses for a second without losses: its timeout is undone (RFC 3522, 4015), and few
+/// segments are retransmitted.
 #[test(needs(ENGINE))]
 fn a_pause_without_losses_causes_few_retransmissions_in_both_engines() {
     let toml = r#"

@@ -1,4 +1,5 @@
-//! The same facts as the packet engine's tests `dead_paths` and `spurious`, about Linux, in seconds.
+//! The same facts as the packet engine's tests `dead_paths` and `spurious`, about Linux, in
+//! seconds.
 
 use super::{at_once, run, scenario};
 
@@ -23,7 +24,10 @@ fn dying(policy: &str) -> f64 {
         kind = "file"
         size = "300 kB"
     "#;
-    run(&scenario(text), policy).unwrap().completion_s.expect("the file arrives")
+    run(&scenario(text), policy)
+        .unwrap()
+        .completion_s
+        .expect("the file arrives")
 }
 
 /// Retransmissions, timeouts, and the longest stall, s.
@@ -43,18 +47,27 @@ fn pausing(policy: &str) -> (u64, u64, f64) {
     "#;
     let result = run(&scenario(text), policy).unwrap();
     let stall = result.longest_stall_s.expect("the engine reports it");
-    (result.paths[0].retransmissions, result.paths[0].timeouts, stall)
+    (
+        result.paths[0].retransmissions,
+        result.paths[0].timeouts,
+        stall,
+    )
 }
 
-/// The live path alone needs 4.1 s. The window of a path without losses is some hundreds of segments. Nothing
-/// arrives in the pause of 2 s.
+/// The live path alone needs 4.1 s. The window of a path without losses is some hundreds of
+/// segments. Nothing arrives in the pause of 2 s.
 #[test(needs(ENGINE))]
 fn linux_leaves_a_dead_path_and_undoes_a_timeout_in_a_pause() {
     let (completion, pause) = (|| Ok(dying("mptcp")), || Err(pausing("mptcp")));
     type Outcome = Result<f64, (u64, u64, f64)>;
     let work: [Box<dyn FnOnce() -> Outcome + Send>; 2] = [Box::new(completion), Box::new(pause)];
-    let [Ok(completion), Err((retransmissions, timeouts, stall))] = at_once(work) else { unreachable!() };
+    let [Ok(completion), Err((retransmissions, timeouts, stall))] = at_once(work) else {
+        unreachable!()
+    };
     assert!(completion < 12.0, "{completion} s");
     assert!((1.9..4.5).contains(&stall), "{stall} s");
-    assert!(timeouts >= 1 && retransmissions <= 12, "{retransmissions} retransmissions, {timeouts} timeouts");
+    assert!(
+        timeouts >= 1 && retransmissions <= 12,
+        "{retransmissions} retransmissions, {timeouts} timeouts"
+    );
 }

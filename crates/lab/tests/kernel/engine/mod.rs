@@ -49,8 +49,12 @@ fn scenario(text: &str) -> Scenario {
 
 /// The scenario with some keys changed.
 fn changed(text: &str, set: &[(&str, &str)]) -> Scenario {
-    let set: Vec<_> = set.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-    scenario::load_with(text, &set, &|_| Err("no traces".into())).unwrap_or_else(|errors| panic!("{errors}"))
+    let set: Vec<_> = set
+        .iter()
+        .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
+    scenario::load_with(text, &set, &|_| Err("no traces".into()))
+        .unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 /// This crate's worker program.
@@ -71,12 +75,17 @@ fn run(scenario: &Scenario, policy: &str) -> Result<RunResult> {
 fn run_seed(scenario: &Scenario, policy: &str, seed: u64) -> Result<RunResult> {
     let setup = setup(policy, scenario);
     engine::check(scenario, std::slice::from_ref(&setup))?;
-    in_time(RunOptions::default(), |options| engine::run(scenario, &setup, seed, options, &program()))
+    in_time(RunOptions::default(), |options| {
+        engine::run(scenario, &setup, seed, options, &program())
+    })
 }
 
-/// Repeats a run that the engine refused because other processes made it late, after increasing pauses, and
-/// notes each. If all attempts are late, the test is ignored with the last lateness.
-fn in_time(options: RunOptions, mut run: impl FnMut(&RunOptions) -> Result<RunResult>) -> Result<RunResult> {
+/// Repeats a run that the engine refused because other processes made it late, after increasing
+/// pauses, and notes each. If all attempts are late, the test is ignored with the last lateness.
+fn in_time(
+    options: RunOptions,
+    mut run: impl FnMut(&RunOptions) -> Result<RunResult>,
+) -> Result<RunResult> {
     let mut late = String::new();
     for number in 0..ATTEMPTS {
         thread::sleep(Duration::from_secs(2 * number));

@@ -24,7 +24,10 @@ fn requested_schedulers_are_refused() {
         ("mptcp[scheduler=allotted,allocator=so-mptcp]", "`allotted`"),
     ] {
         let error = refused(policy);
-        assert!(error.contains(name) && error.contains("one packet scheduler"), "{error}");
+        assert!(
+            error.contains(name) && error.contains("one packet scheduler"),
+            "{error}"
+        );
         assert!(error.contains("--engine packet"), "{error}");
     }
 }
@@ -32,14 +35,31 @@ fn requested_schedulers_are_refused() {
 #[test]
 fn policies_without_a_scheduler_use_the_kernels_and_get_a_note() {
     let scenario = scenario(TWO_PATHS);
-    for policy in ["mptcp", "uncoupled", "dts", "eemptcp", "olia", "single:wifi", "backup", "mptcp[cc=balia]"]
-    {
+    for policy in [
+        "mptcp",
+        "uncoupled",
+        "dts",
+        "eemptcp",
+        "olia",
+        "single:wifi",
+        "backup",
+        "mptcp[cc=balia]",
+    ] {
         let notes = engine::notes(&scenario, &[setup(policy, &scenario)]);
-        assert!(notes[0].contains("kernel's own") && notes[0].contains("`minrtt`"), "{policy}: {notes:?}");
+        assert!(
+            notes[0].contains("kernel's own") && notes[0].contains("`minrtt`"),
+            "{policy}: {notes:?}"
+        );
     }
     let notes = engine::notes(&scenario, &[setup("linux", &scenario)]);
-    assert!(notes.iter().all(|note| !note.contains("scheduler")), "{notes:?}");
-    assert!(notes.iter().any(|note| note.contains("modelled")), "{notes:?}");
+    assert!(
+        notes.iter().all(|note| !note.contains("scheduler")),
+        "{notes:?}"
+    );
+    assert!(
+        notes.iter().any(|note| note.contains("modelled")),
+        "{notes:?}"
+    );
 }
 
 #[test]
@@ -59,7 +79,9 @@ fn scenarios_beyond_this_machine_are_refused() {
         &[("path.wifi.relay", "{ kind = \"ip\", channel = \"c\" }")],
     );
     assert!(check(&relayed).contains("the relay of the path `wifi`"));
-    let many = scenario(&format!("{TWO_PATHS}[[connection]]\nname = \"a\"\ncount = 600\n"));
+    let many = scenario(&format!(
+        "{TWO_PATHS}[[connection]]\nname = \"a\"\ncount = 600\n"
+    ));
     assert!(check(&many).contains("600 connections"));
 }
 
@@ -67,5 +89,8 @@ fn scenarios_beyond_this_machine_are_refused() {
 fn differences_of_the_kernels_tcp_are_noted() {
     let scenario = changed(TWO_PATHS, &[("transport.rto_initial", "\"3 s\"")]);
     let notes = engine::notes(&scenario, &[setup("mptcp", &scenario)]);
-    assert!(notes.iter().any(|note| note.contains("rto_initial is 3 s")), "{notes:?}");
+    assert!(
+        notes.iter().any(|note| note.contains("rto_initial is 3 s")),
+        "{notes:?}"
+    );
 }

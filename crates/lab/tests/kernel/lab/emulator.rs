@@ -1,5 +1,5 @@
-//! Compares the emulator's rate, delay, loss, marks and queues with the scenario. It measures with datagrams,
-//! which do not adapt; the bounds allow for a busy machine.
+//! Compares the emulator's rate, delay, loss, marks and queues with the scenario. It measures with
+//! datagrams, which do not adapt; the bounds allow for a busy machine.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,10 +25,18 @@ pub(super) struct Datagrams {
 impl Datagrams {
     pub(super) fn new(lab: &Lab, line: usize) -> Self {
         let bind = |address| move || UdpSocket::bind(SocketAddr::new(address, 0)).unwrap();
-        let sender = lab.server().enter_thread(bind(lab.server_address())).unwrap();
-        let receiver = lab.client().enter_thread(bind(lab.tunnels()[line].client_address)).unwrap();
+        let sender = lab
+            .server()
+            .enter_thread(bind(lab.server_address()))
+            .unwrap();
+        let receiver = lab
+            .client()
+            .enter_thread(bind(lab.tunnels()[line].client_address))
+            .unwrap();
         sender.connect(receiver.local_addr().unwrap()).unwrap();
-        receiver.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+        receiver
+            .set_read_timeout(Some(Duration::from_secs(1)))
+            .unwrap();
         // Room for datagrams that arrive while the test is not scheduled.
         rustix::net::sockopt::set_socket_recv_buffer_size_force(&receiver, 64 << 20).unwrap();
         Datagrams { sender, receiver }
@@ -107,11 +115,21 @@ fn links_keep_their_rates_up_to_200_mbit_s_in_total() {
     let mut lab = lab(FAST, |_| {});
     let carried = rates_of(&mut lab, &[(0, 120e6, 150e6), (1, 80e6, 100e6)]);
     println!("measured rate / rate: {carried:?}");
-    // The queues stay full even if the sending threads are stopped for some 10 ms: 1000 packets take 100 ms.
-    let is_kept = carried.iter().all(|tunnel| (tunnel.part - 1.0).abs() < 0.02);
-    let latest = carried.iter().map(|tunnel| tunnel.latest).max().expect("two tunnels");
+    // The queues stay full even if the sending threads are stopped for some 10 ms: 1000 packets
+    // take 100 ms.
+    let is_kept = carried
+        .iter()
+        .all(|tunnel| (tunnel.part - 1.0).abs() < 0.02);
+    let latest = carried
+        .iter()
+        .map(|tunnel| tunnel.latest)
+        .max()
+        .expect("two tunnels");
     if !is_kept && latest > Duration::from_millis(50) {
-        joulepath_testbed::too_busy(format!("packets were sent up to {} ms late", latest.as_millis()));
+        joulepath_testbed::too_busy(format!(
+            "packets were sent up to {} ms late",
+            latest.as_millis()
+        ));
     }
     assert!(is_kept, "{carried:?}");
 }
@@ -121,13 +139,13 @@ fn links_keep_their_rates_up_to_200_mbit_s_in_total() {
 struct Carried {
     /// Fraction of its rate.
     part: f64,
-    /// Maximum lateness of a sent packet. If it is large, the queue may have run empty, and the measurement
-    /// is void.
+    /// Maximum lateness of a sent packet. If it is large, the queue may have run empty, and the
+    /// measurement is void.
     latest: Duration,
 }
 
-/// Measures tunnels, each with its rate and the offered load, bit/s. The emulator counts packets and time, so
-/// this test's scheduling does not matter as long as there is something to send.
+/// Measures tunnels, each with its rate and the offered load, bit/s. The emulator counts packets
+/// and time, so this test's scheduling does not matter as long as there is something to send.
 fn rates_of(lab: &mut Lab, tunnels: &[(usize, f64, f64)]) -> Vec<Carried> {
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -143,17 +161,21 @@ fn rates_of(lab: &mut Lab, tunnels: &[(usize, f64, f64)]) -> Vec<Carried> {
         thread::sleep(Duration::from_millis(1500));
         let reading = lab.snapshot().unwrap();
         stop.store(true, Ordering::Relaxed);
-        let carried = |(&(tunnel, rate_bps, _), sender): (&(usize, f64, f64), ScopedJoinHandle<Duration>)| {
-            let delivered_bits = reading.tunnels[tunnel][0].delivered_bytes as f64 * 8.0;
-            let part = delivered_bits / reading.measured_s / rate_bps;
-            Carried { part, latest: sender.join().expect("a sender does not panic") }
-        };
+        let carried =
+            |(&(tunnel, rate_bps, _), sender): (&(usize, f64, f64), ScopedJoinHandle<Duration>)| {
+                let delivered_bits = reading.tunnels[tunnel][0].delivered_bytes as f64 * 8.0;
+                let part = delivered_bits / reading.measured_s / rate_bps;
+                Carried {
+                    part,
+                    latest: sender.join().expect("a sender does not panic"),
+                }
+            };
         tunnels.iter().zip(senders).map(carried).collect()
     })
 }
 
-/// 100 Mbit/s and 20 ms. The packets come at 30 Mbit/s and find no queue, unless the sender was stopped and
-/// catches up, for which there is room.
+/// 100 Mbit/s and 20 ms. The packets come at 30 Mbit/s and find no queue, unless the sender was
+/// stopped and catches up, for which there is room.
 pub(super) const SLOW: &str = r#"
 title = "delay"
 duration = "10 s"
@@ -171,13 +193,21 @@ fn packets_leave_when_they_are_due() {
     assert_eq!(through(&lab, 0, 5000, 30e6).len(), 5000);
     let reading = lab.snapshot().unwrap();
     println!("{:?}", reading.lateness);
-    // 1500 B at 100 Mbit/s take 120 µs, then 20 ms. Packets queue a little while the sender catches up.
+    // 1500 B at 100 Mbit/s take 120 µs, then 20 ms. Packets queue a little while the sender catches
+    // up.
     let down = reading.tunnels[0][0];
     let mean_ms = down.transit_ns as f64 / down.delivered_packets as f64 / 1e6;
     assert!((20.12..21.0).contains(&mean_ms), "{mean_ms} ms");
     assert_eq!(reading.lateness.packets, 5000);
-    assert!(reading.lateness.is_within(Nanos::from_millis(1)), "{:?}", reading.lateness);
-    assert_eq!(reading.anomalies.oversized + reading.anomalies.malformed + reading.anomalies.refused, 0);
+    assert!(
+        reading.lateness.is_within(Nanos::from_millis(1)),
+        "{:?}",
+        reading.lateness
+    );
+    assert_eq!(
+        reading.anomalies.oversized + reading.anomalies.malformed + reading.anomalies.refused,
+        0
+    );
 }
 
 #[test(needs(LAB))]
@@ -201,14 +231,16 @@ fn the_same_packets_are_lost_as_in_the_simulator() {
 
 #[test(needs(LAB))]
 fn a_full_queue_drops_and_a_long_queue_marks() {
-    let text = SLOW
-        .replace("100 Mbit/s", "10 Mbit/s")
-        .replace("\"5000 packets\"", "\"50 packets\"\necn_threshold = \"20 packets\"");
+    let text = SLOW.replace("100 Mbit/s", "10 Mbit/s").replace(
+        "\"5000 packets\"",
+        "\"50 packets\"\necn_threshold = \"20 packets\"",
+    );
     let mut lab = lab(&text, |_| {});
     let datagrams = Datagrams::new(&lab, 0);
     const ECT_0: u8 = 0b10;
     rustix::net::sockopt::set_ip_tos(&datagrams.sender, ECT_0).unwrap();
-    // The emulator is stopped until all packets are sent, so the sender's scheduling does not matter.
+    // The emulator is stopped until all packets are sent, so the sender's scheduling does not
+    // matter.
     let emulator = Pid::from_raw(lab.emulator_pid() as i32).unwrap();
     kill_process(emulator, Signal::STOP).unwrap();
     datagrams.send(200, f64::INFINITY);
@@ -216,9 +248,17 @@ fn a_full_queue_drops_and_a_long_queue_marks() {
     let arrived = datagrams.receive().len() as u64;
     let down = lab.snapshot().unwrap().tunnels[0][0];
     println!("{down:?}");
-    assert_eq!((down.packets, down.queue_drops + arrived, down.queue_high_water), (200, 200, 50));
-    // One packet is being sent and fifty wait; thirty of them found twenty or more. The others are dropped,
-    // except one per 1.2 ms while the emulator reads all of them. Each of those finds a long queue.
+    assert_eq!(
+        (
+            down.packets,
+            down.queue_drops + arrived,
+            down.queue_high_water
+        ),
+        (200, 200, 50)
+    );
+    // One packet is being sent and fifty wait; thirty of them found twenty or more. The others are
+    // dropped, except one per 1.2 ms while the emulator reads all of them. Each of those finds a
+    // long queue.
     assert!((120..=149).contains(&down.queue_drops), "{down:?}");
     assert_eq!(down.marks, arrived - 21, "{down:?}");
 }
@@ -230,8 +270,8 @@ fn cross_traffic_takes_its_share_of_a_link() {
         SLOW.replace("100 Mbit/s", "10 Mbit/s")
     );
     let mut lab = lab(&text, |_| {});
-    // 7 and 6 Mbit/s share a queue with room for all, so they leave in proportion: 10·7/13 = 5.4 Mbit/s.
-    // Alone it would be 7 Mbit/s.
+    // 7 and 6 Mbit/s share a queue with room for all, so they leave in proportion: 10·7/13 = 5.4
+    // Mbit/s. Alone it would be 7 Mbit/s.
     let part = rates_of(&mut lab, &[(0, 10e6, 7e6)])[0].part;
     assert!((0.51..0.57).contains(&part), "{part} of the rate");
 }

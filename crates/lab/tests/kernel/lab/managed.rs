@@ -1,5 +1,5 @@
-//! Managed queues, policers, reordering and aggregation in the emulator. The tests check counts and the
-//! emulator's own clock, so they work on a busy machine.
+//! Managed queues, policers, reordering and aggregation in the emulator. The tests check counts and
+//! the emulator's own clock, so they work on a busy machine.
 
 use std::time::Duration;
 
@@ -11,25 +11,30 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::emulator::{Datagrams, SLOW, through};
 use super::net::{connect, download, lab};
 
-/// A scenario with 10 Mbit/s, at which a packet takes 1.2 ms, and with `keys` for the link to the device.
+/// A scenario with 10 Mbit/s, at which a packet takes 1.2 ms, and with `keys` for the link to the
+/// device.
 fn with(keys: &str) -> String {
-    SLOW.replace("100 Mbit/s", "10 Mbit/s").replace("queue = \"5000 packets\"", keys)
+    SLOW.replace("100 Mbit/s", "10 Mbit/s")
+        .replace("queue = \"5000 packets\"", keys)
 }
 
 fn down(lab: &mut Lab) -> Flow {
     lab.snapshot().unwrap().tunnels[0][0]
 }
 
-/// While the emulator is stopped, one sender queues 60 packets, then another queues one. In the emulator the
-/// second flow has its own queue, which is served next. The 60 packets have left after 72 ms, before CoDel's
-/// interval of 100 ms is over.
+/// While the emulator is stopped, one sender queues 60 packets, then another queues one. In the
+/// emulator the second flow has its own queue, which is served next. The 60 packets have left after
+/// 72 ms, before CoDel's interval of 100 ms is over.
 #[test(needs(LAB))]
 fn fq_codel_serves_a_sparse_flow_before_a_backlog() {
     let position = |keys: &str| {
         let mut lab = lab(&with(keys), |_| {});
         let (bulk, sparse) = (Datagrams::new(&lab, 0), Datagrams::new(&lab, 0));
         // Both flows go to one receiver, which sees their order.
-        sparse.sender.connect(bulk.receiver.local_addr().unwrap()).unwrap();
+        sparse
+            .sender
+            .connect(bulk.receiver.local_addr().unwrap())
+            .unwrap();
         let emulator = Pid::from_raw(lab.emulator_pid() as i32).unwrap();
         kill_process(emulator, Signal::STOP).unwrap();
         bulk.send(60, f64::INFINITY);
@@ -37,21 +42,30 @@ fn fq_codel_serves_a_sparse_flow_before_a_backlog() {
         kill_process(emulator, Signal::CONT).unwrap();
         let arrived = bulk.receive();
         assert_eq!(arrived.len(), 61, "{:?}", down(&mut lab));
-        arrived.iter().position(|(number, _)| *number == u32::MAX).unwrap()
+        arrived
+            .iter()
+            .position(|(number, _)| *number == u32::MAX)
+            .unwrap()
     };
     // The emulator reads all 61 packets before it has sent many at 1.2 ms each.
-    let (managed, plain) = (position("aqm = \"fq-codel\""), position("queue = \"1000 packets\""));
+    let (managed, plain) = (
+        position("aqm = \"fq-codel\""),
+        position("queue = \"1000 packets\""),
+    );
     println!("position {managed} with FQ-CoDel, {plain} with DropTail");
     assert_eq!(plain, 60);
     assert!(managed < 30, "{managed}");
 }
 
-/// Three times the rate for one second. DropTail would hold 1000 packets and drop the rest; CoDel and PIE
-/// start to drop after 0.1 to 0.2 s, and never because the queue is full.
+/// Three times the rate for one second. DropTail would hold 1000 packets and drop the rest; CoDel
+/// and PIE start to drop after 0.1 to 0.2 s, and never because the queue is full.
 #[test(needs(LAB))]
 fn codel_and_pie_drop_before_the_queue_is_full() {
     for aqm in ["codel", "pie"] {
-        let mut lab = lab(&with(&format!("aqm = \"{aqm}\"\nqueue = \"5000 packets\"")), |_| {});
+        let mut lab = lab(
+            &with(&format!("aqm = \"{aqm}\"\nqueue = \"5000 packets\"")),
+            |_| {},
+        );
         let arrived = through(&lab, 0, 2500, 30e6).len() as u64;
         let down = down(&mut lab);
         println!("{aqm}: {down:?}");
@@ -61,8 +75,8 @@ fn codel_and_pie_drop_before_the_queue_is_full() {
     }
 }
 
-/// A bucket of 30 packets that fills at 83 packets a second: of 100 packets at once it passes 30, and those
-/// for which it refills while the packets are read.
+/// A bucket of 30 packets that fills at 83 packets a second: of 100 packets at once it passes 30,
+/// and those for which it refills while the packets are read.
 #[test(needs(LAB))]
 fn a_policer_passes_its_bucket() {
     let keys = "queue = \"1000 packets\"\npolicer = { rate = \"1 Mbit/s\", burst = \"45 kB\" }";
@@ -72,7 +86,11 @@ fn a_policer_passes_its_bucket() {
     kill_process(emulator, Signal::STOP).unwrap();
     datagrams.send(100, f64::INFINITY);
     kill_process(emulator, Signal::CONT).unwrap();
-    let numbers: Vec<u32> = datagrams.receive().iter().map(|(number, _)| *number).collect();
+    let numbers: Vec<u32> = datagrams
+        .receive()
+        .iter()
+        .map(|(number, _)| *number)
+        .collect();
     let down = down(&mut lab);
     assert_eq!(numbers[..30], (0..30).collect::<Vec<u32>>(), "{down:?}");
     // 12 ms per further packet: the emulator may lose the processor for a while.
@@ -85,7 +103,10 @@ fn a_policer_passes_its_bucket() {
 fn packets_are_overtaken() {
     let keys = "queue = \"5000 packets\"\nreorder = { share = \"10 %\", depth = \"3 packets\" }";
     let mut lab = lab(&with(keys), |_| {});
-    let numbers: Vec<u32> = through(&lab, 0, 2000, 8e6).iter().map(|(number, _)| *number).collect();
+    let numbers: Vec<u32> = through(&lab, 0, 2000, 8e6)
+        .iter()
+        .map(|(number, _)| *number)
+        .collect();
     assert_eq!(numbers.len(), 2000, "{:?}", down(&mut lab));
     let mut highest = 0;
     let late = numbers.iter().filter(|number| {
@@ -98,11 +119,12 @@ fn packets_are_overtaken() {
     assert!((130..=270).contains(&late), "{late}");
 }
 
-/// One burst per 40 ms: a packet waits 20 ms on average, in addition to 20 ms of delay and 1.2 ms of
-/// transmission. Times are those of the emulator's clock at which packets are due.
+/// One burst per 40 ms: a packet waits 20 ms on average, in addition to 20 ms of delay and 1.2 ms
+/// of transmission. Times are those of the emulator's clock at which packets are due.
 #[test(needs(LAB))]
 fn packets_come_in_bursts() {
-    let keys = "queue = \"5000 packets\"\naggregate = { period = \"40 ms\", size = \"5000 packets\" }";
+    let keys =
+        "queue = \"5000 packets\"\naggregate = { period = \"40 ms\", size = \"5000 packets\" }";
     let mut lab = lab(&with(keys), |_| {});
     assert_eq!(through(&lab, 0, 1500, 5e6).len(), 1500);
     let down = down(&mut lab);
@@ -119,7 +141,10 @@ fn a_managed_queue_limits_the_delay_of_tcp() {
         let mut pair = connect(&lab, 0, Protocol::Mptcp);
         download(&mut pair, Duration::from_secs(2));
         lab.begin_measurement().unwrap();
-        assert!(download(&mut pair, Duration::from_secs(4)) > 1_000_000, "{keys}");
+        assert!(
+            download(&mut pair, Duration::from_secs(4)) > 1_000_000,
+            "{keys}"
+        );
         let down = down(&mut lab);
         println!("{keys}: {down:?}");
         down.transit_ns as f64 / down.delivered_packets as f64 / 1e6
@@ -129,11 +154,14 @@ fn a_managed_queue_limits_the_delay_of_tcp() {
     println!("mean time on the link: DropTail {plain} ms, CoDel, FQ-CoDel, PIE {managed:?} ms");
     // 21 ms without a queue; 500 packets take 600 ms.
     assert!(plain > 100.0, "{plain} ms");
-    assert!(managed.iter().all(|managed| *managed < 75.0), "{managed:?} ms");
+    assert!(
+        managed.iter().all(|managed| *managed < 75.0),
+        "{managed:?} ms"
+    );
 }
 
-/// The kernel's TCP over a path that reorders: it undoes its reductions as the simulator's TCP does, and
-/// keeps its rate.
+/// The kernel's TCP over a path that reorders: it undoes its reductions as the simulator's TCP
+/// does, and keeps its rate.
 #[test(needs(LAB))]
 fn the_kernels_tcp_tolerates_reordering() {
     let keys = "queue = \"50 packets\"\nreorder = { share = \"1 %\", depth = \"5 packets\" }";

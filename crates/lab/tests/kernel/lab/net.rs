@@ -36,7 +36,8 @@ pub(super) fn program() -> Program {
 
 /// Parses a scenario without traces.
 pub(super) fn scenario(text: &str) -> Scenario {
-    scenario::load(text, &|name| Err(format!("no trace {name}"))).expect("the test's scenario is right")
+    scenario::load(text, &|name| Err(format!("no trace {name}")))
+        .expect("the test's scenario is right")
 }
 
 /// Starts a lab of the scenario and its clock.
@@ -61,13 +62,21 @@ pub(super) fn connect(lab: &Lab, line: usize, protocol: Protocol) -> Pair {
     const PATIENCE: Duration = Duration::from_secs(5);
     let options = Options::default();
     let any = SocketAddr::new(lab.server_address(), 0);
-    let listener = lab.server().enter_thread(|| socket::listen(protocol, any, &options, 8)).unwrap().unwrap();
+    let listener = lab
+        .server()
+        .enter_thread(|| socket::listen(protocol, any, &options, 8))
+        .unwrap()
+        .unwrap();
     let at = SocketAddr::try_from(rustix::net::getsockname(&listener).unwrap()).unwrap();
     let from = SocketAddr::new(lab.tunnels()[line].client_address, 0);
     let connect = || socket::connect_within(protocol, from, at, &options, PATIENCE);
     let client = lab.client().enter_thread(connect).unwrap().unwrap();
     let (server, _) = socket::accept_within(&listener, PATIENCE).unwrap();
-    Pair { client: blocking(client), server: blocking(server), _listener: listener }
+    Pair {
+        client: blocking(client),
+        server: blocking(server),
+        _listener: listener,
+    }
 }
 
 fn blocking(socket: OwnedFd) -> TcpStream {
@@ -76,13 +85,17 @@ fn blocking(socket: OwnedFd) -> TcpStream {
     stream
 }
 
-/// The server sends as much as it can for `duration`. Returns the bytes that the client has received by then;
-/// packets in flight are left for the next call.
+/// The server sends as much as it can for `duration`. Returns the bytes that the client has
+/// received by then; packets in flight are left for the next call.
 pub(super) fn download(pair: &mut Pair, duration: Duration) -> u64 {
     let Pair { client, server, .. } = pair;
     let deadline = Instant::now() + duration;
-    client.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
-    server.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
+    client
+        .set_read_timeout(Some(Duration::from_millis(50)))
+        .unwrap();
+    server
+        .set_write_timeout(Some(Duration::from_millis(50)))
+        .unwrap();
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let chunk = [7; 1 << 16];
@@ -109,5 +122,8 @@ pub(super) fn download(pair: &mut Pair, duration: Duration) -> u64 {
 }
 
 fn is_timeout(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+    matches!(
+        error.kind(),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+    )
 }

@@ -6,27 +6,56 @@ const LAMINAR: u32 = 1 << 5;
 
 /// An endpoint of another program on the device that the daemon uses, too.
 fn theirs(host: u8) -> Endpoint {
-    Endpoint { id: Some(AddressId(100 + host)), ..Endpoint::subflow(ip(host), host.into()) }
+    Endpoint {
+        id: Some(AddressId(100 + host)),
+        ..Endpoint::subflow(ip(host), host.into())
+    }
 }
 
 /// One endpoint of each kind that `ip mptcp endpoint` can set.
 fn found() -> Vec<Endpoint> {
     vec![
         theirs(2),
-        Endpoint { backup: true, other_flags: LAMINAR, ..theirs(3) },
-        Endpoint { interface: None, ..theirs(4) },
-        Endpoint { subflow: false, signal: true, ..theirs(5) },
-        Endpoint { fullmesh: true, ..theirs(6) },
-        Endpoint { signal: true, ..theirs(7) },
+        Endpoint {
+            backup: true,
+            other_flags: LAMINAR,
+            ..theirs(3)
+        },
+        Endpoint {
+            interface: None,
+            ..theirs(4)
+        },
+        Endpoint {
+            subflow: false,
+            signal: true,
+            ..theirs(5)
+        },
+        Endpoint {
+            fullmesh: true,
+            ..theirs(6)
+        },
+        Endpoint {
+            signal: true,
+            ..theirs(7)
+        },
         // Its address is not the daemon's, its port is a server's.
         theirs(8),
-        Endpoint { id: Some(AddressId(9)), subflow: false, signal: true, port: Some(8080), ..theirs(2) },
+        Endpoint {
+            id: Some(AddressId(9)),
+            subflow: false,
+            signal: true,
+            port: Some(8080),
+            ..theirs(2)
+        },
     ]
 }
 
 fn reach(hosts: impl IntoIterator<Item = u8>) -> Option<Reach> {
     Some(
-        (2..=8).map(|host| (ip(host), false)).chain(hosts.into_iter().map(|host| (ip(host), true))).collect(),
+        (2..=8)
+            .map(|host| (ip(host), false))
+            .chain(hosts.into_iter().map(|host| (ip(host), true)))
+            .collect(),
     )
 }
 
@@ -49,7 +78,11 @@ fn sorted(mut all: Vec<Endpoint>) -> Vec<Endpoint> {
 
 fn assert_as_found(fake: &Fake, what: &str) {
     assert_eq!(sorted(fake.endpoints_now()), sorted(found()), "{what}");
-    assert_eq!((fake.limits_now(), fake.journal()), (DEFAULT, None), "{what}");
+    assert_eq!(
+        (fake.limits_now(), fake.journal()),
+        (DEFAULT, None),
+        "{what}"
+    );
 }
 
 /// Roles that need no change, other priorities, removals, and the return of removed ones.
@@ -64,20 +97,40 @@ fn endpoints_of_others_get_the_wanted_roles_and_are_given_back_as_they_were() {
     let mut actor = adopts(&fake);
     for round in rounds() {
         let outcome = actor.reconcile(Some(&round), &[], NOW).unwrap();
-        assert_eq!((outcome.conflicts, outcome.adopted.len()), (BTreeMap::new(), 6));
+        assert_eq!(
+            (outcome.conflicts, outcome.adopted.len()),
+            (BTreeMap::new(), 6)
+        );
         let mut expected: Vec<_> = round.iter().map(|one| (one.address, one.backup)).collect();
         expected.extend([(ip(2), false), (ip(8), false)]);
         expected.sort_unstable();
-        let mut there: Vec<_> = fake.endpoints_now().iter().map(|one| (one.address, one.backup)).collect();
+        let mut there: Vec<_> = fake
+            .endpoints_now()
+            .iter()
+            .map(|one| (one.address, one.backup))
+            .collect();
         there.sort_unstable();
         assert_eq!(there, expected);
         // Each opens subflows through its device, and keeps its further flags.
-        for one in fake.endpoints_now().iter().filter(|one| one.port.is_none() && one.address != ip(8)) {
-            let was = found().into_iter().find(|was| was.is_at(one.address)).unwrap();
+        for one in fake
+            .endpoints_now()
+            .iter()
+            .filter(|one| one.port.is_none() && one.address != ip(8))
+        {
+            let was = found()
+                .into_iter()
+                .find(|was| was.is_at(one.address))
+                .unwrap();
             assert!(one.opens_subflows() && one.interface.is_some(), "{one:?}");
             assert_eq!(one.other_flags, was.other_flags);
-            assert!(one.id == was.id || was.interface.is_none() || !was.opens_subflows(), "{one:?}");
-            assert!(one.signal >= was.signal && one.fullmesh >= was.fullmesh, "{one:?}");
+            assert!(
+                one.id == was.id || was.interface.is_none() || !was.opens_subflows(),
+                "{one:?}"
+            );
+            assert!(
+                one.signal >= was.signal && one.fullmesh >= was.fullmesh,
+                "{one:?}"
+            );
         }
         // Repeating it changes nothing.
         let steps = fake.steps();
@@ -93,7 +146,12 @@ fn endpoints_that_serve_as_they_are_stay_untouched() {
     let fake = start();
     let mut actor = adopts(&fake);
     let before = fake.endpoints_now();
-    let all = [wanted(2, false), wanted(3, true), wanted(6, false), wanted(7, false)];
+    let all = [
+        wanted(2, false),
+        wanted(3, true),
+        wanted(6, false),
+        wanted(7, false),
+    ];
     actor.adopt(reach([2, 3, 6, 7]));
     actor.reconcile(Some(&all), &[], NOW).unwrap();
     assert_eq!(fake.endpoints_now(), before);
@@ -123,7 +181,8 @@ fn a_start_after_a_kill_at_any_step_gives_back_what_was_found() {
             break;
         }
         kills += 1;
-        let (endpoints, limits, journal) = (fake.endpoints_now(), fake.limits_now(), fake.journal());
+        let (endpoints, limits, journal) =
+            (fake.endpoints_now(), fake.limits_now(), fake.journal());
         fake.actor().undo(NOW).unwrap();
         assert_as_found(&fake, &format!("killed at {step}"));
         for second in 0.. {
@@ -146,7 +205,9 @@ fn a_start_after_a_kill_at_any_step_gives_back_what_was_found() {
 #[test]
 fn a_start_that_takes_nothing_over_gives_back_what_a_killed_one_took() {
     let fake = start();
-    adopts(&fake).reconcile(Some(&rounds()[1]), &[], NOW).unwrap();
+    adopts(&fake)
+        .reconcile(Some(&rounds()[1]), &[], NOW)
+        .unwrap();
     let mut next = fake.actor();
     for _ in 0..2 {
         next.reconcile(Some(&rounds()[1]), &[], NOW).unwrap();
@@ -156,8 +217,11 @@ fn a_start_that_takes_nothing_over_gives_back_what_a_killed_one_took() {
 
 #[test]
 fn an_adopted_endpoint_that_another_program_changes_is_that_program_s() {
-    let changes: [fn(&mut Endpoint); 3] =
-        [|one| one.backup = true, |one| one.id = Some(AddressId(55)), |one| one.fullmesh = true];
+    let changes: [fn(&mut Endpoint); 3] = [
+        |one| one.backup = true,
+        |one| one.id = Some(AddressId(55)),
+        |one| one.fullmesh = true,
+    ];
     for change in changes {
         let fake = start();
         let mut actor = adopts(&fake);
@@ -176,7 +240,10 @@ fn an_adopted_endpoint_that_another_program_changes_is_that_program_s() {
         assert!(fake.endpoints_now().contains(&changed));
         actor.undo(NOW).unwrap();
         let others = found().split_off(1);
-        assert_eq!(sorted(fake.endpoints_now()), sorted([vec![changed], others].concat()));
+        assert_eq!(
+            sorted(fake.endpoints_now()),
+            sorted([vec![changed], others].concat())
+        );
     }
 }
 
@@ -186,17 +253,26 @@ fn an_endpoint_that_another_program_sets_again_is_its_own_unless_the_address_was
         let fake = start();
         let mut actor = adopts(&fake);
         // The daemon has removed 2.
-        actor.reconcile(Some(&[wanted(3, false)]), &[], NOW).unwrap();
+        actor
+            .reconcile(Some(&[wanted(3, false)]), &[], NOW)
+            .unwrap();
         if was_away {
             let mut without = reach(3..=7).unwrap();
             without.remove(&ip(2));
             actor.adopt(Some(without));
-            actor.reconcile(Some(&[wanted(3, false)]), &[], NOW).unwrap();
+            actor
+                .reconcile(Some(&[wanted(3, false)]), &[], NOW)
+                .unwrap();
             actor.adopt(reach(2..=7));
         }
-        let anew = Endpoint { id: Some(AddressId(44)), ..theirs(2) };
+        let anew = Endpoint {
+            id: Some(AddressId(44)),
+            ..theirs(2)
+        };
         fake.finds(anew.clone());
-        actor.reconcile(Some(&[wanted(3, false)]), &[], NOW).unwrap();
+        actor
+            .reconcile(Some(&[wanted(3, false)]), &[], NOW)
+            .unwrap();
         assert_eq!(fake.endpoints_now().contains(&anew), !was_away);
         actor.undo(NOW).unwrap();
         assert!(fake.endpoints_now().contains(&anew));
@@ -222,9 +298,15 @@ fn an_adopted_endpoint_stays_while_a_connection_needs_it() {
     fake.connects(1, &[2]);
     fake.connects(2, &[4]);
     for _ in 0..2 {
-        actor.reconcile(Some(&[wanted(3, false)]), &spare, NOW).unwrap();
+        actor
+            .reconcile(Some(&[wanted(3, false)]), &spare, NOW)
+            .unwrap();
     }
-    assert!(there(&fake).contains(&(2, true)) && there(&fake).contains(&(4, true)), "{:?}", there(&fake));
+    assert!(
+        there(&fake).contains(&(2, true)) && there(&fake).contains(&(4, true)),
+        "{:?}",
+        there(&fake)
+    );
     actor.undo(NOW).unwrap();
     assert_as_found(&fake, "while they run");
     assert_eq!(fake.cut(), []);
@@ -246,10 +328,14 @@ fn nothing_of_another_program_is_removed_without_a_record() {
     let fake = start();
     let mut actor = adopts(&fake);
     fake.fill(true);
-    actor.reconcile(Some(&[wanted(3, false)]), &[], NOW).unwrap_err();
+    actor
+        .reconcile(Some(&[wanted(3, false)]), &[], NOW)
+        .unwrap_err();
     assert_eq!(fake.endpoints_now(), found());
     fake.fill(false);
-    actor.reconcile(Some(&[wanted(3, false)]), &[], NOW).unwrap();
+    actor
+        .reconcile(Some(&[wanted(3, false)]), &[], NOW)
+        .unwrap();
     actor.undo(NOW).unwrap();
     assert_as_found(&fake, "at the end");
 }

@@ -10,34 +10,67 @@ fn life(actor: &mut Actor<Fake, Fake>) {
         &[wanted(2, false), wanted(3, true)],
         &[wanted(2, true), wanted(3, false), wanted(5, true)],
         &[wanted(4, true), wanted(3, false)],
-        &[wanted(3, false), wanted(5, false), wanted(6, false), wanted(7, true)],
+        &[
+            wanted(3, false),
+            wanted(5, false),
+            wanted(6, false),
+            wanted(7, true),
+        ],
         &[wanted(7, true)],
         &[],
     ];
-    for (round, controller) in
-        rounds.into_iter().zip([None, Some("bbr"), Some("reno"), None, Some(CUBIC), Some("bbr")])
-    {
+    for (round, controller) in rounds.into_iter().zip([
+        None,
+        Some("bbr"),
+        Some("reno"),
+        None,
+        Some(CUBIC),
+        Some("bbr"),
+    ]) {
         actor.reconcile(Some(round), &[], NOW).unwrap();
         control(actor, controller, NOW);
-        let manager = controller.is_none_or(|name| name == "reno").then_some(USER_SPACE);
-        actor.set(Setting::Manager, manager, NOW, &mut Outcome::default()).unwrap();
+        let manager = controller
+            .is_none_or(|name| name == "reno")
+            .then_some(USER_SPACE);
+        actor
+            .set(Setting::Manager, manager, NOW, &mut Outcome::default())
+            .unwrap();
     }
     actor.reconcile(Some(rounds[1]), &[], NOW).unwrap();
-    actor.set(Setting::Manager, Some(USER_SPACE), NOW, &mut Outcome::default()).unwrap();
+    actor
+        .set(
+            Setting::Manager,
+            Some(USER_SPACE),
+            NOW,
+            &mut Outcome::default(),
+        )
+        .unwrap();
     actor.undo(NOW).unwrap();
 }
 
 #[test]
 fn a_start_after_one_or_two_kills_at_any_step_restores_everything() {
-    let found = vec![of_others(1), Endpoint { backup: true, ..of_others(9) }];
+    let found = vec![
+        of_others(1),
+        Endpoint {
+            backup: true,
+            ..of_others(9)
+        },
+    ];
     let start = || {
         let fake = Fake::default();
         fake.0.borrow_mut().endpoints = found.clone();
         fake
     };
     let is_as_found = |fake: &Fake| {
-        assert_eq!((fake.endpoints_now(), fake.limits_now()), (found.clone(), DEFAULT));
-        assert_eq!((fake.controller_now().as_str(), fake.manager_now().as_str()), (CUBIC, KERNEL));
+        assert_eq!(
+            (fake.endpoints_now(), fake.limits_now()),
+            (found.clone(), DEFAULT)
+        );
+        assert_eq!(
+            (fake.controller_now().as_str(), fake.manager_now().as_str()),
+            (CUBIC, KERNEL)
+        );
         assert_eq!(fake.0.borrow().journal, None);
     };
     let mut kills = 0;
@@ -112,8 +145,10 @@ fn a_week_of_changing_radios_and_kills_restores_the_table() {
     fake.0.borrow_mut().endpoints.push(of_others(99));
     let (mut actor, mut decider) = (fake.actor(), Decider::default());
     let mut draw = Stream::new(1, Domain::Workload, 0);
-    let mut snapshot =
-        Snapshot { interfaces: vec![interface(2, "wlan0"), interface(3, "wwan0")], ..Snapshot::default() };
+    let mut snapshot = Snapshot {
+        interfaces: vec![interface(2, "wlan0"), interface(3, "wwan0")],
+        ..Snapshot::default()
+    };
     let (mut now_s, mut changes, mut kills, mut used) = (0, 0, 0, 0);
     while now_s < WEEK_S {
         now_s += 1 + draw.below(60);
@@ -128,7 +163,11 @@ fn a_week_of_changing_radios_and_kills_restores_the_table() {
             _ => radio.usable = true,
         }
         // A new period each day, so that quotas are used up and restart.
-        used = if now_s % 86_400 < 60 { 0 } else { used + 1_000_000 * draw.below(6) };
+        used = if now_s % 86_400 < 60 {
+            0
+        } else {
+            used + 1_000_000 * draw.below(6)
+        };
         snapshot.interfaces[1].used = Some(joulepath_model::units::Bytes(used));
         snapshot.now = Nanos::from_secs(now_s);
         let decision = decider.decide(&config, &Overrides::default(), &snapshot);
@@ -136,30 +175,46 @@ fn a_week_of_changing_radios_and_kills_restores_the_table() {
         if draw.below(200) == 0 {
             // The process is killed somewhere in this round and restarts without its memory.
             fake.0.borrow_mut().left = Some(draw.below(5) as usize);
-            let ended =
-                catch_unwind(AssertUnwindSafe(|| actor.reconcile(Some(&endpoints), &[], snapshot.now)));
+            let ended = catch_unwind(AssertUnwindSafe(|| {
+                actor.reconcile(Some(&endpoints), &[], snapshot.now)
+            }));
             fake.0.borrow_mut().left = None;
             kills += usize::from(ended.is_err());
             (actor, decider) = (fake.actor(), Decider::default());
             continue;
         }
-        let outcome = actor.reconcile(Some(&endpoints), &[], snapshot.now).unwrap();
+        let outcome = actor
+            .reconcile(Some(&endpoints), &[], snapshot.now)
+            .unwrap();
         assert_eq!(outcome.conflicts.len(), 0, "{outcome:?}");
         changes += outcome.changes;
         // The table has the wanted endpoints and the original ones.
-        let mut expected: Vec<(IpAddr, bool)> =
-            endpoints.iter().map(|one| (one.address, one.backup)).collect();
+        let mut expected: Vec<(IpAddr, bool)> = endpoints
+            .iter()
+            .map(|one| (one.address, one.backup))
+            .collect();
         expected.push((ip(99), false));
         expected.sort();
-        let mut there: Vec<_> = fake.endpoints_now().iter().map(|one| (one.address, one.backup)).collect();
+        let mut there: Vec<_> = fake
+            .endpoints_now()
+            .iter()
+            .map(|one| (one.address, one.backup))
+            .collect();
         there.sort();
         assert_eq!(there, expected);
         if used >= 2_000_000_000 {
-            assert!(fake.endpoints_now().iter().all(|there| there.interface != Some(3)));
+            assert!(
+                fake.endpoints_now()
+                    .iter()
+                    .all(|there| there.interface != Some(3))
+            );
         }
     }
     actor.undo(NOW).unwrap();
-    assert_eq!((fake.endpoints_now(), fake.limits_now()), (vec![of_others(99)], DEFAULT));
+    assert_eq!(
+        (fake.endpoints_now(), fake.limits_now()),
+        (vec![of_others(99)], DEFAULT)
+    );
     assert!(kills > 5 && changes > 1000, "{kills} {changes}");
     // Addresses change every few minutes here, which cannot wait; roles add few changes.
     assert!(changes < 7 * 24 * 100, "{changes}");

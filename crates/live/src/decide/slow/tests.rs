@@ -1,5 +1,5 @@
-//! All rates were recorded: a client with two uplinks shaped by tbf to 20 and 10 Mbit/s, a router, a server,
-//! one poll per second. Each file describes its traffic and events.
+//! All rates were recorded: a client with two uplinks shaped by tbf to 20 and 10 Mbit/s, a router,
+//! a server, one poll per second. Each file describes its traffic and events.
 
 use super::*;
 
@@ -15,22 +15,78 @@ struct Look {
 
 /// The recordings, with the fraction of the usual rate below which the second path is tried.
 const RECORDED: [(&str, f64, &str); 16] = [
-    ("frugal-stream-down", 0.5, include_str!("recorded/frugal-stream-down.txt")),
-    ("handover-stream-down", 0.5, include_str!("recorded/handover-stream-down.txt")),
-    ("frugal-bulk-down", 0.5, include_str!("recorded/frugal-bulk-down.txt")),
-    ("frugal-stream-up", 0.5, include_str!("recorded/frugal-stream-up.txt")),
-    ("interactive-stream-up", 0.7, include_str!("recorded/interactive-stream-up.txt")),
-    ("overflow-stream-down", 0.7, include_str!("recorded/overflow-stream-down.txt")),
-    ("aggregate-bulk-down", 0.7, include_str!("recorded/aggregate-bulk-down.txt")),
-    ("aggregate-bulk-up", 0.7, include_str!("recorded/aggregate-bulk-up.txt")),
-    ("aggregate-bulk-up-second", 0.7, include_str!("recorded/aggregate-bulk-up-second.txt")),
-    ("aggregate-bulk-up-second-late", 0.7, include_str!("recorded/aggregate-bulk-up-second-late.txt")),
-    ("aggregate-both", 0.7, include_str!("recorded/aggregate-both.txt")),
+    (
+        "frugal-stream-down",
+        0.5,
+        include_str!("recorded/frugal-stream-down.txt"),
+    ),
+    (
+        "handover-stream-down",
+        0.5,
+        include_str!("recorded/handover-stream-down.txt"),
+    ),
+    (
+        "frugal-bulk-down",
+        0.5,
+        include_str!("recorded/frugal-bulk-down.txt"),
+    ),
+    (
+        "frugal-stream-up",
+        0.5,
+        include_str!("recorded/frugal-stream-up.txt"),
+    ),
+    (
+        "interactive-stream-up",
+        0.7,
+        include_str!("recorded/interactive-stream-up.txt"),
+    ),
+    (
+        "overflow-stream-down",
+        0.7,
+        include_str!("recorded/overflow-stream-down.txt"),
+    ),
+    (
+        "aggregate-bulk-down",
+        0.7,
+        include_str!("recorded/aggregate-bulk-down.txt"),
+    ),
+    (
+        "aggregate-bulk-up",
+        0.7,
+        include_str!("recorded/aggregate-bulk-up.txt"),
+    ),
+    (
+        "aggregate-bulk-up-second",
+        0.7,
+        include_str!("recorded/aggregate-bulk-up-second.txt"),
+    ),
+    (
+        "aggregate-bulk-up-second-late",
+        0.7,
+        include_str!("recorded/aggregate-bulk-up-second-late.txt"),
+    ),
+    (
+        "aggregate-both",
+        0.7,
+        include_str!("recorded/aggregate-both.txt"),
+    ),
     ("frugal-both", 0.5, include_str!("recorded/frugal-both.txt")),
     ("frugal-less", 0.5, include_str!("recorded/frugal-less.txt")),
-    ("aggregate-less", 0.7, include_str!("recorded/aggregate-less.txt")),
-    ("frugal-recovers", 0.5, include_str!("recorded/frugal-recovers.txt")),
-    ("interactive-again", 0.7, include_str!("recorded/interactive-again.txt")),
+    (
+        "aggregate-less",
+        0.7,
+        include_str!("recorded/aggregate-less.txt"),
+    ),
+    (
+        "frugal-recovers",
+        0.5,
+        include_str!("recorded/frugal-recovers.txt"),
+    ),
+    (
+        "interactive-again",
+        0.7,
+        include_str!("recorded/interactive-again.txt"),
+    ),
 ];
 
 fn recorded(name: &str) -> (f64, Vec<Look>) {
@@ -45,7 +101,13 @@ fn recorded(name: &str) -> (f64, Vec<Look>) {
         let left = [0, 1].map(|path| before[path] && !regular[path]);
         before = regular.map(|is_regular| !is_regular);
         let (rates_bps, most_bps) = ([kbps(1), kbps(2)], [kbps(3), kbps(4)]);
-        Look { at_s: words[0].parse().unwrap(), rates_bps, most_bps, regular, left }
+        Look {
+            at_s: words[0].parse().unwrap(),
+            rates_bps,
+            most_bps,
+            regular,
+            left,
+        }
     };
     (*low, lines.map(look).collect())
 }
@@ -76,7 +138,9 @@ fn held(slow: &mut Slow, name: &str) -> Vec<(f64, Option<Held>)> {
 /// Start and path of the first trial.
 fn first(name: &str) -> (f64, String) {
     let all = held(&mut Slow::default(), name);
-    let found = all.into_iter().find_map(|(at_s, held)| Some((at_s, held?.name)));
+    let found = all
+        .into_iter()
+        .find_map(|(at_s, held)| Some((at_s, held?.name)));
     found.unwrap_or_else(|| panic!("{name}: nothing was tried"))
 }
 
@@ -97,7 +161,8 @@ fn times(name: &str) -> Vec<(f64, f64, String)> {
 
 #[test]
 fn a_throttled_path_is_suspected_within_seconds_for_all_traffic_in_both_directions() {
-    // Each path was throttled 16.4 s after the first poll; data in the queue arrives for some seconds more.
+    // Each path was throttled 16.4 s after the first poll; data in the queue arrives for some
+    // seconds more.
     for (name, latest_s) in [
         ("frugal-stream-down", 21.0),
         ("handover-stream-down", 21.0),
@@ -106,7 +171,10 @@ fn a_throttled_path_is_suspected_within_seconds_for_all_traffic_in_both_directio
         ("interactive-stream-up", 21.0),
     ] {
         let (at_s, path) = first(name);
-        assert!(path == "c0" && (17.0..latest_s).contains(&at_s), "{name}: {path} at {at_s}");
+        assert!(
+            path == "c0" && (17.0..latest_s).contains(&at_s),
+            "{name}: {path} at {at_s}"
+        );
     }
 }
 
@@ -121,7 +189,10 @@ fn the_path_that_delays_the_other_is_suspected() {
         ("aggregate-bulk-up-second-late", "c1", 31.0, 34.5),
     ] {
         let (at_s, path) = first(name);
-        assert!(path == slow && (earliest_s..latest_s).contains(&at_s), "{name}: {path} at {at_s}");
+        assert!(
+            path == slow && (earliest_s..latest_s).contains(&at_s),
+            "{name}: {path} at {at_s}"
+        );
     }
 }
 
@@ -130,14 +201,19 @@ fn a_program_that_sends_less_costs_one_trial_per_far_lower_rate() {
     for name in ["frugal-less", "aggregate-less"] {
         let times = times(name);
         assert!((1..=3).contains(&times.len()), "{name}: {times:?}");
-        assert!(times.iter().all(|(begin, end, _)| end - begin <= 12.0), "{name}: {times:?}");
+        assert!(
+            times.iter().all(|(begin, end, _)| end - begin <= 12.0),
+            "{name}: {times:?}"
+        );
     }
 }
 
 #[test]
 fn a_formerly_slow_path_is_used_again_and_stays_if_it_has_recovered() {
     let times = times("frugal-recovers");
-    let [(begin, end, path)] = &times[..] else { panic!("{times:?}") };
+    let [(begin, end, path)] = &times[..] else {
+        panic!("{times:?}")
+    };
     // A trial of 8 s; then the path is left for a minute.
     assert!(path == "c0" && (17.0..22.0).contains(begin), "{times:?}");
     assert!((66.0..76.0).contains(&(end - begin)), "{times:?}");
@@ -146,7 +222,9 @@ fn a_formerly_slow_path_is_used_again_and_stays_if_it_has_recovered() {
 #[test]
 fn a_still_slow_path_is_left_again_within_three_seconds() {
     let times = times("interactive-again");
-    let [(_, end, _), (again, ..)] = &times[..] else { panic!("{times:?}") };
+    let [(_, end, _), (again, ..)] = &times[..] else {
+        panic!("{times:?}")
+    };
     // Periods end at polls: after the poll that uses the path again, two polls see a low rate.
     assert!(again - end <= 4.0, "{times:?}");
 }
@@ -155,7 +233,10 @@ fn a_still_slow_path_is_left_again_within_three_seconds() {
 fn a_second_slow_path_is_tried_and_restored() {
     let times = times("frugal-both");
     assert!((1..=4).contains(&times.len()), "{times:?}");
-    assert!(times.iter().all(|(begin, end, _)| end - begin <= 16.0), "{times:?}");
+    assert!(
+        times.iter().all(|(begin, end, _)| end - begin <= 16.0),
+        "{times:?}"
+    );
 }
 
 #[test]
@@ -165,10 +246,23 @@ fn no_path_is_tried_if_both_are_slow() {
 }
 
 /// Whether a path is held, per second, while both paths carry `rates`.
-fn held_at(slow: &mut Slow, from: u64, rates: &[[f64; 2]], regular: [bool; 2], left: [bool; 2]) -> Vec<bool> {
+fn held_at(
+    slow: &mut Slow,
+    from: u64,
+    rates: &[[f64; 2]],
+    regular: [bool; 2],
+    left: [bool; 2],
+) -> Vec<bool> {
     let one = |(s, &rates_bps): (usize, &[f64; 2])| {
-        let look = Look { at_s: 0.0, rates_bps, most_bps: [20e6, 10e6], regular, left };
-        slow.observe(Nanos::from_secs(from + s as u64), &paths(0.7, &look)).is_some()
+        let look = Look {
+            at_s: 0.0,
+            rates_bps,
+            most_bps: [20e6, 10e6],
+            regular,
+            left,
+        };
+        slow.observe(Nanos::from_secs(from + s as u64), &paths(0.7, &look))
+            .is_some()
     };
     rates.iter().enumerate().map(one).collect()
 }
@@ -180,7 +274,15 @@ fn when_one_of_two_slow_paths_recovers_the_other_is_left_within_seconds() {
     seconds.extend([[50e3, 48e3]; 3600]);
     assert!(!held_at(&mut slow, 0, &seconds, [true; 2], [false; 2]).contains(&true));
     // The second path has recovered: its queue drains, then it waits for the first.
-    let waits = [[50e3, 2e6], [48e3, 0.0], [50e3, 0.0], [48e3, 0.0], [50e3, 0.0], [48e3, 0.0], [50e3, 0.0]];
+    let waits = [
+        [50e3, 2e6],
+        [48e3, 0.0],
+        [50e3, 0.0],
+        [48e3, 0.0],
+        [50e3, 0.0],
+        [48e3, 0.0],
+        [50e3, 0.0],
+    ];
     let held = held_at(&mut slow, 3630, &waits, [true; 2], [false; 2]);
     assert!(held.last() == Some(&true), "{held:?}");
 }
@@ -192,7 +294,13 @@ fn data_still_arriving_on_the_left_path_is_no_gain() {
     seconds.extend([[50e3, 0.0]; 5]);
     assert!(held_at(&mut slow, 0, &seconds, [true, false], [false; 2]).last() == Some(&true));
     // Its queue drains for 16 s, and the other path is as slow.
-    let held = held_at(&mut slow, 35, &[[55e3, 50e3]; 10], [false, true], [true, false]);
+    let held = held_at(
+        &mut slow,
+        35,
+        &[[55e3, 50e3]; 10],
+        [false, true],
+        [true, false],
+    );
     assert!(held.last() == Some(&false), "{held:?}");
 }
 
@@ -213,12 +321,16 @@ fn the_next_poll_comes_soon_during_a_trial_and_after_a_path_is_used_again() {
     seconds.extend([[50e3, 0.0]; 5]);
     assert!(held_at(&mut slow, 0, &seconds, [true, false], [false; 2]).last() == Some(&true));
     assert!(slow.is_waiting());
-    let is_held =
-        |slow: &mut Slow, s: u64| held_at(slow, s, &[[0.0, 4e6]], [false, true], [true, false]) == [true];
+    let is_held = |slow: &mut Slow, s: u64| {
+        held_at(slow, s, &[[0.0, 4e6]], [false, true], [true, false]) == [true]
+    };
     assert!((35..38).all(|s| is_held(&mut slow, s)));
     assert!(slow.is_watched(Nanos::from_secs(38)) && !slow.is_waiting());
     let again = (38..300).find(|&s| !is_held(&mut slow, s)).unwrap();
-    assert!(slow.is_watched(Nanos::from_secs(again + 9)) && !slow.is_watched(Nanos::from_secs(again + 10)));
+    assert!(
+        slow.is_watched(Nanos::from_secs(again + 9))
+            && !slow.is_watched(Nanos::from_secs(again + 10))
+    );
 }
 
 #[test]
@@ -249,7 +361,10 @@ fn a_trial_ends_if_its_path_disappears() {
         regular: [false, true],
         left: [true, false],
     };
-    assert_eq!(slow.observe(Nanos::from_secs(35), &paths(0.7, &look)[1..]), None);
+    assert_eq!(
+        slow.observe(Nanos::from_secs(35), &paths(0.7, &look)[1..]),
+        None
+    );
 }
 
 #[test]
@@ -273,7 +388,11 @@ fn a_trial_without_data_ends_after_two_seconds() {
 }
 
 /// Number of trials on a machine that prefers the first path; each path carries up to its rate.
-fn trials(seconds: u64, sent_bps: impl Fn(u64) -> f64, rates_bps: impl Fn(u64) -> [f64; 2]) -> usize {
+fn trials(
+    seconds: u64,
+    sent_bps: impl Fn(u64) -> f64,
+    rates_bps: impl Fn(u64) -> [f64; 2],
+) -> usize {
     let mut slow = Slow::default();
     let (mut is_held, mut trials) = (false, 0);
     for s in 0..seconds {
@@ -281,27 +400,44 @@ fn trials(seconds: u64, sent_bps: impl Fn(u64) -> f64, rates_bps: impl Fn(u64) -
         let mut carried = [0.0; 2];
         carried[path] = sent_bps(s).min(rates_bps(s)[path]);
         let (regular, left) = ([!is_held, is_held], [is_held, false]);
-        let look = Look { at_s: 0.0, rates_bps: carried, most_bps: [20e6, 10e6], regular, left };
-        let held = slow.observe(Nanos::from_secs(s), &paths(0.7, &look)).is_some();
+        let look = Look {
+            at_s: 0.0,
+            rates_bps: carried,
+            most_bps: [20e6, 10e6],
+            regular,
+            left,
+        };
+        let held = slow
+            .observe(Nanos::from_secs(s), &paths(0.7, &look))
+            .is_some();
         trials += usize::from(held && !is_held);
         is_held = held;
     }
     trials
 }
 
-/// Most trials in an hour: after 60, 120 … 1920 s, a few because of far lower rates, and those after a path
-/// is used again.
+/// Most trials in an hour: after 60, 120 … 1920 s, a few because of far lower rates, and those
+/// after a path is used again.
 const MOST_TRIALS_AN_HOUR: usize = 16;
 
 #[test]
 fn a_program_with_a_varying_rate_switches_rarely() {
     for period in [5, 20, 60, 300] {
         for low in [1e6, 100e3, 30e3] {
-            let sent = |s: u64| if (s / period).is_multiple_of(2) { 5e6 } else { low };
+            let sent = |s: u64| {
+                if (s / period).is_multiple_of(2) {
+                    5e6
+                } else {
+                    low
+                }
+            };
             let day = trials(24 * 3600, sent, |_| [20e6, 10e6]);
             assert!(day <= 24 * 4, "{period} s, {low} bit/s: {day} in a day");
             let hour = trials(3600, sent, |_| [20e6, 10e6]);
-            assert!(hour <= MOST_TRIALS_AN_HOUR, "{period} s, {low} bit/s: {hour} in an hour");
+            assert!(
+                hour <= MOST_TRIALS_AN_HOUR,
+                "{period} s, {low} bit/s: {hour} in an hour"
+            );
         }
     }
 }
@@ -309,15 +445,34 @@ fn a_program_with_a_varying_rate_switches_rarely() {
 #[test]
 fn an_occasionally_slow_path_switches_rarely() {
     for period in [15, 60, 300, 3600] {
-        let rates = |s: u64| [if (s / period).is_multiple_of(2) { 20e6 } else { 50e3 }, 10e6];
+        let rates = |s: u64| {
+            [
+                if (s / period).is_multiple_of(2) {
+                    20e6
+                } else {
+                    50e3
+                },
+                10e6,
+            ]
+        };
         let hour = trials(3600, |_| 4e6, rates);
-        assert!((usize::from(period < 3600)..=MOST_TRIALS_AN_HOUR).contains(&hour), "{period} s: {hour}");
+        assert!(
+            (usize::from(period < 3600)..=MOST_TRIALS_AN_HOUR).contains(&hour),
+            "{period} s: {hour}"
+        );
     }
 }
 
 #[test]
 fn pauses_and_bursts_do_not_look_slow() {
-    assert_eq!(trials(3600, |s| if s % 10 < 4 { 8e6 } else { 5e3 }, |_| [20e6, 10e6]), 0);
+    assert_eq!(
+        trials(
+            3600,
+            |s| if s % 10 < 4 { 8e6 } else { 5e3 },
+            |_| [20e6, 10e6]
+        ),
+        0
+    );
     let call = |s: u64| match s {
         0..60 => 20e6,
         60..75 => 0.0,
@@ -331,10 +486,16 @@ fn a_left_path_reports_its_rate_relative_to_the_present_one() {
     let mut parts = vec![];
     for (name, ..) in RECORDED {
         let ((low, looks), mut slow) = (recorded(name), Slow::default());
-        let part = |look: &Look| slow.observe(Nanos((look.at_s * 1e9) as u64), &paths(low, look))?.part;
+        let part = |look: &Look| {
+            slow.observe(Nanos((look.at_s * 1e9) as u64), &paths(low, look))?
+                .part
+        };
         parts.extend(looks.iter().filter_map(part));
     }
-    assert!(!parts.is_empty() && parts.iter().all(|part| (0.0..1.0 / GAIN).contains(part)), "{parts:?}");
+    assert!(
+        !parts.is_empty() && parts.iter().all(|part| (0.0..1.0 / GAIN).contains(part)),
+        "{parts:?}"
+    );
 }
 
 #[test]
@@ -348,10 +509,13 @@ fn short_polls_are_averaged_over_time() {
             regular: [true, false],
             left: [false; 2],
         };
-        window.take(Nanos::from_millis(ms), &paths(0.7, &look)).map(|all| all[0].rate_bps)
+        window
+            .take(Nanos::from_millis(ms), &paths(0.7, &look))
+            .map(|all| all[0].rate_bps)
     };
     assert_eq!(mean_bps(0, 8e6), Some(8e6));
-    // 8 Mbit/s for a quarter of a second and 4 Mbit/s for three quarters: 2 Mbit and 3 Mbit in a second.
+    // 8 Mbit/s for a quarter of a second and 4 Mbit/s for three quarters: 2 Mbit and 3 Mbit in a
+    // second.
     assert_eq!(mean_bps(250, 8e6), None);
     assert_eq!(mean_bps(1000, 4e6), Some(5e6));
 }

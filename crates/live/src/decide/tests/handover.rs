@@ -14,7 +14,10 @@ fn handover_has_a_budget_while_the_first_path_exists() {
     world.lte().carried_bytes += 1;
     let decision = world.pass(1);
     assert_eq!(told(&decision, "wwan0").role, Unused);
-    let spent = Reason::BudgetUsed { used_bytes: 1_000_000, budget_bytes: 1_000_000 };
+    let spent = Reason::BudgetUsed {
+        used_bytes: 1_000_000,
+        budget_bytes: 1_000_000,
+    };
     assert_eq!(told(&decision, "wwan0").reason, spent);
     // The endpoint does not stay for connections whose other subflow may be dead.
     assert_eq!(decision.ended, [3]);
@@ -34,12 +37,21 @@ fn bytes_under_way_use_up_the_handover_budget() {
     world.lte().under_way = 399_999;
     let decision = world.pass(1);
     assert_eq!(told(&decision, "wwan0").role, Regular);
-    assert_eq!(decision.budget, Some(Bound { interfaces: vec![3], left_bytes: 400_000 }));
+    assert_eq!(
+        decision.budget,
+        Some(Bound {
+            interfaces: vec![3],
+            left_bytes: 400_000
+        })
+    );
     world.lte().under_way = 400_000;
     assert_eq!(world.roles(1)[1], Unused);
     world.lte().under_way = 0;
     let decision = world.pass(1);
-    assert_eq!((told(&decision, "wwan0").role, decision.budget), (Unused, None));
+    assert_eq!(
+        (told(&decision, "wwan0").role, decision.budget),
+        (Unused, None)
+    );
 }
 
 #[test]
@@ -49,7 +61,13 @@ fn the_budget_bounds_a_path_from_when_it_opens_beside_a_silent_one() {
     world.wifi().silent = Some(Nanos::from_secs(3));
     let decision = world.pass(1);
     assert_eq!(told(&decision, "wwan0").role, Backup);
-    assert_eq!(decision.budget, Some(Bound { interfaces: vec![3], left_bytes: 1_000_000 }));
+    assert_eq!(
+        decision.budget,
+        Some(Bound {
+            interfaces: vec![3],
+            left_bytes: 1_000_000
+        })
+    );
     world.lte().carried_bytes += 1_000_000;
     assert_eq!(world.roles(1)[1], Unused);
 }
@@ -63,9 +81,15 @@ fn the_next_poll_comes_before_the_handover_budget_can_be_used_up() {
     // 1 MB at 16 Mbit/s; then half of it is left.
     world.lte().capacity_bps = Some(16e6);
     let left = |decision: Decision, now: Nanos| decision.look_again.unwrap().saturating_sub(now);
-    assert_eq!(left(world.pass(1), world.snapshot.now), Nanos::from_millis(500));
+    assert_eq!(
+        left(world.pass(1), world.snapshot.now),
+        Nanos::from_millis(500)
+    );
     world.lte().carried_bytes += 500_000;
-    assert_eq!(left(world.pass(1), world.snapshot.now), Nanos::from_millis(250));
+    assert_eq!(
+        left(world.pass(1), world.snapshot.now),
+        Nanos::from_millis(250)
+    );
 }
 
 #[test]
@@ -79,13 +103,22 @@ fn a_connection_without_another_path_keeps_a_path_over_its_budget() {
     let decision = world.pass(1);
     assert_eq!(told(&decision, "wwan0").role, Backup);
     // It carries nothing until WiFi answers.
-    assert_eq!(decision.budget, Some(Bound { interfaces: vec![3], left_bytes: 0 }));
+    assert_eq!(
+        decision.budget,
+        Some(Bound {
+            interfaces: vec![3],
+            left_bytes: 0
+        })
+    );
     world.wifi().stalled = false;
     assert_eq!(world.pass(30).budget, None);
     world.wifi().stalled = true;
     world.lte().only = 0;
     let decision = world.pass(6);
-    assert_eq!((told(&decision, "wwan0").role, decision.budget), (Unused, None));
+    assert_eq!(
+        (told(&decision, "wwan0").role, decision.budget),
+        (Unused, None)
+    );
 }
 
 #[test]
@@ -107,7 +140,10 @@ fn the_handover_budget_applies_when_the_first_path_appears_later() {
     (world.wifi().usable, world.wifi().stalled) = (true, true);
     assert_eq!(world.roles(6)[1], Regular);
     world.lte().carried_bytes += 1_000_000;
-    let spent = Reason::BudgetUsed { used_bytes: 1_000_000, budget_bytes: 1_000_000 };
+    let spent = Reason::BudgetUsed {
+        used_bytes: 1_000_000,
+        budget_bytes: 1_000_000,
+    };
     assert_eq!(told(&world.pass(1), "wwan0").reason, spent);
 }
 
@@ -120,10 +156,17 @@ fn the_handover_budget_is_not_renewed_while_another_path_is_open() {
     world.lte().carried_bytes += 600_000;
     world.pass(1);
     // WiFi carries data again for two minutes, but a connection still needs LTE.
-    (world.wifi().stalled, world.wifi().rate_bps, world.lte().sole) = (false, 5e6, 1);
+    (
+        world.wifi().stalled,
+        world.wifi().rate_bps,
+        world.lte().sole,
+    ) = (false, 5e6, 1);
     assert_eq!(world.roles(120), [Regular, Backup]);
     world.lte().carried_bytes += 600_000;
-    let spent = Reason::BudgetUsed { used_bytes: 1_200_000, budget_bytes: 1_000_000 };
+    let spent = Reason::BudgetUsed {
+        used_bytes: 1_200_000,
+        budget_bytes: 1_000_000,
+    };
     assert_eq!(told(&world.pass(1), "wwan0").reason, spent);
 }
 
@@ -158,6 +201,9 @@ fn the_handover_budget_resumes_when_the_first_path_returns() {
     world.wifi().usable = true;
     assert_eq!(world.roles(1)[1], Regular);
     world.lte().carried_bytes += 400_000;
-    let spent = Reason::BudgetUsed { used_bytes: 1_000_000, budget_bytes: 1_000_000 };
+    let spent = Reason::BudgetUsed {
+        used_bytes: 1_000_000,
+        budget_bytes: 1_000_000,
+    };
     assert_eq!(told(&world.pass(1), "wwan0").reason, spent);
 }

@@ -38,13 +38,17 @@ fn happens() -> impl Strategy<Value = (u64, Happens)> {
         2 => Just(Happens::Nothing),
     ];
     // Mostly after seconds, sometimes after hours: at least three simulated days.
-    (prop_oneof![6 => 1..10u64, 3 => 10..300u64, 1 => 300..20_000u64], what)
+    (
+        prop_oneof![6 => 1..10u64, 3 => 10..300u64, 1 => 300..20_000u64],
+        what,
+    )
 }
 
 const NAMES: [&str; 3] = ["wlan0", "wwan0", "tun0"];
 
-/// Most changes of one interface's endpoints in an hour: an optional role waits 10 s, 20 s … 640 s, which
-/// allows 11 changes. An urgent role waits a tenth of that, which allows 64, and as many losses.
+/// Most changes of one interface's endpoints in an hour: an optional role waits 10 s, 20 s … 640 s,
+/// which allows 11 changes. An urgent role waits a tenth of that, which allows 64, and as many
+/// losses.
 const MOST_CHANGES: usize = 11 + 2 * 64;
 
 proptest! {
@@ -128,24 +132,46 @@ proptest! {
     }
 }
 
-/// Most changes of both radios in an hour while one of them flaps, after the first hour, which allows more.
+/// Most changes of both radios in an hour while one of them flaps, after the first hour, which
+/// allows more.
 const MOST_SWITCHES_AN_HOUR: usize = 28;
 const MOST_SWITCHES_IN_THE_FIRST_HOUR: usize = 74;
 
 #[test]
 fn a_radio_that_flaps_for_a_day_changes_roles_rarely() {
-    for (period, intent) in [(2, "handover"), (7, "interactive"), (20, "frugal"), (45, "aggregate")] {
+    for (period, intent) in [
+        (2, "handover"),
+        (7, "interactive"),
+        (20, "frugal"),
+        (45, "aggregate"),
+    ] {
         let mut world = World::of(&format!("intent = \"{intent}\""));
         let (mut before, mut changes) = ([Unused; 2], [0; 24]);
         for s in 0..86_400 {
             world.wifi().usable = s / period % 2 == 0;
             let roles = world.roles(1);
-            changes[s / 3600] += roles.iter().zip(before).filter(|(now, before)| *now != before).count();
+            changes[s / 3600] += roles
+                .iter()
+                .zip(before)
+                .filter(|(now, before)| *now != before)
+                .count();
             before = roles;
         }
-        assert!(changes[0] <= MOST_SWITCHES_IN_THE_FIRST_HOUR, "{intent} every {period} s: {changes:?}");
+        assert!(
+            changes[0] <= MOST_SWITCHES_IN_THE_FIRST_HOUR,
+            "{intent} every {period} s: {changes:?}"
+        );
         let most = changes[1..].iter().max().copied().unwrap_or(0);
-        assert!(most <= MOST_SWITCHES_AN_HOUR, "{intent} every {period} s: {changes:?}");
-        assert!(world.pass(1).interfaces.iter().any(|told| told.role == Regular));
+        assert!(
+            most <= MOST_SWITCHES_AN_HOUR,
+            "{intent} every {period} s: {changes:?}"
+        );
+        assert!(
+            world
+                .pass(1)
+                .interfaces
+                .iter()
+                .any(|told| told.role == Regular)
+        );
     }
 }

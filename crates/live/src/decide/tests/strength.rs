@@ -7,7 +7,8 @@ use joulepath_model::units::Dbm;
 use super::*;
 use crate::snapshot::{Strength, StrengthSource};
 
-/// At 300 Mbit/s, mmWave draws 2.8 W at −80 dBm and 4.7 W or more below −92 dBm; the other radio draws 4 W.
+/// At 300 Mbit/s, mmWave draws 2.8 W at −80 dBm and 4.7 W or more below −92 dBm; the other radio
+/// draws 4 W.
 fn world() -> World {
     let config = "intent = \"frugal\"\ntransfer = \"1 GB\"\n\
                   [[interface]]\nname = \"wlan0\"\nrate = \"300 Mbit/s\"\n\
@@ -17,7 +18,11 @@ fn world() -> World {
 }
 
 fn reading(dbm: f64) -> Option<Strength> {
-    Some(Strength { dbm, age: Nanos::ZERO, source: StrengthSource::Command })
+    Some(Strength {
+        dbm,
+        age: Nanos::ZERO,
+        source: StrengthSource::Command,
+    })
 }
 
 /// Changes of the role of mmWave over readings that come every 2 s, and its last role.
@@ -48,8 +53,8 @@ fn frugal_leaves_a_radio_whose_signal_became_weak() {
 
 #[test]
 fn noise_around_the_signal_changes_nothing() {
-    // Independent readings with a deviation of 4 dB. Smoothed over 10 s, readings 2 s apart deviate by
-    // 4 dB √(0.18 / 1.82) = 1.3 dB: 5 dB are 4 deviations.
+    // Independent readings with a deviation of 4 dB. Smoothed over 10 s, readings 2 s apart deviate
+    // by 4 dB √(0.18 / 1.82) = 1.3 dB: 5 dB are 4 deviations.
     for at in [-85.0, -90.0, -95.0] {
         let mut world = world();
         world.lte().strength = reading(at);
@@ -78,7 +83,10 @@ fn a_walk_out_of_a_cell_and_back_switches_few_times() {
             SignalSpec::Walk(walk).drawn(Nanos::from_secs(600), seed, 1)
         };
         // 30 m to 450 m: −80 to −121 dBm; back, and into the house next to the mast.
-        let walked = leg(30.0, 0.7).into_iter().chain(leg(450.0, -0.7)).map(|(_, dbm)| dbm.0);
+        let walked = leg(30.0, 0.7)
+            .into_iter()
+            .chain(leg(450.0, -0.7))
+            .map(|(_, dbm)| dbm.0);
         let out = walked.chain(std::iter::repeat_n(-75.0, 400));
         let mut world = world();
         world.lte().strength = reading(-80.0);
@@ -90,8 +98,8 @@ fn a_walk_out_of_a_cell_and_back_switches_few_times() {
     }
 }
 
-/// RSRP of a phone that a person carried through the coverage of a 5G mmWave cell, dBm, each second: 182 s of
-/// run `mi_0118_dl_tcp8_1` in the data of Narayanan et al., SIGCOMM 2021.
+/// RSRP of a phone that a person carried through the coverage of a 5G mmWave cell, dBm, each
+/// second: 182 s of run `mi_0118_dl_tcp8_1` in the data of Narayanan et al., SIGCOMM 2021.
 #[rustfmt::skip]
 const WALKED: [i8; 182] = [
     -95, -94, -94, -94, -92, -91, -91, -92, -93, -91, -89, -90, -90, -89, -89, -89, -89, -89, -89, -89,
@@ -109,7 +117,8 @@ const WALKED: [i8; 182] = [
 #[test]
 fn a_recorded_walk_into_a_cell_and_out_again_switches_once_each_way() {
     let readings = || WALKED.iter().step_by(2).map(|dbm| f64::from(*dbm));
-    // The readings themselves cross -90 dBm, above which mmWave is the cheaper radio, more often than that.
+    // The readings themselves cross -90 dBm, above which mmWave is the cheaper radio, more often
+    // than that.
     let weak: Vec<bool> = readings().map(|dbm| dbm < -90.0).collect();
     assert_eq!(weak.windows(2).filter(|pair| pair[0] != pair[1]).count(), 4);
     let mut world = world();

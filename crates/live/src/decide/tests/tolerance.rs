@@ -26,14 +26,20 @@ fn lte_opens_when_the_tolerance_has_passed() {
     world.wifi().usable = false;
     let decision = world.pass(119);
     assert_eq!(told(&decision, "wwan0").role, Unused);
-    let may_wait = Reason::MayWait { path: "wlan0".into(), tolerance_s: 120.0 };
+    let may_wait = Reason::MayWait {
+        path: "wlan0".into(),
+        tolerance_s: 120.0,
+    };
     assert_eq!(told(&decision, "wwan0").reason, may_wait);
     // Connections without any subflow need not wait for it.
     assert_eq!(decision.endpoints.as_deref(), Some(&[][..]));
     assert_eq!(decision.waiting[0].interface, 3);
     assert_eq!(decision.look_again, Some(Nanos::from_secs(126)));
     let decision = world.pass(3);
-    assert_eq!((told(&decision, "wwan0").role, decision.waiting.len()), (Regular, 0));
+    assert_eq!(
+        (told(&decision, "wwan0").role, decision.waiting.len()),
+        (Regular, 0)
+    );
     // WiFi is preferred again at once, and its next failure is another one.
     world.wifi().usable = true;
     assert_eq!(world.roles(30), [Regular, Unused]);

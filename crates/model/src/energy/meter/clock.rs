@@ -1,8 +1,10 @@
-//! Clocks of a device: simulated time, time with at least one active interface, and time with two or more.
+//! Clocks of a device: simulated time, time with at least one active interface, and time with two
+//! or more.
 
 use crate::units::Nanos;
 
-/// Moves forward only. Between two calls of [`Clock::advance`] the number of active interfaces is constant.
+/// Moves forward only. Between two calls of [`Clock::advance`] the number of active interfaces is
+/// constant.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
     now: Nanos,
@@ -30,10 +32,16 @@ pub(super) struct Span {
 }
 
 impl Clock {
-    /// With κ = 1 no time counts as shared, so an interface's sums do not depend on the others, not even in
-    /// rounding.
+    /// With κ = 1 no time counts as shared, so an interface's sums do not depend on the others, not
+    /// even in rounding.
     pub(super) fn new(start: Nanos, sharing_factor: f64) -> Self {
-        Clock { now: start, shared: Nanos::ZERO, any: Nanos::ZERO, active: 0, sharing: sharing_factor != 1.0 }
+        Clock {
+            now: start,
+            shared: Nanos::ZERO,
+            any: Nanos::ZERO,
+            active: 0,
+            sharing: sharing_factor != 1.0,
+        }
     }
 
     pub(super) const fn now(&self) -> Nanos {
@@ -60,11 +68,19 @@ impl Clock {
         self.any = Nanos::ZERO;
     }
 
-    /// Both clocks at `at`, which is not in the past; exact if no interface changes its state before `at`.
+    /// Both clocks at `at`, which is not in the past; exact if no interface changes its state
+    /// before `at`.
     #[inline]
     pub(super) fn stamp(&self, at: Nanos) -> Stamp {
-        let since = if self.is_shared() { at.saturating_sub(self.now) } else { Nanos::ZERO };
-        Stamp { at, shared: self.shared + since }
+        let since = if self.is_shared() {
+            at.saturating_sub(self.now)
+        } else {
+            Nanos::ZERO
+        };
+        Stamp {
+            at,
+            shared: self.shared + since,
+        }
     }
 
     /// Moves to `to`. Does nothing if `to` is in the past.
@@ -105,7 +121,10 @@ impl Span {
 
     /// This span without an earlier part of it.
     pub(super) fn since(self, earlier: Span) -> Span {
-        Span { total: self.total - earlier.total, shared: self.shared - earlier.shared }
+        Span {
+            total: self.total - earlier.total,
+            shared: self.shared - earlier.shared,
+        }
     }
 
     /// Seconds; time with two or more active interfaces is multiplied by κ.

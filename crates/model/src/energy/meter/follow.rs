@@ -1,5 +1,6 @@
 //! Power by signal and rates of one active radio. ACTIVE is divided into windows of at most
-//! a second, as the measurements were: power at the window's signal and mean rates, times active time.
+//! a second, as the measurements were: power at the window's signal and mean rates, times active
+//! time.
 
 use super::clock::{Span, Stamp};
 use crate::energy::radios::RadioTable;
@@ -27,7 +28,14 @@ pub(super) struct Follower {
 impl Follower {
     pub(super) fn new(radio: &'static RadioTable, series: Vec<(Nanos, Dbm)>, start: Nanos) -> Self {
         let (active, bytes, closed) = Default::default();
-        Follower { radio, series, from: start, active, bytes, closed }
+        Follower {
+            radio,
+            series,
+            from: start,
+            active,
+            bytes,
+            closed,
+        }
     }
 
     /// End of the window: a second after its start, or at the next change of the signal.
@@ -57,7 +65,13 @@ impl Follower {
         self.series = vec![(now, signal)];
     }
 
-    fn window(&self, active: Span, bytes: [u64; 2], sharing_factor: f64, whole: bool) -> EnergySplit {
+    fn window(
+        &self,
+        active: Span,
+        bytes: [u64; 2],
+        sharing_factor: f64,
+        whole: bool,
+    ) -> EnergySplit {
         let span = active.since(self.active);
         let (paid_s, active_s) = (span.weighted_secs(sharing_factor), span.weighted_secs(1.0));
         let passed = [bytes[0] - self.bytes[0], bytes[1] - self.bytes[1]];
@@ -65,13 +79,24 @@ impl Follower {
         let idle_w = self.radio.power(signal, 0.0, 0.0).0;
         let sunk_j = idle_w * paid_s;
         if !whole || passed == [0, 0] {
-            return EnergySplit { sunk_j, ..EnergySplit::default() };
+            return EnergySplit {
+                sunk_j,
+                ..EnergySplit::default()
+            };
         }
         let over_s = active_s.max(LEAST_S);
         let [down, up] = passed.map(|bytes| bytes as f64 * 8.0 / over_s);
-        let shared = if active_s > 0.0 { paid_s / active_s } else { 1.0 };
+        let shared = if active_s > 0.0 {
+            paid_s / active_s
+        } else {
+            1.0
+        };
         let transfer_j = (self.radio.power(signal, down, up).0 - idle_w) * over_s * shared;
-        EnergySplit { sunk_j, transfer_j, ..EnergySplit::default() }
+        EnergySplit {
+            sunk_j,
+            transfer_j,
+            ..EnergySplit::default()
+        }
     }
 
     /// Starts the measurement.
@@ -80,8 +105,8 @@ impl Follower {
         (self.from, self.active, self.bytes, self.closed) = (here.at, active, bytes, closed);
     }
 
-    /// Energy of ACTIVE so far. Without the last window's transfer unless it is `whole`: its rate is not yet
-    /// known, and no energy is taken back.
+    /// Energy of ACTIVE so far. Without the last window's transfer unless it is `whole`: its rate
+    /// is not yet known, and no energy is taken back.
     pub(super) fn read(
         &self,
         active: Span,

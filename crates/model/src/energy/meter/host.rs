@@ -17,7 +17,12 @@ pub(super) struct HostMeter {
 impl HostMeter {
     pub(super) fn new(model: HostModel, start: Nanos) -> Self {
         let power = model.idle_power();
-        HostMeter { model, until: start, power, energy: EnergySplit::default() }
+        HostMeter {
+            model,
+            until: start,
+            power,
+            energy: EnergySplit::default(),
+        }
     }
 
     /// Records the state of the host from the end of the last window to `now`.

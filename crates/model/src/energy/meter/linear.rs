@@ -20,7 +20,14 @@ pub(super) struct LinearMeter {
 
 impl LinearMeter {
     pub(super) fn new(sunk: Watts, sunk_while: SunkWhile, free: bool, clock: &mut Clock) -> Self {
-        let mut meter = LinearMeter { sunk, sunk_while, free, open: 0, from: None, span: Span::default() };
+        let mut meter = LinearMeter {
+            sunk,
+            sunk_while,
+            free,
+            open: 0,
+            from: None,
+            span: Span::default(),
+        };
         if sunk_while == SunkWhile::Always {
             meter.begin(clock);
         }
@@ -76,7 +83,12 @@ impl LinearMeter {
 
     /// Energy that is not proportional to traffic, from the start of the measurement to `here`.
     pub(super) fn read(&self, here: Stamp, sharing_factor: f64) -> EnergySplit {
-        let span = self.from.map_or(self.span, |from| self.span.and(from, here));
-        EnergySplit { sunk_j: self.sunk.0 * span.weighted_secs(sharing_factor), ..EnergySplit::default() }
+        let span = self
+            .from
+            .map_or(self.span, |from| self.span.and(from, here));
+        EnergySplit {
+            sunk_j: self.sunk.0 * span.weighted_secs(sharing_factor),
+            ..EnergySplit::default()
+        }
     }
 }

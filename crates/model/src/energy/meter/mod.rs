@@ -1,11 +1,12 @@
-//! The energy of one device, integrated over simulated time from the packets that pass its interfaces.
+//! The energy of one device, integrated over simulated time from the packets that pass its
+//! interfaces.
 //!
-//! The meter counts nanoseconds per state and bytes; it computes joules only when it is read. So sums are
-//! exact, equal on every machine, and never decrease. A packet costs one or two nanoseconds of computing:
-//! states advance lazily, without timers.
+//! The meter counts nanoseconds per state and bytes; it computes joules only when it is read. So
+//! sums are exact, equal on every machine, and never decrease. A packet costs one or two
+//! nanoseconds of computing: states advance lazily, without timers.
 //!
-//! Calls come in the order of simulated time. A call that comes late counts at the time of the latest state
-//! change.
+//! Calls come in the order of simulated time. A call that comes late counts at the time of the
+//! latest state change.
 
 mod clock;
 mod follow;
@@ -31,12 +32,14 @@ use super::{DeviceEnergy, InterfaceModel, Traffic};
 use crate::result::EnergySplit;
 use crate::units::{BitRate, Dbm, JoulesPerBit, Nanos, Watts};
 
-/// Integrates the energy of one device. To read final values without ending the measurement, finish a clone.
+/// Integrates the energy of one device. To read final values without ending the measurement, finish
+/// a clone.
 #[derive(Clone, Debug)]
 pub struct DeviceMeter {
     interfaces: Vec<Interface>,
     clock: Clock,
-    /// No interface changes its state before this time unless a packet arrives. Always later than the clock.
+    /// No interface changes its state before this time unless a packet arrives. Always later than
+    /// the clock.
     next_change: Nanos,
     sharing_factor: f64,
     shared_base: Watts,
@@ -76,20 +79,31 @@ impl DeviceMeter {
     /// A meter for a device whose radios are idle at `start`. Energy counts from there.
     pub fn new(interfaces: &[InterfaceModel], device: &DeviceEnergy, start: Nanos) -> Self {
         let mut clock = Clock::new(start, device.sharing_factor);
-        let interfaces = interfaces.iter().map(|model| Interface::new(model, &mut clock)).collect();
+        let interfaces = interfaces
+            .iter()
+            .map(|model| Interface::new(model, &mut clock))
+            .collect();
         DeviceMeter {
             interfaces,
             clock,
             next_change: Nanos::MAX,
             sharing_factor: device.sharing_factor,
             shared_base: device.shared_base,
-            host: device.host.clone().map(|model| HostMeter::new(model, start)),
+            host: device
+                .host
+                .clone()
+                .map(|model| HostMeter::new(model, start)),
         }
     }
 
-    /// Lets the power of an RRC radio follow its signal and rates, from before the first packet on. `series`
-    /// begins at time 0.
-    pub fn follow(&mut self, interface: usize, radio: &'static RadioTable, series: Vec<(Nanos, Dbm)>) {
+    /// Lets the power of an RRC radio follow its signal and rates, from before the first packet on.
+    /// `series` begins at time 0.
+    pub fn follow(
+        &mut self,
+        interface: usize,
+        radio: &'static RadioTable,
+        series: Vec<(Nanos, Dbm)>,
+    ) {
         let entry = &mut self.interfaces[interface];
         if let Machine::Rrc(rrc) = &mut entry.machine {
             rrc.leave_active_out();
@@ -108,8 +122,8 @@ impl DeviceMeter {
         }
     }
 
-    /// Opens a subflow on `interface`. Affects only linear models that charge θ while a subflow is open;
-    /// radios wait for packets.
+    /// Opens a subflow on `interface`. Affects only linear models that charge θ while a subflow is
+    /// open; radios wait for packets.
     pub fn open(&mut self, interface: usize, now: Nanos) {
         self.settle(now);
         if let Machine::Linear(linear) = &mut self.interfaces[interface].machine {
@@ -125,8 +139,8 @@ impl DeviceMeter {
         }
     }
 
-    /// A packet is about to use `interface`, in either direction. Returns when the radio is ready: `now`, or
-    /// later if it must first be promoted.
+    /// A packet is about to use `interface`, in either direction. Returns when the radio is ready:
+    /// `now`, or later if it must first be promoted.
     #[inline]
     pub fn wake(&mut self, interface: usize, now: Nanos) -> Nanos {
         self.pass(interface, now, Traffic::Up, Nanos::ZERO)
@@ -142,9 +156,10 @@ impl DeviceMeter {
         }
     }
 
-    /// A packet of `bytes` on the wire, headers included, passes `interface`. It wakes an idle radio. `air`:
-    /// how long the transmission took that now ends (down), or how long it is until the transmission ends,
-    /// with the wait for earlier packets (up). Returns when the radio is ready.
+    /// A packet of `bytes` on the wire, headers included, passes `interface`. It wakes an idle
+    /// radio. `air`: how long the transmission took that now ends (down), or how long it is until
+    /// the transmission ends, with the wait for earlier packets (up). Returns when the radio is
+    /// ready.
     #[inline]
     pub fn on_packet(
         &mut self,
@@ -166,7 +181,11 @@ impl DeviceMeter {
         if now >= self.next_change {
             self.sweep(now);
         }
-        let sent = if direction == Traffic::Up { air } else { Nanos::ZERO };
+        let sent = if direction == Traffic::Up {
+            air
+        } else {
+            Nanos::ZERO
+        };
         let awake = match &mut self.interfaces[interface].machine {
             Machine::Linear(_) => true,
             Machine::Rrc(rrc) => {
@@ -184,11 +203,16 @@ impl DeviceMeter {
                 slots.is_busy()
             }
         };
-        if awake { now } else { self.rouse(interface, now, direction, air) }
+        if awake {
+            now
+        } else {
+            self.rouse(interface, now, direction, air)
+        }
     }
 
-    /// How late traffic on `interface` may be reported to the meter by [`Self::on_burst`]. The result is the
-    /// same as long as no gap between packets is longer. Zero if each packet must be reported at once.
+    /// How late traffic on `interface` may be reported to the meter by [`Self::on_burst`]. The
+    /// result is the same as long as no gap between packets is longer. Zero if each packet must be
+    /// reported at once.
     pub fn patience(&self, interface: usize) -> Nanos {
         if self.interfaces[interface].follower.is_some() {
             return Nanos::ZERO; // its windows end in the middle of a burst
@@ -203,9 +227,9 @@ impl DeviceMeter {
         }
     }
 
-    /// Reports the packets that passed `interface` since the last call for it: `bytes` down and up, the last
-    /// transmission to its end at `last`, no gap as long as [`Self::patience`]. Report the bursts of all
-    /// interfaces before any other call.
+    /// Reports the packets that passed `interface` since the last call for it: `bytes` down and up,
+    /// the last transmission to its end at `last`, no gap as long as [`Self::patience`]. Report the
+    /// bursts of all interfaces before any other call.
     pub fn on_burst(&mut self, interface: usize, last: Nanos, bytes: [u64; 2]) {
         let shared = usize::from(self.clock.is_shared());
         let entry = &mut self.interfaces[interface];
@@ -220,16 +244,17 @@ impl DeviceMeter {
         }
     }
 
-    /// From the last sample (or the start) to `now`, the host moved `rate` in total over this many subflows.
-    /// Sample at even intervals, for example 100 ms: the power curve is not linear. Does nothing without a
-    /// host model.
+    /// From the last sample (or the start) to `now`, the host moved `rate` in total over this many
+    /// subflows. Sample at even intervals, for example 100 ms: the power curve is not linear. Does
+    /// nothing without a host model.
     pub fn host_sample(&mut self, now: Nanos, rate: BitRate, mean_rtt: Nanos, subflows: u32) {
         if let Some(host) = &mut self.host {
             host.sample(now, rate, mean_rtt, subflows);
         }
     }
 
-    /// Ends the warm-up: energy counts from `now`. Radios keep their states, open subflows stay open.
+    /// Ends the warm-up: energy counts from `now`. Radios keep their states, open subflows stay
+    /// open.
     pub fn begin_measurement(&mut self, now: Nanos) {
         let here = self.settle(now);
         self.clock.restart_any();
@@ -242,9 +267,9 @@ impl DeviceMeter {
         }
     }
 
-    /// Energy up to `now`. No part is ever less than in an earlier snapshot: if only later packets decide
-    /// whether the current gap is transfer or tail, a later snapshot charges it (at most `inactivity` or one
-    /// slot). The host counts up to its last sample.
+    /// Energy up to `now`. No part is ever less than in an earlier snapshot: if only later packets
+    /// decide whether the current gap is transfer or tail, a later snapshot charges it (at most
+    /// `inactivity` or one slot). The host counts up to its last sample.
     pub fn snapshot(&mut self, now: Nanos) -> EnergyReading {
         let mut reading = EnergyReading::default();
         self.snapshot_into(now, &mut reading);
@@ -257,8 +282,8 @@ impl DeviceMeter {
         self.read_into(here, false, reading);
     }
 
-    /// Energy up to `now` if the observation ends during traffic: the current gap counts as transfer, and
-    /// tails are cut.
+    /// Energy up to `now` if the observation ends during traffic: the current gap counts as
+    /// transfer, and tails are cut.
     pub fn finish(mut self, now: Nanos) -> EnergyReading {
         let here = self.stop(now);
         for interface in &mut self.interfaces {
@@ -269,8 +294,9 @@ impl DeviceMeter {
         self.read(here)
     }
 
-    /// Energy up to `now` if traffic ends here, plus the energy of the promotions and tails that still run,
-    /// including the shared base during that time. Idle power after `now` is not charged.
+    /// Energy up to `now` if traffic ends here, plus the energy of the promotions and tails that
+    /// still run, including the shared base during that time. Idle power after `now` is not
+    /// charged.
     pub fn finish_with_tails(mut self, now: Nanos) -> EnergyReading {
         let here = self.stop(now);
         while self.next_change < Nanos::MAX {
@@ -279,8 +305,8 @@ impl DeviceMeter {
         self.read(here)
     }
 
-    /// Like [`Self::finish_with_tails`], but only up to `until`, which is not before `now`. It also returns
-    /// the state of each interface at `until`. When all are idle, the energy is that of
+    /// Like [`Self::finish_with_tails`], but only up to `until`, which is not before `now`. It also
+    /// returns the state of each interface at `until`. When all are idle, the energy is that of
     /// [`Self::finish_with_tails`].
     pub fn finish_until(mut self, now: Nanos, until: Nanos) -> (EnergyReading, Vec<RadioState>) {
         let here = self.stop(now);
@@ -297,14 +323,16 @@ impl DeviceMeter {
         (reading, self.states().collect())
     }
 
-    /// The state of each interface at the time of the last call that moved the clock: a snapshot, a state
-    /// change.
+    /// The state of each interface at the time of the last call that moved the clock: a snapshot, a
+    /// state change.
     pub fn states(&self) -> impl Iterator<Item = RadioState> + '_ {
-        self.interfaces.iter().map(|interface| match &interface.machine {
-            Machine::Linear(linear) => linear.state(),
-            Machine::Rrc(rrc) => rrc.state(),
-            Machine::Slotted(slots) => slots.state(),
-        })
+        self.interfaces
+            .iter()
+            .map(|interface| match &interface.machine {
+                Machine::Linear(linear) => linear.state(),
+                Machine::Rrc(rrc) => rrc.state(),
+                Machine::Slotted(slots) => slots.state(),
+            })
     }
 
     /// Handles a packet for an interface that is not active.
@@ -334,7 +362,12 @@ impl DeviceMeter {
             for interface in &mut self.interfaces {
                 interface.step(&mut self.clock, self.sharing_factor);
             }
-            self.next_change = self.interfaces.iter().map(Interface::due).min().unwrap_or(Nanos::MAX);
+            self.next_change = self
+                .interfaces
+                .iter()
+                .map(Interface::due)
+                .min()
+                .unwrap_or(Nanos::MAX);
         }
     }
 
@@ -381,10 +414,17 @@ impl DeviceMeter {
     /// `whole`: traffic ends here.
     fn read_into(&self, here: Stamp, whole: bool, reading: &mut EnergyReading) {
         reading.interfaces.clear();
-        let parts = self.interfaces.iter().map(|i| i.read(here, self.sharing_factor, whole));
+        let parts = self
+            .interfaces
+            .iter()
+            .map(|i| i.read(here, self.sharing_factor, whole));
         reading.interfaces.extend(parts);
         reading.base_j = self.shared_base.0 * self.clock.any().as_secs_f64();
-        reading.host = self.host.as_ref().map(HostMeter::energy).unwrap_or_default();
+        reading.host = self
+            .host
+            .as_ref()
+            .map(HostMeter::energy)
+            .unwrap_or_default();
     }
 }
 
@@ -393,7 +433,9 @@ impl Interface {
         let (down, up) = (model.slope(Traffic::Down), model.slope(Traffic::Up));
         let start = clock.stamp(clock.now());
         let machine = match model {
-            InterfaceModel::Linear { sunk, sunk_while, .. } => {
+            InterfaceModel::Linear {
+                sunk, sunk_while, ..
+            } => {
                 let free = [sunk.0, down.0, up.0] == [0.0; 3];
                 Machine::Linear(LinearMeter::new(*sunk, *sunk_while, free, clock))
             }
@@ -402,7 +444,13 @@ impl Interface {
                 Machine::Slotted(SlotMeter::new(*idle, *slot, start))
             }
         };
-        Interface { machine, bytes: Default::default(), down, up, follower: None }
+        Interface {
+            machine,
+            bytes: Default::default(),
+            down,
+            up,
+            follower: None,
+        }
     }
 
     fn due(&self) -> Nanos {
@@ -461,11 +509,15 @@ impl Interface {
                 ..split
             };
         }
-        EnergySplit { transfer_j: self.transfer_joules(sharing_factor), ..split }
+        EnergySplit {
+            transfer_j: self.transfer_joules(sharing_factor),
+            ..split
+        }
     }
 
     fn transfer_joules(&self, sharing_factor: f64) -> f64 {
-        let joules = |[down, up]: [u64; 2]| (down as f64 * self.down.0 + up as f64 * self.up.0) * 8.0;
+        let joules =
+            |[down, up]: [u64; 2]| (down as f64 * self.down.0 + up as f64 * self.up.0) * 8.0;
         let [alone, shared] = self.bytes.map(joules);
         alone + sharing_factor * shared
     }
@@ -479,12 +531,17 @@ fn total([alone, shared]: [[u64; 2]; 2]) -> [u64; 2] {
 impl EnergyReading {
     /// Interfaces, base and host together; the base is sunk.
     pub fn total(&self) -> EnergySplit {
-        let device = EnergySplit { sunk_j: self.base_j + self.host.sunk_j, ..self.host };
-        self.interfaces.iter().fold(device, |sum, part| EnergySplit {
-            sunk_j: sum.sunk_j + part.sunk_j,
-            transfer_j: sum.transfer_j + part.transfer_j,
-            tail_j: sum.tail_j + part.tail_j,
-        })
+        let device = EnergySplit {
+            sunk_j: self.base_j + self.host.sunk_j,
+            ..self.host
+        };
+        self.interfaces
+            .iter()
+            .fold(device, |sum, part| EnergySplit {
+                sunk_j: sum.sunk_j + part.sunk_j,
+                transfer_j: sum.transfer_j + part.transfer_j,
+                tail_j: sum.tail_j + part.tail_j,
+            })
     }
 
     /// Sum of all causes, joules.

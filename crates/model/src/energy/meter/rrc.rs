@@ -1,5 +1,5 @@
-//! The radio resource control state machine of one interface (Huang et al. 2012), advanced lazily. It counts
-//! nanoseconds per state.
+//! The radio resource control state machine of one interface (Huang et al. 2012), advanced lazily.
+//! It counts nanoseconds per state.
 //!
 //! ```text
 //!            packet               promoted            gap >= limit
@@ -11,13 +11,14 @@
 //!      +------------------------------------------------------------------- last stage over --+
 //! ```
 //!
-//! In terms of sharing, every state except IDLE is active. The gap after the last transmission is not charged
-//! until the next packet or the limit decides whether it was ACTIVE or TAIL. So no energy is ever taken back,
-//! and timers run from the end of the last transmission, as in the radio.
+//! In terms of sharing, every state except IDLE is active. The gap after the last transmission is
+//! not charged until the next packet or the limit decides whether it was ACTIVE or TAIL. So no
+//! energy is ever taken back, and timers run from the end of the last transmission, as in the
+//! radio.
 //!
-//! The meter learns of a received packet when its transmission ends. If the radio was in its tail, that time
-//! is already charged: instead the radio is ACTIVE for as long afterwards, and everything until the next gap
-//! counts that much later.
+//! The meter learns of a received packet when its transmission ends. If the radio was in its tail,
+//! that time is already charged: instead the radio is ACTIVE for as long afterwards, and everything
+//! until the next gap counts that much later.
 
 use super::clock::{Clock, Span, Stamp};
 use super::phase::{RadioPhase, RadioState};
@@ -57,21 +58,47 @@ struct Machine {
 /// transmission.
 #[derive(Clone, Copy, Debug)]
 enum State {
-    Idle { from: Stamp },
-    Promotion { from: Stamp, ready: Nanos, until: Nanos },
-    Active { from: Stamp, last: Stamp },
-    Tail { stage: usize, from: Stamp, end: Nanos },
+    Idle {
+        from: Stamp,
+    },
+    Promotion {
+        from: Stamp,
+        ready: Nanos,
+        until: Nanos,
+    },
+    Active {
+        from: Stamp,
+        last: Stamp,
+    },
+    Tail {
+        stage: usize,
+        from: Stamp,
+        end: Nanos,
+    },
 }
 
 impl Machine {
     fn new(model: &RrcModel) -> Self {
-        let mut tail: Box<[Stage]> =
-            model.tail.iter().copied().filter(|stage| stage.duration > Nanos::ZERO).collect();
+        let mut tail: Box<[Stage]> = model
+            .tail
+            .iter()
+            .copied()
+            .filter(|stage| stage.duration > Nanos::ZERO)
+            .collect();
         if tail.is_empty() {
-            tail = Box::new([Stage { power: model.active, duration: model.inactivity }]);
+            tail = Box::new([Stage {
+                power: model.active,
+                duration: model.inactivity,
+            }]);
         }
         let limit = model.inactivity.min(tail[0].duration);
-        Machine { idle: model.idle, promotion: model.promotion, active: model.active, tail, limit }
+        Machine {
+            idle: model.idle,
+            promotion: model.promotion,
+            active: model.active,
+            tail,
+            limit,
+        }
     }
 }
 
@@ -82,7 +109,18 @@ impl RrcMeter {
         let (idle, promotion, active) = Default::default();
         let state = State::Idle { from: start };
         let (shift, began, foretold, ahead) = Default::default();
-        RrcMeter { model, state, shift, began, foretold, ahead, idle, promotion, active, tail }
+        RrcMeter {
+            model,
+            state,
+            shift,
+            began,
+            foretold,
+            ahead,
+            idle,
+            promotion,
+            active,
+            tail,
+        }
     }
 
     /// Length of the gap that ends ACTIVE.
@@ -90,11 +128,13 @@ impl RrcMeter {
         self.model.limit
     }
 
-    /// A packet in ACTIVE at `now`, which is not before the clock's time, and for which the radio stays
-    /// ACTIVE `air` longer. Returns false in any other state.
+    /// A packet in ACTIVE at `now`, which is not before the clock's time, and for which the radio
+    /// stays ACTIVE `air` longer. Returns false in any other state.
     #[inline]
     pub(super) fn touch_if_active(&mut self, now: Nanos, air: Nanos, clock: &Clock) -> bool {
-        let State::Active { last, .. } = &mut self.state else { return false };
+        let State::Active { last, .. } = &mut self.state else {
+            return false;
+        };
         let until = Nanos(now.0.saturating_add(self.shift.0).saturating_add(air.0));
         if until >= last.at {
             *last = clock.stamp(until);
@@ -114,8 +154,8 @@ impl RrcMeter {
         }
     }
 
-    /// A packet at the clock's time: its transmission to the device took `air`, or from the device takes
-    /// until `air` from now. Returns when the radio is ready for it.
+    /// A packet at the clock's time: its transmission to the device took `air`, or from the device
+    /// takes until `air` from now. Returns when the radio is ready for it.
     pub(super) fn rouse(&mut self, clock: &mut Clock, direction: Traffic, air: Nanos) -> Nanos {
         let here = clock.stamp(clock.now());
         let (received, sent) = match direction {
@@ -129,13 +169,18 @@ impl RrcMeter {
                 here.at
             }
             State::Promotion { from, ready, until } => {
-                let until = until.max(ready.saturating_add(received)).max(here.at.saturating_add(sent));
+                let until = until
+                    .max(ready.saturating_add(received))
+                    .max(here.at.saturating_add(sent));
                 self.state = State::Promotion { from, ready, until };
                 ready
             }
             State::Tail { stage, from, .. } => {
                 self.tail[stage].add(from, here);
-                self.state = State::Active { from: here, last: here };
+                self.state = State::Active {
+                    from: here,
+                    last: here,
+                };
                 (self.shift, self.began) = (Nanos::ZERO, here.at);
                 self.precede(here.at, received);
                 self.touch_if_active(here.at, sent, clock);
@@ -150,16 +195,26 @@ impl RrcMeter {
                 // A link waits for the promotion, unless the packet came unforetold.
                 (self.shift, self.began) = match received {
                     Nanos::ZERO => Default::default(),
-                    _ => (ready.saturating_add(received) - here.at, here.at.saturating_sub(received)),
+                    _ => (
+                        ready.saturating_add(received) - here.at,
+                        here.at.saturating_sub(received),
+                    ),
                 };
-                let until = ready.saturating_add(received).max(here.at.saturating_add(sent));
-                self.state = State::Promotion { from: here, ready, until };
+                let until = ready
+                    .saturating_add(received)
+                    .max(here.at.saturating_add(sent));
+                self.state = State::Promotion {
+                    from: here,
+                    ready,
+                    until,
+                };
                 ready
             }
         }
     }
 
-    /// The link transmits to the device until `until`; the packet is not yet there. The radio is not IDLE.
+    /// The link transmits to the device until `until`; the packet is not yet there. The radio is
+    /// not IDLE.
     pub(super) fn foretell(&mut self, until: Nanos, clock: &Clock) {
         self.foretold = true;
         if let State::Promotion { until: known, .. } = &mut self.state {
@@ -235,14 +290,22 @@ impl RrcMeter {
             State::Active { from, last } => {
                 self.active.add(from, last);
                 let end = last.at.saturating_add(self.model.tail[0].duration);
-                self.state = State::Tail { stage: 0, from: last.max(from), end };
+                self.state = State::Tail {
+                    stage: 0,
+                    from: last.max(from),
+                    end,
+                };
             }
             State::Tail { stage, from, end } => {
                 self.tail[stage].add(from, here);
                 self.state = match self.model.tail.get(stage + 1) {
                     Some(next) => {
                         let end = end.saturating_add(next.duration);
-                        State::Tail { stage: stage + 1, from: here, end }
+                        State::Tail {
+                            stage: stage + 1,
+                            from: here,
+                            end,
+                        }
                     }
                     None => {
                         clock.leave();
@@ -273,8 +336,9 @@ impl RrcMeter {
         }
     }
 
-    /// Energy that is not proportional to traffic, from the start of the measurement to `here`, without an
-    /// open gap. If the machine has run ahead of `here`, its tail is charged but not its idle power.
+    /// Energy that is not proportional to traffic, from the start of the measurement to `here`,
+    /// without an open gap. If the machine has run ahead of `here`, its tail is charged but not its
+    /// idle power.
     pub(super) fn read(&self, here: Stamp, sharing_factor: f64) -> EnergySplit {
         let joules = |power: Watts, span: Span| power.0 * span.weighted_secs(sharing_factor);
         let (mut idle, mut promotion, mut active) = (self.idle, self.promotion, self.active);
@@ -285,13 +349,19 @@ impl RrcMeter {
             State::Active { from, last } => active.add(from, last.min(here)),
             State::Tail { stage, from, .. } => open_tail = Some((stage, from)),
         }
-        let tail = self.model.tail.iter().zip(&self.tail).enumerate().map(|(i, (stage, span))| {
-            let span = match open_tail {
-                Some((open, from)) if open == i => span.and(from, here),
-                _ => *span,
-            };
-            joules(stage.power, span)
-        });
+        let tail = self
+            .model
+            .tail
+            .iter()
+            .zip(&self.tail)
+            .enumerate()
+            .map(|(i, (stage, span))| {
+                let span = match open_tail {
+                    Some((open, from)) if open == i => span.and(from, here),
+                    _ => *span,
+                };
+                joules(stage.power, span)
+            });
         EnergySplit {
             sunk_j: joules(self.model.idle, idle) + joules(self.model.active, active),
             transfer_j: 0.0,

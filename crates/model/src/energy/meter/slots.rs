@@ -1,8 +1,8 @@
-//! The slotted cost of so-MPTCP (003): c^e Δt for every slot without traffic. An interface is active from the
-//! first packet of a slot to the end of the slot in which its transmission ends.
+//! The slotted cost of so-MPTCP (003): c^e Δt for every slot without traffic. An interface is
+//! active from the first packet of a slot to the end of the slot in which its transmission ends.
 //!
-//! A slot is charged when it ends or has its first packet: only then is it known which of the two costs
-//! applies.
+//! A slot is charged when it ends or has its first packet: only then is it known which of the two
+//! costs applies.
 
 use super::clock::{Clock, Span, Stamp};
 use super::phase::{RadioPhase, RadioState};
@@ -47,7 +47,11 @@ impl SlotMeter {
     }
 
     pub(super) fn state(&self) -> RadioState {
-        let phase = if self.is_busy() { RadioPhase::Active } else { RadioPhase::Idle };
+        let phase = if self.is_busy() {
+            RadioPhase::Active
+        } else {
+            RadioPhase::Idle
+        };
         RadioState::new(phase, self.current.at)
     }
 
@@ -69,7 +73,11 @@ impl SlotMeter {
     pub(super) fn extend(&mut self, until: Nanos) {
         if let Some(busy_until) = &mut self.busy_until {
             let slots = until.saturating_sub(self.start).0.div_ceil(self.slot.0);
-            let end = Nanos(self.start.0.saturating_add(slots.saturating_mul(self.slot.0)));
+            let end = Nanos(
+                self.start
+                    .0
+                    .saturating_add(slots.saturating_mul(self.slot.0)),
+            );
             *busy_until = end.max(*busy_until);
         }
     }
@@ -105,11 +113,15 @@ impl SlotMeter {
         (self.current, self.idle_from) = (here, here);
     }
 
-    /// Energy that is not proportional to traffic, from the start of the measurement to the start of the
-    /// current slot, at most to `here`.
+    /// Energy that is not proportional to traffic, from the start of the measurement to the start
+    /// of the current slot, at most to `here`.
     pub(super) fn read(&self, here: Stamp, sharing_factor: f64) -> EnergySplit {
         let settled = self.current.min(here);
-        let idle = if self.is_busy() { self.idle } else { self.idle.and(self.idle_from, settled) };
+        let idle = if self.is_busy() {
+            self.idle
+        } else {
+            self.idle.and(self.idle_from, settled)
+        };
         EnergySplit {
             sunk_j: self.idle_power.0 * idle.weighted_secs(sharing_factor),
             ..EnergySplit::default()

@@ -12,23 +12,43 @@ use crate::units::{BitRate, Bytes, Nanos};
 /// Notes a duration of zero.
 pub(super) fn positive(duration: &At<Nanos>, what: &str, out: &mut Problems) -> Option<Nanos> {
     if duration.value == Nanos::ZERO {
-        out.note_with_help(&duration.span, format!("{what} is zero"), "write for example \"10 s\"");
+        out.note_with_help(
+            &duration.span,
+            format!("{what} is zero"),
+            "write for example \"10 s\"",
+        );
         return None;
     }
     Some(duration.value)
 }
 
 /// Notes a number that is too small.
-pub(super) fn at_least(value: u64, least: u64, span: &Span, what: &str, text: &str, out: &mut Problems) {
+pub(super) fn at_least(
+    value: u64,
+    least: u64,
+    span: &Span,
+    what: &str,
+    text: &str,
+    out: &mut Problems,
+) {
     if value < least {
         out.note(span, format!("{what} must be at least {text}"));
     }
 }
 
 /// Notes a buffer that cannot hold one segment.
-pub(super) fn holds_segment(span: &Span, buffer: Bytes, mss: Bytes, what: &str, out: &mut Problems) {
+pub(super) fn holds_segment(
+    span: &Span,
+    buffer: Bytes,
+    mss: Bytes,
+    what: &str,
+    out: &mut Problems,
+) {
     if buffer < mss {
-        let message = format!("{what} of {} B cannot hold one segment of {} B", buffer.0, mss.0);
+        let message = format!(
+            "{what} of {} B cannot hold one segment of {} B",
+            buffer.0, mss.0
+        );
         out.note_with_help(span, message, "write for example \"64 KiB\"");
     }
 }
@@ -43,14 +63,25 @@ pub(super) fn ordered(
 ) {
     if low.value > high.value {
         // Report the one later in the text: the other may be a default, which has no position.
-        let span = if low.span.start > high.span.start { &low.span } else { &high.span };
-        let message = format!("`{low_name}` ({}) is greater than `{high_name}` ({})", low.value, high.value);
+        let span = if low.span.start > high.span.start {
+            &low.span
+        } else {
+            &high.span
+        };
+        let message = format!(
+            "`{low_name}` ({}) is greater than `{high_name}` ({})",
+            low.value, high.value
+        );
         out.note(span, message);
     }
 }
 
 /// Notes duplicate names.
-pub(super) fn unique<'n>(names: impl Iterator<Item = &'n At<String>>, what: &str, out: &mut Problems) {
+pub(super) fn unique<'n>(
+    names: impl Iterator<Item = &'n At<String>>,
+    what: &str,
+    out: &mut Problems,
+) {
     let mut seen = BTreeMap::new();
     for name in names {
         if seen.insert(name.value.as_str(), ()).is_some() {
@@ -93,7 +124,10 @@ pub(super) fn usable_queue(
             None
         }
         QueueLimit::Bytes(bytes) if bytes.0 < segment => {
-            let message = format!("a queue of {} B cannot hold one segment of {segment} B", bytes.0);
+            let message = format!(
+                "a queue of {} B cannot hold one segment of {segment} B",
+                bytes.0
+            );
             out.note_with_help(&queue.span, message, "write for example \"64 KiB\"");
             None
         }

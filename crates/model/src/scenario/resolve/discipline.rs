@@ -21,12 +21,20 @@ pub(super) struct Managed {
 impl Managed {
     /// A DropTail queue.
     pub(super) fn drop_tail(queue: QueueLimit) -> Self {
-        Managed { queue, aqm: None, ecn_threshold: None }
+        Managed {
+            queue,
+            aqm: None,
+            ecn_threshold: None,
+        }
     }
 }
 
-/// Resolves an optional key. The outer `None` stands for a problem, the inner `None` for an absent key.
-pub(super) fn each<R, T>(raw: Option<R>, resolve: impl FnOnce(R) -> Option<T>) -> Option<Option<T>> {
+/// Resolves an optional key. The outer `None` stands for a problem, the inner `None` for an absent
+/// key.
+pub(super) fn each<R, T>(
+    raw: Option<R>,
+    resolve: impl FnOnce(R) -> Option<T>,
+) -> Option<Option<T>> {
     raw.map_or(Some(None), |raw| resolve(raw).map(Some))
 }
 
@@ -42,11 +50,39 @@ pub(super) fn aqm(raw: &Aqm, out: &mut Problems) -> Option<Option<AqmSpec>> {
         Aqm::FqCodel(raw) => {
             let ce_threshold = raw.ce_threshold.as_ref().map(|at| at.value);
             let codel = codel(&raw.target, &raw.interval, raw.ecn, ce_threshold, out);
-            at_least(raw.flows.value.into(), 1, &raw.flows.span, "the number of queues", "1", out);
-            at_least(raw.quantum.value.0, 1, &raw.quantum.span, "the quantum", "\"1 B\"", out);
-            at_least(raw.drop_batch.value.into(), 1, &raw.drop_batch.span, "a batch of drops", "1", out);
+            at_least(
+                raw.flows.value.into(),
+                1,
+                &raw.flows.span,
+                "the number of queues",
+                "1",
+                out,
+            );
+            at_least(
+                raw.quantum.value.0,
+                1,
+                &raw.quantum.span,
+                "the quantum",
+                "\"1 B\"",
+                out,
+            );
+            at_least(
+                raw.drop_batch.value.into(),
+                1,
+                &raw.drop_batch.span,
+                "a batch of drops",
+                "1",
+                out,
+            );
             let memory = &raw.memory_limit;
-            at_least(memory.value.0, 1500, &memory.span, "the memory of the queues", "\"1500 B\"", out);
+            at_least(
+                memory.value.0,
+                1500,
+                &memory.span,
+                "the memory of the queues",
+                "\"1500 B\"",
+                out,
+            );
             codel.map(|codel| {
                 AqmSpec::FqCodel(FqCodelSpec {
                     codel,
@@ -64,11 +100,20 @@ pub(super) fn aqm(raw: &Aqm, out: &mut Problems) -> Option<Option<AqmSpec>> {
                     out.note_with_help(&weight.span, "a weight of PIE is at most 32 (2 Hz)", help);
                 }
             }
-            let (target, tupdate) =
-                (positive(&raw.target, "`target`", out), positive(&raw.tupdate, "`tupdate`", out));
+            let (target, tupdate) = (
+                positive(&raw.target, "`target`", out),
+                positive(&raw.tupdate, "`tupdate`", out),
+            );
             let (alpha, beta) = (raw.alpha.value, raw.beta.value);
             target.zip(tupdate).map(|(target, tupdate)| {
-                AqmSpec::Pie(PieSpec { target, tupdate, alpha, beta, bytemode: raw.bytemode, ecn: raw.ecn })
+                AqmSpec::Pie(PieSpec {
+                    target,
+                    tupdate,
+                    alpha,
+                    beta,
+                    bytemode: raw.bytemode,
+                    ecn: raw.ecn,
+                })
             })
         }
     };
@@ -82,11 +127,23 @@ fn codel(
     ce_threshold: Option<Nanos>,
     out: &mut Problems,
 ) -> Option<CodelSpec> {
-    let (longer, target) = (interval.value > target.value, positive(target, "`target`", out)?);
-    let spec = CodelSpec { target, interval: positive(interval, "`interval`", out)?, ecn, ce_threshold };
+    let (longer, target) = (
+        interval.value > target.value,
+        positive(target, "`target`", out)?,
+    );
+    let spec = CodelSpec {
+        target,
+        interval: positive(interval, "`interval`", out)?,
+        ecn,
+        ce_threshold,
+    };
     if !longer {
         let help = "RFC 8289 takes a target of 5 % of the interval, which is about the largest RTT";
-        out.note_with_help(&interval.span, "the interval is not longer than the target", help);
+        out.note_with_help(
+            &interval.span,
+            "the interval is not longer than the target",
+            help,
+        );
     }
     Some(spec)
 }
@@ -100,12 +157,18 @@ pub(super) fn policer(
     let segment = transport.map_or(1, |t| t.mss.0 + t.header.0);
     let rate = moving(raw.rate.value, &raw.rate.span, out);
     if raw.burst.value.0 < segment {
-        let message = format!("a burst of {} B never lets a segment of {segment} B pass", raw.burst.value.0);
+        let message = format!(
+            "a burst of {} B never lets a segment of {segment} B pass",
+            raw.burst.value.0
+        );
         let help = "write for example \"64 kB\"; usual is what the rate carries in an RTT";
         out.note_with_help(&raw.burst.span, message, help);
         return None;
     }
-    Some(PolicerSpec { rate: rate?, burst: raw.burst.value })
+    Some(PolicerSpec {
+        rate: rate?,
+        burst: raw.burst.value,
+    })
 }
 
 /// Reordering; the inner `None` if no packets are held back.
@@ -114,18 +177,29 @@ pub(super) fn reorder(raw: &RawReorder, out: &mut Problems) -> Option<Option<Reo
         Depth::Time(time) => (ReorderDepth::Time(time), time == Nanos::ZERO),
         Depth::Packets(packets) => {
             let at_most = positive(&raw.at_most, "`at_most`", out)?;
-            (ReorderDepth::Packets { packets: packets.0, at_most }, packets.0 == 0)
+            (
+                ReorderDepth::Packets {
+                    packets: packets.0,
+                    at_most,
+                },
+                packets.0 == 0,
+            )
         }
     };
     if empty {
-        let help = "write for example \"3 packets\" or \"5 ms\"; for no reordering leave `reorder` out";
+        let help =
+            "write for example \"3 packets\" or \"5 ms\"; for no reordering leave `reorder` out";
         out.note_with_help(&raw.depth.span, "a depth of zero reorders nothing", help);
         return None;
     }
     let share = raw.share.value;
     if share.get() >= 1.0 {
         let help = "write less than \"100 %\": what all packets have in common is `delay`";
-        out.note_with_help(&raw.share.span, "packets that are all held back keep their order", help);
+        out.note_with_help(
+            &raw.share.span,
+            "packets that are all held back keep their order",
+            help,
+        );
         return None;
     }
     Some((share.get() > 0.0).then_some(ReorderSpec { share, depth }))
@@ -137,6 +211,12 @@ pub(super) fn aggregate(
     transport: Option<&Transport>,
     out: &mut Problems,
 ) -> Option<AggregateSpec> {
-    let (period, size) = (positive(&raw.period, "`period`", out), usable_queue(&raw.size, transport, out));
-    Some(AggregateSpec { period: period?, size: size? })
+    let (period, size) = (
+        positive(&raw.period, "`period`", out),
+        usable_queue(&raw.size, transport, out),
+    );
+    Some(AggregateSpec {
+        period: period?,
+        size: size?,
+    })
 }

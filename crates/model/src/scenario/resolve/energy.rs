@@ -7,8 +7,8 @@ use super::super::parts::{EnergyKind, Medium, RawEnergy, RawStage};
 use super::super::raw::{RawDevice, RawHost};
 use super::super::read::{At, Named};
 use crate::energy::{
-    DeviceEnergy, FILE_PREFIX, HostCurve, HostModel, InterfaceEnergy, InterfaceModel, RrcModel, Stage,
-    SunkWhile, device_preset, device_preset_names, profile, suggest_profile,
+    DeviceEnergy, FILE_PREFIX, HostCurve, HostModel, InterfaceEnergy, InterfaceModel, RrcModel,
+    Stage, SunkWhile, device_preset, device_preset_names, profile, suggest_profile,
 };
 use crate::units::{JoulesPerBit, Nanos};
 
@@ -28,8 +28,13 @@ pub(in crate::scenario) fn interface(
 }
 
 /// The model of a profile in a file. It may not build on another file.
-pub(in crate::scenario) fn model(raw: &At<RawEnergy>, out: &mut Problems) -> Option<InterfaceModel> {
-    let none = |_: &str| Err("a profile in a file does not name another one; write its numbers".to_owned());
+pub(in crate::scenario) fn model(
+    raw: &At<RawEnergy>,
+    out: &mut Problems,
+) -> Option<InterfaceModel> {
+    let none = |_: &str| {
+        Err("a profile in a file does not name another one; write its numbers".to_owned())
+    };
     table(&raw.value, &none, &raw.span, out).map(|energy| energy.model)
 }
 
@@ -46,17 +51,27 @@ fn calibrated(
     let file = name.strip_prefix(FILE_PREFIX)?;
     let read = files(file);
     if let Err(error) = &read {
-        let (message, help) = error.split_once("; ").unwrap_or((error, "run `joulepath calibrate`"));
+        let (message, help) = error
+            .split_once("; ")
+            .unwrap_or((error, "run `joulepath calibrate`"));
         out.note_with_help(span, message, help);
     }
     Some(read.ok())
 }
 
-fn known_profile(name: &str, files: Files<'_>, span: &Span, out: &mut Problems) -> Option<InterfaceEnergy> {
+fn known_profile(
+    name: &str,
+    files: Files<'_>,
+    span: &Span,
+    out: &mut Problems,
+) -> Option<InterfaceEnergy> {
     if let Some(profile) = calibrated(name, files, span, out) {
         let profile = profile?;
         let label = format!("{name}, calibrated {} with {}", profile.date, profile.meter);
-        return Some(InterfaceEnergy { profile: label, model: profile.model });
+        return Some(InterfaceEnergy {
+            profile: label,
+            model: profile.model,
+        });
     }
     let found = profile(name);
     if found.is_none() {
@@ -67,7 +82,12 @@ fn known_profile(name: &str, files: Files<'_>, span: &Span, out: &mut Problems) 
 }
 
 /// A model from its numbers, or from a profile and its changes.
-fn table(raw: &RawEnergy, files: Files<'_>, span: &Span, out: &mut Problems) -> Option<InterfaceEnergy> {
+fn table(
+    raw: &RawEnergy,
+    files: Files<'_>,
+    span: &Span,
+    out: &mut Problems,
+) -> Option<InterfaceEnergy> {
     let base = match &raw.profile {
         None => None,
         Some(name) => Some(known_profile(&name.value, files, &name.span, out)?),
@@ -83,7 +103,11 @@ fn table(raw: &RawEnergy, files: Files<'_>, span: &Span, out: &mut Problems) -> 
     let base_kind = base.as_ref().map(|base| kind(&base.model));
     let kind = match (&raw.model, base_kind) {
         (Some(written), Some(base)) if written.value != base => {
-            let message = format!("this profile is {}, not {}", base.word(), written.value.word());
+            let message = format!(
+                "this profile is {}, not {}",
+                base.word(),
+                written.value.word()
+            );
             out.note_with_help(&written.span, message, "leave `model` or `profile` out");
             return None;
         }
@@ -100,7 +124,10 @@ fn table(raw: &RawEnergy, files: Files<'_>, span: &Span, out: &mut Problems) -> 
     };
     let model = model.filter(|_| out.len() == before)?;
     let profile = match base {
-        None => raw.origin.as_ref().map_or_else(|| "inline".into(), |origin| origin.value.clone()),
+        None => raw
+            .origin
+            .as_ref()
+            .map_or_else(|| "inline".into(), |origin| origin.value.clone()),
         Some(base) if base.model == model => base.profile,
         Some(base) => base.profile + CHANGED,
     };
@@ -132,9 +159,15 @@ fn refuse_keys_of_other_models(raw: &RawEnergy, kind: EnergyKind, out: &mut Prob
         ("slot", place(&raw.slot), &[Slotted]),
     ];
     for (key, span, kinds) in keys {
-        let Some(span) = span.filter(|_| !kinds.contains(&kind)) else { continue };
+        let Some(span) = span.filter(|_| !kinds.contains(&kind)) else {
+            continue;
+        };
         let message = format!("`{key}` is not a key of a {} energy model", kind.word());
-        out.note_with_help(span, message, format!("leave it out, or write model = \"{}\"", kinds[0].word()));
+        out.note_with_help(
+            span,
+            message,
+            format!("leave it out, or write model = \"{}\"", kinds[0].word()),
+        );
     }
 }
 
@@ -150,7 +183,11 @@ fn written_or<T: Clone>(
     let value = written.as_ref().map(|at| at.value.clone()).or(base);
     if value.is_none() {
         let help = format!("write for example {key} = {example}, or start from a profile");
-        out.note_with_help(span, format!("this energy model needs the key `{key}`"), help);
+        out.note_with_help(
+            span,
+            format!("this energy model needs the key `{key}`"),
+            help,
+        );
     }
     value
 }
@@ -162,12 +199,31 @@ fn linear(
     out: &mut Problems,
 ) -> Option<InterfaceModel> {
     let base = match base {
-        Some(&InterfaceModel::Linear { down, up, sunk, sunk_while }) => Some((down, up, sunk, sunk_while)),
+        Some(&InterfaceModel::Linear {
+            down,
+            up,
+            sunk,
+            sunk_while,
+        }) => Some((down, up, sunk, sunk_while)),
         _ => None,
     };
-    let down = written_or(&raw.per_mbps, base.map(|b| b.0), "per_mbps", "\"137 mW\"", span, out);
+    let down = written_or(
+        &raw.per_mbps,
+        base.map(|b| b.0),
+        "per_mbps",
+        "\"137 mW\"",
+        span,
+        out,
+    );
     let up = base.map_or(JoulesPerBit(0.0), |b| b.1);
-    let sunk = written_or(&raw.active, base.map(|b| b.2), "active", "\"132.9 mW\"", span, out);
+    let sunk = written_or(
+        &raw.active,
+        base.map(|b| b.2),
+        "active",
+        "\"132.9 mW\"",
+        span,
+        out,
+    );
     let sunk_while = base.map_or(SunkWhile::Always, |b| b.3);
     Some(InterfaceModel::Linear {
         down: down?,
@@ -187,21 +243,75 @@ fn rrc(
         Some(InterfaceModel::Rrc(rrc)) => Some(rrc),
         _ => None,
     };
-    let stage = |raw: &RawStage| Stage { power: raw.power, duration: raw.duration };
-    let promotion = raw.promotion.as_ref().map(|at| At { value: stage(&at.value), span: at.span.clone() });
-    let tail = raw
-        .tail
-        .as_ref()
-        .map(|at| At { value: at.value.iter().map(stage).collect::<Vec<_>>(), span: at.span.clone() });
+    let stage = |raw: &RawStage| Stage {
+        power: raw.power,
+        duration: raw.duration,
+    };
+    let promotion = raw.promotion.as_ref().map(|at| At {
+        value: stage(&at.value),
+        span: at.span.clone(),
+    });
+    let tail = raw.tail.as_ref().map(|at| At {
+        value: at.value.iter().map(stage).collect::<Vec<_>>(),
+        span: at.span.clone(),
+    });
     let example = "{ power = \"1210.7 mW\", duration = \"260.1 ms\" }";
-    let down = written_or(&raw.per_mbps, base.map(|b| b.down), "per_mbps", "\"51.97 mW\"", span, out);
-    let up = written_or(&raw.up_per_mbps, base.map(|b| b.up), "up_per_mbps", "\"438.39 mW\"", span, out);
-    let active = written_or(&raw.active, base.map(|b| b.active), "active", "\"1288.04 mW\"", span, out);
-    let inactivity =
-        written_or(&raw.inactivity, base.map(|b| b.inactivity), "inactivity", "\"100 ms\"", span, out);
-    let promotion = written_or(&promotion, base.map(|b| b.promotion), "promotion", example, span, out);
-    let tail = written_or(&tail, base.map(|b| b.tail.clone()), "tail", &format!("[{example}]"), span, out);
-    let idle = written_or(&raw.idle, base.map(|b| b.idle), "idle", "\"20 mW\"", span, out);
+    let down = written_or(
+        &raw.per_mbps,
+        base.map(|b| b.down),
+        "per_mbps",
+        "\"51.97 mW\"",
+        span,
+        out,
+    );
+    let up = written_or(
+        &raw.up_per_mbps,
+        base.map(|b| b.up),
+        "up_per_mbps",
+        "\"438.39 mW\"",
+        span,
+        out,
+    );
+    let active = written_or(
+        &raw.active,
+        base.map(|b| b.active),
+        "active",
+        "\"1288.04 mW\"",
+        span,
+        out,
+    );
+    let inactivity = written_or(
+        &raw.inactivity,
+        base.map(|b| b.inactivity),
+        "inactivity",
+        "\"100 ms\"",
+        span,
+        out,
+    );
+    let promotion = written_or(
+        &promotion,
+        base.map(|b| b.promotion),
+        "promotion",
+        example,
+        span,
+        out,
+    );
+    let tail = written_or(
+        &tail,
+        base.map(|b| b.tail.clone()),
+        "tail",
+        &format!("[{example}]"),
+        span,
+        out,
+    );
+    let idle = written_or(
+        &raw.idle,
+        base.map(|b| b.idle),
+        "idle",
+        "\"20 mW\"",
+        span,
+        out,
+    );
     Some(InterfaceModel::Rrc(RrcModel {
         down: down?,
         up: up?,
@@ -220,16 +330,32 @@ fn slotted(
     out: &mut Problems,
 ) -> Option<InterfaceModel> {
     let base = match base {
-        Some(&InterfaceModel::Slotted { transfer, idle, slot }) => Some((transfer, idle, slot)),
+        Some(&InterfaceModel::Slotted {
+            transfer,
+            idle,
+            slot,
+        }) => Some((transfer, idle, slot)),
         _ => None,
     };
-    let transfer = written_or(&raw.per_mbps, base.map(|b| b.0), "per_mbps", "\"5 J/Mbit\"", span, out);
+    let transfer = written_or(
+        &raw.per_mbps,
+        base.map(|b| b.0),
+        "per_mbps",
+        "\"5 J/Mbit\"",
+        span,
+        out,
+    );
     let idle = written_or(&raw.idle, base.map(|b| b.1), "idle", "\"0 mW\"", span, out);
-    let slot: Option<Nanos> = written_or(&raw.slot, base.map(|b| b.2), "slot", "\"10 ms\"", span, out);
+    let slot: Option<Nanos> =
+        written_or(&raw.slot, base.map(|b| b.2), "slot", "\"10 ms\"", span, out);
     if slot == Some(Nanos::ZERO) {
         out.note_with_help(span, "`slot` is zero", "write for example slot = \"10 ms\"");
     }
-    Some(InterfaceModel::Slotted { transfer: transfer?, idle: idle?, slot: slot? })
+    Some(InterfaceModel::Slotted {
+        transfer: transfer?,
+        idle: idle?,
+        slot: slot?,
+    })
 }
 
 /// Power of the device besides its interfaces.
@@ -272,15 +398,26 @@ fn known_preset(name: &At<String>, files: Files<'_>, out: &mut Problems) -> Opti
     if let Some(profile) = calibrated(&name.value, files, &name.span, out) {
         let Some(sharing_factor) = profile?.sharing_factor else {
             let help = "calibrate with --second, or leave `preset` out";
-            out.note_with_help(&name.span, "this profile was measured without a second interface", help);
+            out.note_with_help(
+                &name.span,
+                "this profile was measured without a second interface",
+                help,
+            );
             return None;
         };
-        return Some(DeviceEnergy { sharing_factor, ..DeviceEnergy::additive() });
+        return Some(DeviceEnergy {
+            sharing_factor,
+            ..DeviceEnergy::additive()
+        });
     }
     let found = device_preset(&name.value);
     if found.is_none() {
         let message = format!("there is no device preset `{}`", name.value);
-        out.note_with_help(&name.span, message, suggest(&name.value, device_preset_names(), "presets"));
+        out.note_with_help(
+            &name.span,
+            message,
+            suggest(&name.value, device_preset_names(), "presets"),
+        );
     }
     found
 }
@@ -288,16 +425,21 @@ fn known_preset(name: &At<String>, files: Files<'_>, out: &mut Problems) -> Opti
 fn host(raw: &RawHost, out: &mut Problems) -> Option<HostModel> {
     let before = out.len();
     let curve = match (raw.medium, &raw.exponent) {
-        (Medium::Wired, exponent) => {
-            HostCurve::Wired { exponent: exponent.as_ref().map_or(1.0, |at| at.value) }
-        }
+        (Medium::Wired, exponent) => HostCurve::Wired {
+            exponent: exponent.as_ref().map_or(1.0, |at| at.value),
+        },
         (Medium::Wifi, None) => HostCurve::Wifi,
         (Medium::Wifi, Some(exponent)) => {
-            out.note(&exponent.span, "`exponent` shapes the curve of a wired host only");
+            out.note(
+                &exponent.span,
+                "`exponent` shapes the curve of a wired host only",
+            );
             return None;
         }
     };
-    let numbers = [&raw.delay_weight, &raw.subflow_weight].into_iter().chain(&raw.exponent);
+    let numbers = [&raw.delay_weight, &raw.subflow_weight]
+        .into_iter()
+        .chain(&raw.exponent);
     for number in numbers.filter(|number| number.value < 0.0) {
         out.note(&number.span, "this number must not be negative");
     }

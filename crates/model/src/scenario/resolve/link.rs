@@ -76,9 +76,9 @@ impl<'r> Written<'r> {
         }
     }
 
-    /// The other direction: absent keys have the same value, except that there is no random loss, policing,
-    /// reordering or aggregation. If its queue is managed differently, the limit and the threshold are not
-    /// copied, either.
+    /// The other direction: absent keys have the same value, except that there is no random loss,
+    /// policing, reordering or aggregation. If its queue is managed differently, the limit and the
+    /// threshold are not copied, either.
     fn reverse(&self) -> Written<'r> {
         let same = self.up.aqm.is_none();
         Written {
@@ -87,7 +87,11 @@ impl<'r> Written<'r> {
             jitter: self.up.jitter.as_ref().or(self.jitter),
             queue: self.up.queue.as_ref().or(self.queue.filter(|_| same)),
             aqm: self.up.aqm.as_ref().or(self.aqm),
-            ecn_threshold: self.up.ecn_threshold.as_ref().or(self.ecn_threshold.filter(|_| same)),
+            ecn_threshold: self
+                .up
+                .ecn_threshold
+                .as_ref()
+                .or(self.ecn_threshold.filter(|_| same)),
             loss: self.up.loss.as_ref(),
             outages: self.up.outages.as_ref().unwrap_or(self.outages),
             policer: self.up.policer.as_ref(),
@@ -114,7 +118,14 @@ pub(super) struct Builder<'f> {
 impl<'f> Builder<'f> {
     pub(super) fn new(transport: Option<&'f Transport>, traces: Traces<'f>) -> Self {
         let (signal, rates) = Default::default();
-        Builder { transport, traces, known: BTreeMap::new(), signal, rates, upward: false }
+        Builder {
+            transport,
+            traces,
+            known: BTreeMap::new(),
+            signal,
+            rates,
+            upward: false,
+        }
     }
 
     /// Both directions of a link.
@@ -131,21 +142,39 @@ impl<'f> Builder<'f> {
         Some((down?, up?))
     }
 
-    fn link(&mut self, name: String, written: &Written<'_>, out: &mut Problems) -> Option<LinkSpec> {
+    fn link(
+        &mut self,
+        name: String,
+        written: &Written<'_>,
+        out: &mut Problems,
+    ) -> Option<LinkSpec> {
         let delay = written.delay;
         let jitter = written.jitter.and_then(jitter);
-        let loss = written.loss.map_or(Some(LossSpec::None), |loss| self::loss(loss, out));
+        let loss = written
+            .loss
+            .map_or(Some(LossSpec::None), |loss| self::loss(loss, out));
         let outages = outages(written.outages, out);
         let transport = self.transport;
-        let policer = discipline::each(written.policer, |raw| discipline::policer(raw, transport, out));
+        let policer = discipline::each(written.policer, |raw| {
+            discipline::policer(raw, transport, out)
+        });
         let reorder = discipline::each(written.reorder, |raw| discipline::reorder(raw, out));
-        let aggregate = discipline::each(written.aggregate, |raw| discipline::aggregate(raw, transport, out));
+        let aggregate = discipline::each(written.aggregate, |raw| {
+            discipline::aggregate(raw, transport, out)
+        });
         // Without a rate, the keys of the queue apply to the other direction only.
         let (rate, managed) = match written.rate {
-            None => (Some(RateSpec::Unlimited), Some(Managed::drop_tail(DEFAULT_QUEUE))),
+            None => (
+                Some(RateSpec::Unlimited),
+                Some(Managed::drop_tail(DEFAULT_QUEUE)),
+            ),
             Some(rate) => (self.rate(rate, out), self.managed(written, out)),
         };
-        let Managed { queue, aqm, ecn_threshold } = managed?;
+        let Managed {
+            queue,
+            aqm,
+            ecn_threshold,
+        } = managed?;
         Some(LinkSpec {
             name,
             rate: rate?,
@@ -173,21 +202,34 @@ impl<'f> Builder<'f> {
                 never_reached(threshold, queue, out);
             }
             let ecn_threshold = written.ecn_threshold.map(|threshold| threshold.value.0);
-            return Some(Managed { queue: queue?, aqm: None, ecn_threshold });
+            return Some(Managed {
+                queue: queue?,
+                aqm: None,
+                ecn_threshold,
+            });
         };
         if let Some(threshold) = written.ecn_threshold {
             let message = format!("a queue under `{}` has marks of its own", aqm.name());
-            let help =
-                "leave `ecn_threshold` out, or write aqm = { kind = \"codel\", ce_threshold = \"1 ms\" }";
+            let help = "leave `ecn_threshold` out, or write aqm = { kind = \"codel\", ce_threshold = \"1 ms\" }";
             out.note_with_help(&threshold.span, message, help);
         }
         let queue = queue.unwrap_or(Some(QueueLimit::Packets(aqm.default_limit_packets())))?;
         if let (QueueLimit::Bytes(_), Some(written)) = (queue, written.queue) {
-            let message = format!("the limit of a queue under `{}` is in packets, as in Linux", aqm.name());
-            let help = format!("write for example \"{} packets\"", aqm.default_limit_packets());
+            let message = format!(
+                "the limit of a queue under `{}` is in packets, as in Linux",
+                aqm.name()
+            );
+            let help = format!(
+                "write for example \"{} packets\"",
+                aqm.default_limit_packets()
+            );
             out.note_with_help(&written.span, message, help);
         }
-        Some(Managed { queue, aqm: Some(aqm), ecn_threshold: None })
+        Some(Managed {
+            queue,
+            aqm: Some(aqm),
+            ecn_threshold: None,
+        })
     }
 
     fn queue(&self, queue: &At<Queue>, out: &mut Problems) -> Option<QueueLimit> {
@@ -228,12 +270,18 @@ impl<'f> Builder<'f> {
         let found = self.known.entry(file.value.clone()).or_insert_with(|| {
             let trace = traces(&file.value)?;
             usable(&trace)?;
-            Ok(Arc::new(DeliveryTrace { source: file.value.clone(), ..trace }))
+            Ok(Arc::new(DeliveryTrace {
+                source: file.value.clone(),
+                ..trace
+            }))
         });
         match found {
             Ok(trace) => Some(Arc::clone(trace)),
             Err(why) => {
-                out.note(&file.span, format!("the trace `{}` cannot be used: {why}", file.value));
+                out.note(
+                    &file.span,
+                    format!("the trace `{}` cannot be used: {why}", file.value),
+                );
                 None
             }
         }
@@ -253,12 +301,20 @@ fn usable(trace: &DeliveryTrace) -> Result<(), String> {
 
 fn steps(written: &RawSteps, out: &mut Problems) -> Option<Vec<(Nanos, BitRate)>> {
     let steps = &written.steps.value;
-    let problem = if steps.first().is_none_or(|first| first.value.0 != Nanos::ZERO) {
+    let problem = if steps
+        .first()
+        .is_none_or(|first| first.value.0 != Nanos::ZERO)
+    {
         Some((&written.steps.span, "the first step must be at \"0 s\""))
     } else if steps.iter().all(|step| step.value.1.bps() == 0) {
-        Some((&written.steps.span, "every step is a pause: nothing is ever delivered"))
+        Some((
+            &written.steps.span,
+            "every step is a pause: nothing is ever delivered",
+        ))
     } else {
-        let late = steps.windows(2).find(|pair| pair[0].value.0 >= pair[1].value.0);
+        let late = steps
+            .windows(2)
+            .find(|pair| pair[0].value.0 >= pair[1].value.0);
         late.map(|pair| (&pair[1].span, "steps must ascend in time"))
     };
     if let Some((span, message)) = problem {
@@ -281,8 +337,7 @@ fn loss(loss: &At<Loss>, out: &mut Problems) -> Option<LossSpec> {
         },
     };
     if spec.mean() >= 1.0 {
-        let help =
-            "write less than \"100 %\"; for a time without delivery use outages = [[\"10 s\", \"15 s\"]]";
+        let help = "write less than \"100 %\"; for a time without delivery use outages = [[\"10 s\", \"15 s\"]]";
         out.note_with_help(&loss.span, "in the long run every packet is lost", help);
         return None;
     }
@@ -291,8 +346,14 @@ fn loss(loss: &At<Loss>, out: &mut Problems) -> Option<LossSpec> {
 
 fn jitter(jitter: &Jitter) -> Option<JitterSpec> {
     let spec = match jitter {
-        Jitter::Independent(deviation) => JitterSpec { deviation: *deviation, correlation: Nanos::ZERO },
-        Jitter::Correlated(raw) => JitterSpec { deviation: raw.deviation, correlation: raw.correlation },
+        Jitter::Independent(deviation) => JitterSpec {
+            deviation: *deviation,
+            correlation: Nanos::ZERO,
+        },
+        Jitter::Correlated(raw) => JitterSpec {
+            deviation: raw.deviation,
+            correlation: raw.correlation,
+        },
     };
     (spec.deviation > Nanos::ZERO).then_some(spec)
 }
@@ -303,13 +364,19 @@ fn outages(periods: &Periods, out: &mut Problems) -> Option<Vec<Outage>> {
     for period in &periods.value {
         let (from, until) = period.value;
         if from >= until {
-            out.note(&period.span, format!("this outage ends at {until}, before it begins"));
+            out.note(
+                &period.span,
+                format!("this outage ends at {until}, before it begins"),
+            );
         } else if from < end {
             out.note(&period.span, "outages must ascend and not overlap");
         }
         end = until;
     }
-    let outage = |period: &At<(Nanos, Nanos)>| Outage { from: period.value.0, until: period.value.1 };
+    let outage = |period: &At<(Nanos, Nanos)>| Outage {
+        from: period.value.0,
+        until: period.value.1,
+    };
     (out.len() == before).then(|| periods.value.iter().map(outage).collect())
 }
 
@@ -321,6 +388,9 @@ pub(super) fn never_reached(threshold: &At<Queue>, queue: QueueLimit, out: &mut 
         _ => false,
     };
     if beyond {
-        out.note(&threshold.span, "`ecn_threshold` is longer than the queue: no packet is ever marked");
+        out.note(
+            &threshold.span,
+            "`ecn_threshold` is longer than the queue: no packet is ever marked",
+        );
     }
 }

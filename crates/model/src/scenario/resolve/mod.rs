@@ -24,7 +24,11 @@ pub(super) use energy::{
 };
 
 /// The scenario, or `None` after noting problems.
-pub(super) fn scenario(raw: RawScenario, beside: Beside<'_>, out: &mut Problems) -> Option<Scenario> {
+pub(super) fn scenario(
+    raw: RawScenario,
+    beside: Beside<'_>,
+    out: &mut Problems,
+) -> Option<Scenario> {
     let duration = clock(&raw, out);
     let transport = transport(&raw.transport, out);
     let device = energy::device(&raw.device, beside, out);
@@ -33,7 +37,11 @@ pub(super) fn scenario(raw: RawScenario, beside: Beside<'_>, out: &mut Problems)
         None => network::network(&raw, transport.as_ref(), beside, out),
     };
     let compare = compare(&raw.compare, out);
-    unique(raw.variant.iter().map(|variant| &variant.name), "variants", out);
+    unique(
+        raw.variant.iter().map(|variant| &variant.name),
+        "variants",
+        out,
+    );
     if raw.title.value.trim().is_empty() {
         out.note(&raw.title.span, "the title is empty");
     }
@@ -62,11 +70,21 @@ fn clock(raw: &RawScenario, out: &mut Problems) -> Option<Nanos> {
     let duration = raw.duration.value;
     positive(&raw.duration, "the duration", out)?;
     if raw.warm_up.value >= duration {
-        let message = format!("a warm-up of {} leaves nothing of {duration}", raw.warm_up.value);
-        out.note_with_help(&raw.warm_up.span, message, "make `warm_up` shorter than `duration`");
+        let message = format!(
+            "a warm-up of {} leaves nothing of {duration}",
+            raw.warm_up.value
+        );
+        out.note_with_help(
+            &raw.warm_up.span,
+            message,
+            "make `warm_up` shorter than `duration`",
+        );
         return None;
     }
-    debug_assert!(duration <= MAX_DURATION, "durations are bounded when they are read");
+    debug_assert!(
+        duration <= MAX_DURATION,
+        "durations are bounded when they are read"
+    );
     Some(duration)
 }
 
@@ -75,23 +93,67 @@ fn transport(raw: &RawTransport, out: &mut Problems) -> Option<Transport> {
     const LARGEST_PACKET: u64 = 65_535;
     let before = out.len();
     at_least(raw.mss.value.0, 1, &raw.mss.span, "the MSS", "1 B", out);
-    at_least(raw.ack_size.value.0, 1, &raw.ack_size.span, "the size of an ACK", "1 B", out);
-    for size in [raw.mss.value.0.saturating_add(raw.header.value.0), raw.ack_size.value.0] {
+    at_least(
+        raw.ack_size.value.0,
+        1,
+        &raw.ack_size.span,
+        "the size of an ACK",
+        "1 B",
+        out,
+    );
+    for size in [
+        raw.mss.value.0.saturating_add(raw.header.value.0),
+        raw.ack_size.value.0,
+    ] {
         if size > LARGEST_PACKET {
-            let message = format!("a packet of {size} B is larger than IP allows ({LARGEST_PACKET} B)");
+            let message =
+                format!("a packet of {size} B is larger than IP allows ({LARGEST_PACKET} B)");
             out.note(&raw.mss.span, message);
         }
     }
     let window = &raw.initial_window;
-    at_least(window.value.0.into(), 1, &window.span, "the initial window", "1 packet", out);
-    at_least(raw.max_retries.value.into(), 1, &raw.max_retries.span, "`max_retries`", "1", out);
-    at_least(raw.dup_threshold.value.into(), 1, &raw.dup_threshold.span, "`dup_threshold`", "1", out);
+    at_least(
+        window.value.0.into(),
+        1,
+        &window.span,
+        "the initial window",
+        "1 packet",
+        out,
+    );
+    at_least(
+        raw.max_retries.value.into(),
+        1,
+        &raw.max_retries.span,
+        "`max_retries`",
+        "1",
+        out,
+    );
+    at_least(
+        raw.dup_threshold.value.into(),
+        1,
+        &raw.dup_threshold.span,
+        "`dup_threshold`",
+        "1",
+        out,
+    );
     positive(&raw.rto_min, "`rto_min`", out);
     if let Some(delay) = &raw.delayed_ack {
         positive(delay, "`delayed_ack`", out);
     }
-    ordered(&raw.rto_min, "rto_min", &raw.rto_initial, "rto_initial", out);
-    ordered(&raw.rto_initial, "rto_initial", &raw.rto_max, "rto_max", out);
+    ordered(
+        &raw.rto_min,
+        "rto_min",
+        &raw.rto_initial,
+        "rto_initial",
+        out,
+    );
+    ordered(
+        &raw.rto_initial,
+        "rto_initial",
+        &raw.rto_max,
+        "rto_max",
+        out,
+    );
     (out.len() == before).then(|| Transport {
         mss: raw.mss.value,
         header: raw.header.value,
@@ -131,14 +193,28 @@ fn compare(raw: &RawCompare, out: &mut Problems) -> Option<CompareDefaults> {
             Err(error) => out.note_error(&text.span, &error),
         }
     }
-    at_least(raw.seeds.value.into(), 1, &raw.seeds.span, "the number of seeds", "1", out);
+    at_least(
+        raw.seeds.value.into(),
+        1,
+        &raw.seeds.span,
+        "the number of seeds",
+        "1",
+        out,
+    );
     if raw.seeds.value > MAX_SEEDS {
-        out.note(&raw.seeds.span, format!("{} seeds are more than {MAX_SEEDS}", raw.seeds.value));
+        out.note(
+            &raw.seeds.span,
+            format!("{} seeds are more than {MAX_SEEDS}", raw.seeds.value),
+        );
     }
     let background = raw.background.value;
     if background.get() > MOST_BACKGROUND {
         let message = format!("a background of {background} is not light");
         out.note_with_help(&raw.background.span, message, "write at most 20 %");
     }
-    (out.len() == before).then_some(CompareDefaults { policies, seeds: raw.seeds.value, background })
+    (out.len() == before).then_some(CompareDefaults {
+        policies,
+        seeds: raw.seeds.value,
+        background,
+    })
 }

@@ -34,7 +34,11 @@ impl Network {
         name: &At<String>,
         out: &mut Problems,
     ) -> Option<(LinkIndex, LinkIndex)> {
-        let found = self.shared.iter().find(|(known, _)| *known == name.value).map(|(_, pair)| *pair);
+        let found = self
+            .shared
+            .iter()
+            .find(|(known, _)| *known == name.value)
+            .map(|(_, pair)| *pair);
         if found.is_none() {
             let known = self.shared.iter().map(|(known, _)| known.as_str());
             let message = format!("there is no link `{}`", name.value);
@@ -54,15 +58,20 @@ impl Network {
         found
     }
 
-    /// The links of a route over shared links, in both directions. Notes unknown and repeated names.
+    /// The links of a route over shared links, in both directions. Notes unknown and repeated
+    /// names.
     pub(super) fn route(
         &self,
         via: &[At<String>],
         out: &mut Problems,
     ) -> Option<(Vec<LinkIndex>, Vec<LinkIndex>)> {
-        let twice = (0..via.len()).find(|&at| via[..at].iter().any(|name| name.value == via[at].value));
+        let twice =
+            (0..via.len()).find(|&at| via[..at].iter().any(|name| name.value == via[at].value));
         if let Some(at) = twice {
-            out.note(&via[at].span, format!("the link `{}` is listed twice", via[at].value));
+            out.note(
+                &via[at].span,
+                format!("the link `{}` is listed twice", via[at].value),
+            );
             return None;
         }
         let pairs: Vec<_> = via.iter().map(|name| self.shared_link(name, out)).collect();
@@ -89,18 +98,40 @@ pub(super) fn network(
         out,
     );
     let mut builder = Builder::new(transport, beside.traces);
-    let channels = raw.channel.iter().filter_map(|channel| relay::channel(&channel.value, out)).collect();
-    let names: Vec<At<String>> = raw.channel.iter().map(|channel| channel.value.name.clone()).collect();
-    let mut network =
-        Network { links: Vec::new(), paths: Vec::new(), channels, shared: Vec::new(), topology: None };
+    let channels = raw
+        .channel
+        .iter()
+        .filter_map(|channel| relay::channel(&channel.value, out))
+        .collect();
+    let names: Vec<At<String>> = raw
+        .channel
+        .iter()
+        .map(|channel| channel.value.name.clone())
+        .collect();
+    let mut network = Network {
+        links: Vec::new(),
+        paths: Vec::new(),
+        channels,
+        shared: Vec::new(),
+        topology: None,
+    };
     for link in &raw.link {
         let pair = builder.pair(&link.value.name.value, &Written::link(&link.value), out);
         let pair = pair.map(|pair| network.add(pair));
         // A link with errors keeps its name, so that only its own problems are reported.
-        network.shared.push((link.value.name.value.clone(), pair.unwrap_or((0, 0))));
+        network
+            .shared
+            .push((link.value.name.value.clone(), pair.unwrap_or((0, 0))));
     }
     for path in &raw.path {
-        add_path(&mut network, &mut builder, path, (&names, raw.duration.value), beside, out);
+        add_path(
+            &mut network,
+            &mut builder,
+            path,
+            (&names, raw.duration.value),
+            beside,
+            out,
+        );
     }
     if raw.path.is_empty() {
         out.note_with_help(
@@ -130,9 +161,10 @@ fn add_path(
 ) {
     let raw = &path.value;
     let has_via = !raw.via.is_empty();
-    for (key, example, missing) in
-        [("rate", "\"10 Mbit/s\"", raw.rate.is_none()), ("delay", "\"20 ms\"", raw.delay.is_none())]
-    {
+    for (key, example, missing) in [
+        ("rate", "\"10 Mbit/s\"", raw.rate.is_none()),
+        ("delay", "\"20 ms\"", raw.delay.is_none()),
+    ] {
         if missing && !has_via {
             out.note_with_help(
                 &path.span,
@@ -146,7 +178,10 @@ fn add_path(
     }
     let energy = energy::interface(&raw.energy, beside, out);
     let before = out.len();
-    let spec = raw.signal.as_ref().and_then(|written| signal::spec(written, duration, beside, out));
+    let spec = raw
+        .signal
+        .as_ref()
+        .and_then(|written| signal::spec(written, duration, beside, out));
     if out.len() > before {
         return;
     }
@@ -154,17 +189,32 @@ fn add_path(
     builder.rates = Default::default();
     let pair = builder.pair(&raw.name.value, &Written::path(raw), out);
     let route = network.route(&raw.via, out);
-    let relay = energy.as_ref().and_then(|energy| relay::relay(raw, &energy.model, channels, out));
-    let history = raw.history.as_ref().map_or(Some(PathHistory::default()), |history| history.resolve(out));
+    let relay = energy
+        .as_ref()
+        .and_then(|energy| relay::relay(raw, &energy.model, channels, out));
+    let history = raw
+        .history
+        .as_ref()
+        .map_or(Some(PathHistory::default()), |history| history.resolve(out));
     let (Some(energy), Some(pair), Some((mut down, up)), Some(relay), Some(history)) =
         (energy, pair, route, relay, history)
     else {
         return;
     };
-    let signal = spec.map(|spec| PathSignal { spec, rates: std::mem::take(&mut builder.rates) });
+    let signal = spec.map(|spec| PathSignal {
+        spec,
+        rates: std::mem::take(&mut builder.rates),
+    });
     builder.signal = None;
     let energy = match &signal {
-        Some(signal) => energy_at(energy, &signal.spec, (&pair.0, &pair.1), &raw.energy, duration, out),
+        Some(signal) => energy_at(
+            energy,
+            &signal.spec,
+            (&pair.0, &pair.1),
+            &raw.energy,
+            duration,
+            out,
+        ),
         None => energy,
     };
     let radio = network.add(pair);
@@ -185,8 +235,8 @@ fn add_path(
     });
 }
 
-/// The energy model of a radio at its mean signal and the mean rates of its links. Notes numbers that a
-/// profile by signal would replace.
+/// The energy model of a radio at its mean signal and the mean rates of its links. Notes numbers
+/// that a profile by signal would replace.
 fn energy_at(
     energy: InterfaceEnergy,
     signal: &SignalSpec,
@@ -195,11 +245,19 @@ fn energy_at(
     duration: Nanos,
     out: &mut Problems,
 ) -> InterfaceEnergy {
-    let Some(radio) = energy.radio() else { return energy };
+    let Some(radio) = energy.radio() else {
+        return energy;
+    };
     if let Energy::Table(table) = &written.value {
-        let fixed =
-            [table.per_mbps.as_ref().map(|at| &at.span), table.up_per_mbps.as_ref().map(|at| &at.span)];
-        for span in fixed.into_iter().flatten().chain(table.active.as_ref().map(|at| &at.span)) {
+        let fixed = [
+            table.per_mbps.as_ref().map(|at| &at.span),
+            table.up_per_mbps.as_ref().map(|at| &at.span),
+        ];
+        for span in fixed
+            .into_iter()
+            .flatten()
+            .chain(table.active.as_ref().map(|at| &at.span))
+        {
             let help = "leave the key out, or leave `signal` out";
             out.note_with_help(
                 span,
@@ -211,7 +269,11 @@ fn energy_at(
     let mean = signal.mean(duration);
     let bps = |link: &LinkSpec, up: bool| {
         let mean_bps = link.rate.mean_bps(duration);
-        if mean_bps.is_finite() { mean_bps } else { rate_at(&radio.fastest(up), mean).bps() as f64 }
+        if mean_bps.is_finite() {
+            mean_bps
+        } else {
+            rate_at(&radio.fastest(up), mean).bps() as f64
+        }
     };
     let model = radio.model_at(mean, &energy.model, bps(links.0, false), bps(links.1, true));
     InterfaceEnergy { model, ..energy }
@@ -219,9 +281,22 @@ fn energy_at(
 
 /// Notes every queue of a path that has no rate in either direction.
 fn refuse_queues(raw: &RawPath, out: &mut Problems) {
-    let queues = [&raw.queue, &raw.ecn_threshold, &raw.up.queue, &raw.up.ecn_threshold];
-    let aqms = [&raw.aqm, &raw.up.aqm].into_iter().flatten().map(|aqm| &aqm.span);
-    for span in queues.into_iter().flatten().map(|queue| &queue.span).chain(aqms) {
+    let queues = [
+        &raw.queue,
+        &raw.ecn_threshold,
+        &raw.up.queue,
+        &raw.up.ecn_threshold,
+    ];
+    let aqms = [&raw.aqm, &raw.up.aqm]
+        .into_iter()
+        .flatten()
+        .map(|aqm| &aqm.span);
+    for span in queues
+        .into_iter()
+        .flatten()
+        .map(|queue| &queue.span)
+        .chain(aqms)
+    {
         let help = "give the path a `rate`, or leave the queue to the links in `via`";
         out.note_with_help(span, "without a rate there is no queue", help);
     }

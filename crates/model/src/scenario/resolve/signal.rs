@@ -27,8 +27,13 @@ pub(super) fn spec(
             let steps: Vec<_> = written.steps.value.iter().map(|step| step.value).collect();
             let starts = steps.first().is_some_and(|(at, _)| *at == Nanos::ZERO);
             if !starts || steps.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
-                let help = "write for example steps = [[\"0 s\", \"-80 dBm\"], [\"20 s\", \"-105 dBm\"]]";
-                out.note_with_help(&written.steps.span, "steps ascend in time, from \"0 s\"", help);
+                let help =
+                    "write for example steps = [[\"0 s\", \"-80 dBm\"], [\"20 s\", \"-105 dBm\"]]";
+                out.note_with_help(
+                    &written.steps.span,
+                    "steps ascend in time, from \"0 s\"",
+                    help,
+                );
                 return None;
             }
             Some(SignalSpec::Steps(steps))
@@ -37,10 +42,16 @@ pub(super) fn spec(
             let file = &written.trace;
             let found = (beside.signals)(&file.value);
             let refused = |why: &String| {
-                out.note(&file.span, format!("the trace `{}` cannot be used: {why}", file.value));
+                out.note(
+                    &file.span,
+                    format!("the trace `{}` cannot be used: {why}", file.value),
+                );
             };
             let trace = found.inspect_err(refused).ok()?;
-            Some(SignalSpec::Trace(SignalTrace { source: file.value.clone(), ..trace }))
+            Some(SignalSpec::Trace(SignalTrace {
+                source: file.value.clone(),
+                ..trace
+            }))
         }
         Signal::Walk(raw) => {
             let before = out.len();
@@ -50,17 +61,28 @@ pub(super) fn spec(
                 (&raw.sigma_db, "sigma_db", true),
                 (&raw.correlation_m, "correlation_m", false),
             ];
-            let spacing = raw.spacing_m.iter().map(|spacing| (spacing, "spacing_m", false));
+            let spacing = raw
+                .spacing_m
+                .iter()
+                .map(|spacing| (spacing, "spacing_m", false));
             for (number, key, may_be_zero) in numbers.into_iter().chain(spacing) {
                 if number.value < 0.0 || (number.value == 0.0 && !may_be_zero) {
-                    let least = if may_be_zero { "not negative" } else { "above 0" };
+                    let least = if may_be_zero {
+                        "not negative"
+                    } else {
+                        "above 0"
+                    };
                     out.note(&number.span, format!("`{key}` of a walk is {least}"));
                 }
             }
             positive(&raw.interval, "`interval`", out)?;
             if duration.0 / raw.interval.value.0 > MOST_VALUES {
                 let help = "write for example interval = \"500 ms\"";
-                out.note_with_help(&raw.interval.span, "a walk has at most a million values", help);
+                out.note_with_help(
+                    &raw.interval.span,
+                    "a walk has at most a million values",
+                    help,
+                );
             }
             (out.len() == before).then(|| {
                 SignalSpec::Walk(Walk {

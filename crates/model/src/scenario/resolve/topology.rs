@@ -39,13 +39,18 @@ pub(super) fn network(
     }
     let subflows = &topology.subflows;
     if subflows.value == 0 || subflows.value > MAX_SUBFLOWS as u32 {
-        let message = format!("a connection has 1 to {MAX_SUBFLOWS} subflows, not {}", subflows.value);
+        let message = format!(
+            "a connection has 1 to {MAX_SUBFLOWS} subflows, not {}",
+            subflows.value
+        );
         out.note_with_help(&subflows.span, message, "write for example subflows = 8");
     }
     let model = energy::interface(&topology.energy, beside, out);
-    if model.as_ref().is_some_and(|energy| !matches!(energy.model, InterfaceModel::Linear { .. })) {
-        let help =
-            "write for example energy = { per_mbps = \"5 mW\", up_per_mbps = \"5 mW\", active = \"1 W\" }";
+    if model
+        .as_ref()
+        .is_some_and(|energy| !matches!(energy.model, InterfaceModel::Linear { .. }))
+    {
+        let help = "write for example energy = { per_mbps = \"5 mW\", up_per_mbps = \"5 mW\", active = \"1 W\" }";
         out.note_with_help(
             &topology.energy.span,
             "an interface of a topology has a linear energy model",
@@ -62,11 +67,17 @@ pub(super) fn network(
         switch_rate,
         delay: topology.delay,
         queue,
-        ecn_threshold: topology.ecn_threshold.as_ref().map(|threshold| threshold.value.0),
+        ecn_threshold: topology
+            .ecn_threshold
+            .as_ref()
+            .map(|threshold| threshold.value.0),
         subflows: subflows.value,
         routing: topology.routing,
         traffic: topology.traffic,
-        switch: SwitchPower { port: topology.switch.port, idle: topology.switch.idle },
+        switch: SwitchPower {
+            port: topology.switch.port,
+            idle: topology.switch.idle,
+        },
     };
     let mut network = Network {
         links: Vec::new(),
@@ -135,15 +146,16 @@ fn refuse_others(raw: &RawScenario, out: &mut Problems) {
     for (section, span) in sections {
         if let Some(span) = span {
             let message = format!("{section} and [topology] exclude each other");
-            let help =
-                "a topology has its own links, and one connection for each host; leave one of the two out";
+            let help = "a topology has its own links, and one connection for each host; leave one of the two out";
             out.note_with_help(span, message, help);
         }
     }
 }
 
 fn switch_rate(raw: &RawTopology, out: &mut Problems) -> Option<BitRate> {
-    let Some(written) = &raw.switch_rate else { return Some(raw.rate.value) };
+    let Some(written) = &raw.switch_rate else {
+        return Some(raw.rate.value);
+    };
     if matches!(raw.kind.value, TopologyWord::Bcube | TopologyWord::Vpc) {
         let message = format!("`{}` has no links between switches", raw.kind.value.word());
         out.note_with_help(&written.span, message, "leave `switch_rate` out");
@@ -172,11 +184,19 @@ fn kind(raw: &RawTopology, span: &Span, out: &mut Problems) -> Option<TopologyKi
         match value {
             None if kinds.contains(&word) => {
                 let help = format!("write for example {key} = {}", example(word, key));
-                out.note_with_help(span, format!("`{}` needs the key `{key}`", word.word()), help);
+                out.note_with_help(
+                    span,
+                    format!("`{}` needs the key `{key}`", word.word()),
+                    help,
+                );
             }
             Some(value) if !kinds.contains(&word) => {
                 let help = format!("leave `{key}` out");
-                out.note_with_help(&value.span, format!("`{key}` is not a size of `{}`", word.word()), help);
+                out.note_with_help(
+                    &value.span,
+                    format!("`{key}` is not a size of `{}`", word.word()),
+                    help,
+                );
             }
             _ => {}
         }
@@ -184,25 +204,33 @@ fn kind(raw: &RawTopology, span: &Span, out: &mut Problems) -> Option<TopologyKi
     if out.len() > before {
         return None;
     }
-    let read = |value: &Option<At<u32>>, even: bool, least: u32, out: &mut Problems| -> Option<u32> {
-        let value = value.as_ref()?;
-        if value.value < least || (even && value.value % 2 != 0) {
-            let what = if even { "an even number of at least" } else { "a number of at least" };
-            out.note(&value.span, format!("this must be {what} {least}"));
-            return None;
-        }
-        Some(value.value)
-    };
+    let read =
+        |value: &Option<At<u32>>, even: bool, least: u32, out: &mut Problems| -> Option<u32> {
+            let value = value.as_ref()?;
+            if value.value < least || (even && value.value % 2 != 0) {
+                let what = if even {
+                    "an even number of at least"
+                } else {
+                    "a number of at least"
+                };
+                out.note(&value.span, format!("this must be {what} {least}"));
+                return None;
+            }
+            Some(value.value)
+        };
     let kind = match word {
-        TopologyWord::FatTree => TopologyKind::FatTree { k: read(&raw.k, true, 2, out)? },
+        TopologyWord::FatTree => TopologyKind::FatTree {
+            k: read(&raw.k, true, 2, out)?,
+        },
         TopologyWord::Vl2 => TopologyKind::Vl2 {
             d_a: read(&raw.d_a, true, 2, out)?,
             d_i: read(&raw.d_i, true, 2, out)?,
             hosts_per_tor: read(&raw.hosts_per_tor, false, 1, out)?,
         },
-        TopologyWord::Bcube => {
-            TopologyKind::Bcube { n: read(&raw.n, false, 2, out)?, k: read(&raw.k, false, 0, out)? }
-        }
+        TopologyWord::Bcube => TopologyKind::Bcube {
+            n: read(&raw.n, false, 2, out)?,
+            k: read(&raw.k, false, 0, out)?,
+        },
         TopologyWord::Vpc => TopologyKind::Vpc {
             hosts: read(&raw.hosts, false, FEWEST_HOSTS, out)?,
             interfaces: read(&raw.interfaces, false, 1, out)?,
@@ -226,13 +254,15 @@ fn within_bounds(kind: TopologyKind, span: &Span, out: &mut Problems) -> bool {
     let interfaces = kind.interfaces();
     let problem = match kind.hosts() {
         None => Some("this topology has more than 2^32 hosts".to_owned()),
-        Some(hosts) if hosts > MAX_CONNECTIONS => {
-            Some(format!("this topology has {hosts} hosts, more than {MAX_CONNECTIONS}"))
+        Some(hosts) if hosts > MAX_CONNECTIONS => Some(format!(
+            "this topology has {hosts} hosts, more than {MAX_CONNECTIONS}"
+        )),
+        Some(hosts) if hosts < FEWEST_HOSTS => {
+            Some(format!("a topology of {hosts} hosts has no traffic"))
         }
-        Some(hosts) if hosts < FEWEST_HOSTS => Some(format!("a topology of {hosts} hosts has no traffic")),
-        Some(_) if interfaces > MAX_SUBFLOWS as u32 => {
-            Some(format!("{interfaces} interfaces are more than the {MAX_SUBFLOWS} subflows of a connection"))
-        }
+        Some(_) if interfaces > MAX_SUBFLOWS as u32 => Some(format!(
+            "{interfaces} interfaces are more than the {MAX_SUBFLOWS} subflows of a connection"
+        )),
         Some(_) => None,
     };
     if let Some(problem) = &problem {

@@ -19,7 +19,8 @@ use crate::units::{Bytes, Nanos};
 /// Name of the only connection of a scenario without `[[connection]]`.
 const ONLY_CONNECTION: &str = "main";
 
-/// The second and third value of `net.ipv4.tcp_rmem` in Linux up to 6.15; later the third is 32 MiB.
+/// The second and third value of `net.ipv4.tcp_rmem` in Linux up to 6.15; later the third is 32
+/// MiB.
 const INITIAL_MEMORY: Bytes = Bytes(128 << 10);
 const MOST_MEMORY: Bytes = Bytes(6 << 20);
 /// The sysctl is an `int`.
@@ -59,10 +60,24 @@ pub(super) fn traffic(
     out: &mut Problems,
 ) -> Option<Traffic> {
     let before = out.len();
-    let frame = Frame { raw, duration, transport, network };
-    let groups = raw.connection.iter().map(|connection| &connection.value.name);
+    let frame = Frame {
+        raw,
+        duration,
+        transport,
+        network,
+    };
+    let groups = raw
+        .connection
+        .iter()
+        .map(|connection| &connection.value.name);
     unique(groups, "connections", out);
-    unique(raw.competitor.iter().map(|competitor| &competitor.value.name), "competitors", out);
+    unique(
+        raw.competitor
+            .iter()
+            .map(|competitor| &competitor.value.name),
+        "competitors",
+        out,
+    );
     for path in &raw.path {
         frame.starts_in_time(&path.value.start, Nanos::ZERO, out);
     }
@@ -71,13 +86,26 @@ pub(super) fn traffic(
     } else if raw.connection.is_empty() {
         vec![frame.only_connection(out)]
     } else {
-        raw.connection.iter().map(|connection| frame.connection(connection, out)).collect()
+        raw.connection
+            .iter()
+            .map(|connection| frame.connection(connection, out))
+            .collect()
     };
     for group in connections.iter().flatten() {
         frame.refuse_tcp_relays(group, out);
     }
-    frame.check_memory(connections.iter().flatten().any(|group| group.receive_memory.is_some()), out);
-    let competitors: Vec<_> = raw.competitor.iter().map(|raw| frame.competitor(raw, out)).collect();
+    frame.check_memory(
+        connections
+            .iter()
+            .flatten()
+            .any(|group| group.receive_memory.is_some()),
+        out,
+    );
+    let competitors: Vec<_> = raw
+        .competitor
+        .iter()
+        .map(|raw| frame.competitor(raw, out))
+        .collect();
     let cross: Vec<_> = raw.cross.iter().map(|raw| frame.cross(raw, out)).collect();
     if out.len() > before {
         return None;
@@ -94,9 +122,15 @@ impl Frame<'_> {
     fn only_connection(&self, out: &mut Problems) -> Option<ConnectionGroup> {
         let paths: Vec<_> = (0..self.network.paths.len()).collect();
         if paths.len() > MAX_SUBFLOWS {
-            let message =
-                format!("{} paths are more than the {MAX_SUBFLOWS} subflows of a connection", paths.len());
-            out.note_with_help(&(0..0), message, "name the paths of each connection in [[connection]]");
+            let message = format!(
+                "{} paths are more than the {MAX_SUBFLOWS} subflows of a connection",
+                paths.len()
+            );
+            out.note_with_help(
+                &(0..0),
+                message,
+                "name the paths of each connection in [[connection]]",
+            );
         }
         let (workload, direction) = self.workload(None, out)?;
         let buffers = self.buffers(&self.raw.receiver.buffer, &self.raw.sender.buffer, out);
@@ -134,13 +168,24 @@ impl Frame<'_> {
         })
     }
 
-    fn connection(&self, written: &At<RawConnection>, out: &mut Problems) -> Option<ConnectionGroup> {
+    fn connection(
+        &self,
+        written: &At<RawConnection>,
+        out: &mut Problems,
+    ) -> Option<ConnectionGroup> {
         let raw = &written.value;
         let paths = self.subflows(&raw.paths, out);
         count(&raw.count, out);
         self.starts_in_time(&raw.start, raw.spread.value, out);
-        let receive = raw.receive_buffer.as_ref().unwrap_or(&self.raw.receiver.buffer);
-        let buffers = self.buffers(receive, raw.send_buffer.as_ref().unwrap_or(&self.raw.sender.buffer), out);
+        let receive = raw
+            .receive_buffer
+            .as_ref()
+            .unwrap_or(&self.raw.receiver.buffer);
+        let buffers = self.buffers(
+            receive,
+            raw.send_buffer.as_ref().unwrap_or(&self.raw.sender.buffer),
+            out,
+        );
         let (workload, direction) = self.workload(raw.workload.as_ref(), out)?;
         Some(ConnectionGroup {
             name: raw.name.value.clone(),
@@ -156,8 +201,8 @@ impl Frame<'_> {
         })
     }
 
-    /// Notes TCP relays on the paths of a connection that uploads, or whose receive buffer grows: its windows
-    /// end at the relays.
+    /// Notes TCP relays on the paths of a connection that uploads, or whose receive buffer grows:
+    /// its windows end at the relays.
     fn refuse_tcp_relays(&self, group: &ConnectionGroup, out: &mut Problems) {
         let (trouble, fix) = match (group.direction, group.receive_memory) {
             (Direction::Upload, _) => (
@@ -171,22 +216,39 @@ impl Frame<'_> {
             (Direction::Download, None) => return,
         };
         let is_tcp = |path: &PathIndex| {
-            self.network.paths[*path].relay.is_some_and(|relay| relay.kind != RelayKind::Ip)
+            self.network.paths[*path]
+                .relay
+                .is_some_and(|relay| relay.kind != RelayKind::Ip)
         };
         for path in group.paths.iter().copied().filter(is_tcp) {
             let message = format!("`{}` {trouble}", group.name);
-            let span = self.raw.path[path].value.relay.as_ref().map_or(0..0, |relay| relay.span.clone());
+            let span = self.raw.path[path]
+                .value
+                .relay
+                .as_ref()
+                .map_or(0..0, |relay| relay.span.clone());
             out.note_with_help(&span, message, fix);
         }
     }
 
     /// Paths of a connection; an empty list means all.
-    fn subflows(&self, written: &At<Vec<At<String>>>, out: &mut Problems) -> Option<Vec<PathIndex>> {
-        let named: Vec<_> = written.value.iter().map(|name| self.network.path(name, out)).collect();
+    fn subflows(
+        &self,
+        written: &At<Vec<At<String>>>,
+        out: &mut Problems,
+    ) -> Option<Vec<PathIndex>> {
+        let named: Vec<_> = written
+            .value
+            .iter()
+            .map(|name| self.network.path(name, out))
+            .collect();
         let mut paths: Vec<PathIndex> = named.into_iter().collect::<Option<_>>()?;
         if let Some(at) = (0..paths.len()).find(|&at| paths[..at].contains(&paths[at])) {
             let name = &written.value[at];
-            out.note(&name.span, format!("the path `{}` is listed twice", name.value));
+            out.note(
+                &name.span,
+                format!("the path `{}` is listed twice", name.value),
+            );
             return None;
         }
         if paths.is_empty() {
@@ -194,13 +256,22 @@ impl Frame<'_> {
         }
         if paths.len() > MAX_SUBFLOWS {
             let message = format!("{} subflows are more than {MAX_SUBFLOWS}", paths.len());
-            out.note_with_help(&written.span, message, "the kernel's limit: name fewer paths");
+            out.note_with_help(
+                &written.span,
+                message,
+                "the kernel's limit: name fewer paths",
+            );
             return None;
         }
         Some(paths)
     }
 
-    fn buffers(&self, receive: &At<ReceiveBuffer>, send: &At<Bytes>, out: &mut Problems) -> Buffers {
+    fn buffers(
+        &self,
+        receive: &At<ReceiveBuffer>,
+        send: &At<Bytes>,
+        out: &mut Problems,
+    ) -> Buffers {
         let mss = self.transport.mss;
         holds_segment(&send.span, send.value, mss, "a send buffer", out);
         let memory = match receive.value {
@@ -214,50 +285,93 @@ impl Frame<'_> {
         if memory.is_none() {
             holds_segment(&receive.span, size, mss, "a receive buffer", out);
         }
-        Buffers { receive: size, memory, send: send.value }
+        Buffers {
+            receive: size,
+            memory,
+            send: send.value,
+        }
     }
 
     /// The memory of receive buffers that grow.
     fn memory(&self) -> GrowingMemory {
         let receiver = &self.raw.receiver;
-        let value = |written: &Option<At<Bytes>>, default| written.as_ref().map_or(default, |at| at.value);
+        let value =
+            |written: &Option<At<Bytes>>, default| written.as_ref().map_or(default, |at| at.value);
         let most = value(&receiver.max_memory, MOST_MEMORY);
-        GrowingMemory { initial: value(&receiver.memory, INITIAL_MEMORY), most }
+        GrowingMemory {
+            initial: value(&receiver.memory, INITIAL_MEMORY),
+            most,
+        }
     }
 
     /// Checks the memory of receive buffers that grow. `grows`: whether any does.
     fn check_memory(&self, grows: bool, out: &mut Problems) {
-        let RawReceiver { buffer, memory, max_memory } = &self.raw.receiver;
+        let RawReceiver {
+            buffer,
+            memory,
+            max_memory,
+        } = &self.raw.receiver;
         let written = [("memory", memory), ("max_memory", max_memory)];
         if !grows {
-            for (key, at) in written.iter().filter_map(|(key, at)| Some((key, at.as_ref()?))) {
-                let message = format!("`{key}` is the memory of a buffer that grows, and none grows");
-                out.note_with_help(&at.span, message, "write buffer = \"auto\", or remove the key");
+            for (key, at) in written
+                .iter()
+                .filter_map(|(key, at)| Some((key, at.as_ref()?)))
+            {
+                let message =
+                    format!("`{key}` is the memory of a buffer that grows, and none grows");
+                out.note_with_help(
+                    &at.span,
+                    message,
+                    "write buffer = \"auto\", or remove the key",
+                );
             }
             return;
         }
         let GrowingMemory { initial, most } = self.memory();
-        let span = written.iter().find_map(|(_, at)| at.as_ref()).map_or(&buffer.span, |at| &at.span);
+        let span = written
+            .iter()
+            .find_map(|(_, at)| at.as_ref())
+            .map_or(&buffer.span, |at| &at.span);
         let window = GrowingMemory::window(initial, self.transport.mss);
-        holds_segment(span, window, self.transport.mss, "a window of the initial memory", out);
+        holds_segment(
+            span,
+            window,
+            self.transport.mss,
+            "a window of the initial memory",
+            out,
+        );
         if most > LARGEST_MEMORY {
-            out.note_with_help(span, "`max_memory` exceeds Linux' limit", "write at most \"2047 MiB\"");
+            out.note_with_help(
+                span,
+                "`max_memory` exceeds Linux' limit",
+                "write at most \"2047 MiB\"",
+            );
         }
         if most < initial {
             let message = format!("`max_memory` of {most} is less than `memory` of {initial}");
-            out.note_with_help(span, message, "write the second and third value of net.ipv4.tcp_rmem");
+            out.note_with_help(
+                span,
+                message,
+                "write the second and third value of net.ipv4.tcp_rmem",
+            );
         }
     }
 
     /// Workload: the connection's, else the scenario's, else a bulk download.
-    fn workload(&self, own: Option<&RawWorkload>, out: &mut Problems) -> Option<(Workload, Direction)> {
+    fn workload(
+        &self,
+        own: Option<&RawWorkload>,
+        out: &mut Problems,
+    ) -> Option<(Workload, Direction)> {
         let Some(raw) = own.or(self.raw.workload.as_ref()) else {
             return Some((Workload::Bulk, Direction::Download));
         };
         let before = out.len();
         let workload = match raw {
             RawWorkload::Bulk(_) => Workload::Bulk,
-            RawWorkload::File(file) => Workload::File { size: not_empty(&file.size, out) },
+            RawWorkload::File(file) => Workload::File {
+                size: not_empty(&file.size, out),
+            },
             RawWorkload::Messages(messages) => {
                 positive(&messages.mean_gap, "`mean_gap`", out);
                 self.sends_in_time(&messages.tolerance, out);
@@ -268,9 +382,10 @@ impl Frame<'_> {
                 }
             }
             RawWorkload::Stream(stream) => self.stream(stream, out),
-            RawWorkload::Requests(requests) => {
-                Workload::Requests { size: not_empty(&requests.size, out), think: requests.think }
-            }
+            RawWorkload::Requests(requests) => Workload::Requests {
+                size: not_empty(&requests.size, out),
+                think: requests.think,
+            },
         };
         (out.len() == before).then_some((workload, raw.direction()))
     }
@@ -282,7 +397,11 @@ impl Frame<'_> {
                 "no message would be sent: `tolerance` ({}) is not below `duration` ({})",
                 tolerance.value, self.duration
             );
-            out.note_with_help(&tolerance.span, message, "make `duration` several times as long");
+            out.note_with_help(
+                &tolerance.span,
+                message,
+                "make `duration` several times as long",
+            );
         }
     }
 
@@ -296,10 +415,19 @@ impl Frame<'_> {
         if let Some(on) = &raw.on {
             positive(on, "`on`", out);
         } else if raw.off > Nanos::ZERO {
-            out.note_with_help(&raw.rate.span, "`off` needs `on`", "write for example on = \"10 s\"");
+            out.note_with_help(
+                &raw.rate.span,
+                "`off` needs `on`",
+                "write for example on = \"10 s\"",
+            );
         }
         let on = raw.on.as_ref().map_or(self.duration, |on| on.value);
-        Workload::Stream { rate, interval, on, off: raw.off }
+        Workload::Stream {
+            rate,
+            interval,
+            on,
+            off: raw.off,
+        }
     }
 
     fn competitor(&self, written: &At<RawCompetitor>, out: &mut Problems) -> Option<Competitor> {
@@ -342,14 +470,30 @@ impl Frame<'_> {
         let raw = &written.value;
         let link = self.cross_link(written, out);
         let pattern = cross_pattern(raw, out);
-        at_least(raw.packet.value.0, 1, &raw.packet.span, "a packet", "1 B", out);
+        at_least(
+            raw.packet.value.0,
+            1,
+            &raw.packet.span,
+            "a packet",
+            "1 B",
+            out,
+        );
         if raw.packet.value > LARGEST_PACKET {
-            out.note(&raw.packet.span, format!("a packet is at most {LARGEST_PACKET}"));
+            out.note(
+                &raw.packet.span,
+                format!("a packet is at most {LARGEST_PACKET}"),
+            );
         }
         let stop = raw.stop.as_ref().map_or(self.duration, |stop| stop.value);
         if raw.start.value >= stop {
             let span = raw.stop.as_ref().map_or(&raw.start.span, |stop| &stop.span);
-            out.note(span, format!("this traffic stops at {stop}, before it starts at {}", raw.start.value));
+            out.note(
+                span,
+                format!(
+                    "this traffic stops at {stop}, before it starts at {}",
+                    raw.start.value
+                ),
+            );
         }
         Some(CrossTraffic {
             link: link?,
@@ -382,7 +526,10 @@ impl Frame<'_> {
     fn starts_in_time(&self, start: &At<Nanos>, spread: Nanos, out: &mut Problems) {
         let last = Nanos(start.value.0.saturating_add(spread.0));
         if start.value > Nanos::ZERO && last >= self.duration || spread >= self.duration {
-            let message = format!("a start at {last} is not within the duration of {}", self.duration);
+            let message = format!(
+                "a start at {last} is not within the duration of {}",
+                self.duration
+            );
             out.note(&start.span, message);
         }
     }
@@ -397,7 +544,11 @@ fn cross_pattern(raw: &RawCross, out: &mut Problems) -> Option<CrossPattern> {
     let before = out.len();
     let rate = raw.rate.value;
     if rate.bps() == 0 {
-        out.note_with_help(&raw.rate.span, "a rate of zero sends nothing", "write for example \"10 Mbit/s\"");
+        out.note_with_help(
+            &raw.rate.span,
+            "a rate of zero sends nothing",
+            "write for example \"10 Mbit/s\"",
+        );
     }
     let bursts = [("mean_burst", &raw.mean_burst), ("mean_gap", &raw.mean_gap)];
     if raw.kind.value != CrossKind::Pareto {
@@ -410,28 +561,47 @@ fn cross_pattern(raw: &RawCross, out: &mut Problems) -> Option<CrossPattern> {
             only_of_pareto("shape", &shape.span, out);
         }
         let is_constant = raw.kind.value == CrossKind::Constant;
-        let pattern =
-            if is_constant { CrossPattern::Constant { rate } } else { CrossPattern::Poisson { rate } };
+        let pattern = if is_constant {
+            CrossPattern::Constant { rate }
+        } else {
+            CrossPattern::Poisson { rate }
+        };
         return (out.len() == before).then_some(pattern);
     }
     for (key, value) in bursts {
         match value {
             None => {
                 let help = format!("write for example {key} = \"5 s\"");
-                out.note_with_help(&raw.kind.span, format!("pareto traffic needs the key `{key}`"), help);
+                out.note_with_help(
+                    &raw.kind.span,
+                    format!("pareto traffic needs the key `{key}`"),
+                    help,
+                );
             }
             Some(value) => {
                 positive(value, &format!("`{key}`"), out);
             }
         }
     }
-    let shape = raw.shape.as_ref().map_or(DEFAULT_SHAPE, |shape| shape.value);
+    let shape = raw
+        .shape
+        .as_ref()
+        .map_or(DEFAULT_SHAPE, |shape| shape.value);
     if let Some(written) = raw.shape.as_ref().filter(|written| written.value <= 1.0) {
         let message = format!("a Pareto distribution of shape {shape} has no mean");
-        out.note_with_help(&written.span, message, "write a number greater than 1, for example 1.5");
+        out.note_with_help(
+            &written.span,
+            message,
+            "write a number greater than 1, for example 1.5",
+        );
     }
     let (mean_burst, mean_gap) = (raw.mean_burst.as_ref()?.value, raw.mean_gap.as_ref()?.value);
-    (out.len() == before).then_some(CrossPattern::Pareto { rate, mean_burst, mean_gap, shape })
+    (out.len() == before).then_some(CrossPattern::Pareto {
+        rate,
+        mean_burst,
+        mean_gap,
+        shape,
+    })
 }
 
 fn only_of_pareto(key: &str, span: &std::ops::Range<usize>, out: &mut Problems) {
@@ -449,6 +619,12 @@ fn not_empty(size: &At<Bytes>, out: &mut Problems) -> Bytes {
 fn count(count: &At<u32>, out: &mut Problems) {
     at_least(count.value.into(), 1, &count.span, "the count", "1", out);
     if count.value > MAX_CONNECTIONS {
-        out.note(&count.span, format!("{} connections are more than {MAX_CONNECTIONS}", count.value));
+        out.note(
+            &count.span,
+            format!(
+                "{} connections are more than {MAX_CONNECTIONS}",
+                count.value
+            ),
+        );
     }
 }

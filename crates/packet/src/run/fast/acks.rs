@@ -35,8 +35,8 @@ impl Engine {
         self.finish_ack(packet.subflow(), rest);
     }
 
-    /// Handles an in-order ACK where the controller owns its window or is hosted, or the scheduler queues
-    /// ahead of the window.
+    /// Handles an in-order ACK where the controller owns its window or is hosted, or the scheduler
+    /// queues ahead of the window.
     #[inline(never)]
     fn ack_arrives_paced(&mut self, (front, back): (Front, Back)) {
         let packet = Packet::joined(front, back);
@@ -65,7 +65,11 @@ impl Engine {
         let mut side = SendingSide::of(self, packet.subflow());
         let has_case = is_enabled && side.config.is_rack() && side.subflow.may_have_gaps(&packet);
         let is_alone = !side.end.is_scheduled;
-        if !has_case || side.end.is_unusual || side.may_sleep() || (!is_alone && side.end.copies_repairs) {
+        if !has_case
+            || side.end.is_unusual
+            || side.may_sleep()
+            || (!is_alone && side.end.copies_repairs)
+        {
             return self.ack_arrives_generally(packet);
         }
         side.note_ack(&packet);
@@ -104,7 +108,8 @@ impl Engine {
     #[inline(never)]
     pub(super) fn push_after(&mut self, s: u32) {
         let id = self.senders[s as usize].id;
-        self.sender_as_plain(id.connection as usize).push_after(id.index());
+        self.sender_as_plain(id.connection as usize)
+            .push_after(id.index());
     }
 
     /// Sends `segments` new segments on plain subflow `s`.
@@ -121,8 +126,8 @@ impl Engine {
 }
 
 impl SendingSide<'_> {
-    /// Takes an in-order ACK, and sends a segment if it admits one and the scheduler has no choice. If the
-    /// controller owns the window, the caller sends.
+    /// Takes an in-order ACK, and sends a segment if it admits one and the scheduler has no choice.
+    /// If the controller owns the window, the caller sends.
     #[inline(always)]
     fn take_ack_in_order<const OWNS_WINDOW: bool>(&mut self, packet: &Packet) -> Rest {
         let (subflow, end) = (&mut *self.subflow, &mut *self.end);
@@ -131,44 +136,65 @@ impl SendingSide<'_> {
         subflow.take_ack(&mut InOrder::<OWNS_WINDOW> { clock }, end, i, packet, None);
         let outstanding = subflow.board.outstanding();
         if end.is_scheduled {
-            subflow.show(end, i, outstanding, Congestion::Open, OWNS_WINDOW && subflow.is_held(self.now_ns));
+            subflow.show(
+                end,
+                i,
+                outstanding,
+                Congestion::Open,
+                OWNS_WINDOW && subflow.is_held(self.now_ns),
+            );
         }
         let has_choice = end.is_scheduled && end.has_choice_after::<OWNS_WINDOW>(i, self.now_ns);
-        // The timer is set, and setting it again for each segment changes nothing while two segments are
-        // outstanding.
+        // The timer is set, and setting it again for each segment changes nothing while two
+        // segments are outstanding.
         if has_choice || outstanding < 2 {
             return Rest::Push;
         }
         if OWNS_WINDOW {
             return Rest::Pace;
         }
-        let segments = end.may_send_new_now().min(subflow.plain_space(end, i, outstanding));
+        let segments = end
+            .may_send_new_now()
+            .min(subflow.plain_space(end, i, outstanding));
         if segments > 1 {
             return Rest::Send(segments);
         }
         if segments > 0 {
             self.send_new();
         }
-        if self.must_ask_scheduler() { Rest::Push } else { Rest::Nothing }
+        if self.must_ask_scheduler() {
+            Rest::Push
+        } else {
+            Rest::Nothing
+        }
     }
 
-    /// Takes an ACK on a subflow with gaps, and sends what it admits; new segments only if the subflow
-    /// `is_alone`, so that no scheduler decides.
+    /// Takes an ACK on a subflow with gaps, and sends what it admits; new segments only if the
+    /// subflow `is_alone`, so that no scheduler decides.
     #[inline(always)]
     fn take_ack_with_gaps(&mut self, packet: &Packet, is_alone: bool) -> Rest {
         let i = self.subflow.id.index();
         self.subflow.usual = Usual::NONE;
-        let blocks = if packet.aux() == 0 { None } else { Some(self.net.sacks.take(packet.aux())) };
+        let blocks = if packet.aux() == 0 {
+            None
+        } else {
+            Some(self.net.sacks.take(packet.aux()))
+        };
         let clock = Clock::of(self.s, self.config, self.now_ns, &mut self.net.queue);
-        self.subflow.take_ack(&mut WithGaps { clock }, self.end, i, packet, blocks);
-        let mut space = self.end.cc.subflows[i].cwnd.saturating_sub(self.subflow.board.in_flight());
+        self.subflow
+            .take_ack(&mut WithGaps { clock }, self.end, i, packet, blocks);
+        let mut space = self.end.cc.subflows[i]
+            .cwnd
+            .saturating_sub(self.subflow.board.in_flight());
         if self.subflow.board.is_empty() {
             space = 0; // the window may need a restart
         }
         let mut repairs = self.subflow.is_recovering();
         while space > 0 {
             space -= 1;
-            let Some(departing) = self.next_departing(&mut repairs, is_alone) else { break };
+            let Some(departing) = self.next_departing(&mut repairs, is_alone) else {
+                break;
+            };
             self.send(departing);
         }
         let is_empty = self.subflow.board.is_empty();
@@ -177,6 +203,10 @@ impl SendingSide<'_> {
         }
         self.subflow.show_gaps(self.end, i);
         // When the data-level window is full, the scheduler decides about the oldest segment.
-        if is_empty || self.end.has_space() || self.must_ask_scheduler() { Rest::Push } else { Rest::Nothing }
+        if is_empty || self.end.has_space() || self.must_ask_scheduler() {
+            Rest::Push
+        } else {
+            Rest::Nothing
+        }
     }
 }

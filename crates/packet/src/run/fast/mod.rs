@@ -1,8 +1,8 @@
 //! Fast paths: segments and ACKs on plain subflows, which is nearly all traffic.
 //!
-//! A fast path omits the steps of the general path that have no effect in its case. It begins with the
-//! conditions of the case: if one fails, it changes nothing, and the general path takes the packet. It uses
-//! the parts of the engine directly, without a [`Context`].
+//! A fast path omits the steps of the general path that have no effect in its case. It begins with
+//! the conditions of the case: if one fails, it changes nothing, and the general path takes the
+//! packet. It uses the parts of the engine directly, without a [`Context`].
 //!
 //! | file | content |
 //! |---|---|
@@ -27,7 +27,11 @@ use crate::run::engine::Engine;
 /// The interface of subflow `s` at an end where its radio matters.
 #[inline(always)]
 fn radio(interfaces: &mut Shared<Interface>, s: usize, has_radio: bool) -> Option<&mut Interface> {
-    if has_radio { Some(&mut interfaces[s]) } else { None }
+    if has_radio {
+        Some(&mut interfaces[s])
+    } else {
+        None
+    }
 }
 
 /// Whether the radio may sleep, so that the meter must learn of a packet at once.

@@ -44,7 +44,8 @@ impl Engine {
         }
     }
 
-    /// Takes a segment, in order or next to a hole, and acknowledges it. Returns false if it did nothing.
+    /// Takes a segment, in order or next to a hole, and acknowledges it. Returns false if it did
+    /// nothing.
     #[inline(always)]
     fn take_segment<const IN_ORDER: bool>(&mut self, packet: &Packet) -> bool {
         let s = packet.subflow() as usize;
@@ -88,7 +89,9 @@ impl Engine {
     /// Reports to the application at the end of subflow `s` that its data is complete.
     #[cold]
     fn complete(&mut self, s: usize) {
-        let end = self.connections.receiving(self.receivers[s].id.connection as usize);
+        let end = self
+            .connections
+            .receiving(self.receivers[s].id.connection as usize);
         let next = end.reader.delivered(end.data.next(), self.now_ns);
         if next != Next::Nothing {
             self.follow(s, next);

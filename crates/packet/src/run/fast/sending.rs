@@ -75,8 +75,8 @@ impl<'a> SendingSide<'a> {
         self.end.acknowledge(packet.dsn());
     }
 
-    /// Whether the scheduler must run although it has no choice: when the data-level window is full, it
-    /// decides about the oldest segment.
+    /// Whether the scheduler must run although it has no choice: when the data-level window is
+    /// full, it decides about the oldest segment.
     #[inline(always)]
     pub(super) fn must_ask_scheduler(&self) -> bool {
         self.end.is_scheduled && !self.end.data.window_open()
@@ -90,12 +90,20 @@ impl<'a> SendingSide<'a> {
         departing
     }
 
-    /// The next segment to leave while the window has space: a lost one while the subflow repairs losses,
-    /// else a new one if `admits_new`.
+    /// The next segment to leave while the window has space: a lost one while the subflow repairs
+    /// losses, else a new one if `admits_new`.
     #[inline(always)]
-    pub(super) fn next_departing(&mut self, repairs: &mut bool, admits_new: bool) -> Option<Departing> {
+    pub(super) fn next_departing(
+        &mut self,
+        repairs: &mut bool,
+        admits_new: bool,
+    ) -> Option<Departing> {
         let (subflow, end) = (&mut *self.subflow, &mut *self.end);
-        let lost = if *repairs { subflow.board.next_repair() } else { None };
+        let lost = if *repairs {
+            subflow.board.next_repair()
+        } else {
+            None
+        };
         let departing = if let Some(ssn) = lost {
             subflow.repeat(ssn, self.now_ns)
         } else {
@@ -105,16 +113,24 @@ impl<'a> SendingSide<'a> {
             }
             subflow.next_new(end, self.now_ns)
         };
-        subflow.arm_for_departure(&mut Clock::of(self.s, self.config, self.now_ns, &mut self.net.queue));
+        subflow.arm_for_departure(&mut Clock::of(
+            self.s,
+            self.config,
+            self.now_ns,
+            &mut self.net.queue,
+        ));
         Some(departing)
     }
 
     /// Sends a segment into its first link, and counts its energy.
     #[inline(always)]
     pub(super) fn send(&mut self, departing: Departing) {
-        let mut packet = self.subflow.depart(self.config, self.s, departing, self.now_ns);
+        let mut packet = self
+            .subflow
+            .depart(self.config, self.s, departing, self.now_ns);
         let size = u32::from(departing.len) + self.config.sizes.header;
-        self.net.offer(self.now_ns, self.subflow.first_hop, &mut packet, size);
+        self.net
+            .offer(self.now_ns, self.subflow.first_hop, &mut packet, size);
         if !self.subflow.id.downloads
             && let Some(interface) = &mut self.interface
         {
@@ -136,7 +152,14 @@ impl Engine {
     #[inline(always)]
     fn take_release(&mut self, s: u32) -> bool {
         let is_enabled = self.may_use_fast_paths();
-        let SendingSide { now_ns, config, subflow, end, interface, .. } = SendingSide::of(self, s);
+        let SendingSide {
+            now_ns,
+            config,
+            subflow,
+            end,
+            interface,
+            ..
+        } = SendingSide::of(self, s);
         let has_case = end.has_paced_path && !end.queues_ahead && subflow.is_plain();
         if !is_enabled
             || !has_case
@@ -155,22 +178,31 @@ impl Engine {
         true
     }
 
-    /// Sends the new segments that windows and pacing admit on plain subflow `s`, which has at least two
-    /// segments outstanding and is the only one that may send. `is_armed`: its timer has just been set.
+    /// Sends the new segments that windows and pacing admit on plain subflow `s`, which has at
+    /// least two segments outstanding and is the only one that may send. `is_armed`: its timer has
+    /// just been set.
     #[inline(always)]
     pub(super) fn send_at_pace(&mut self, s: u32, is_armed: bool) {
         let mut side = SendingSide::of(self, s);
         let now_ns = side.now_ns;
         let id = side.subflow.id;
-        let mut left = side.end.may_send_new_now().min(side.subflow.owned_space(side.end, now_ns));
+        let mut left = side
+            .end
+            .may_send_new_now()
+            .min(side.subflow.owned_space(side.end, now_ns));
         if left > 0 && !is_armed {
             let mut clock = Clock::of(side.s, side.config, now_ns, &mut side.net.queue);
             side.subflow.arm_for_departure(&mut clock);
         }
         while left > 0 {
             let departing = side.send_new();
-            side.subflow.note_departure(side.config, side.end, departing, false, now_ns);
-            left = if side.subflow.is_held(now_ns) { 0 } else { left - 1 };
+            side.subflow
+                .note_departure(side.config, side.end, departing, false, now_ns);
+            left = if side.subflow.is_held(now_ns) {
+                0
+            } else {
+                left - 1
+            };
         }
         if side.must_ask_scheduler() {
             return self.push_after(s);

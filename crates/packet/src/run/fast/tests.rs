@@ -12,15 +12,27 @@ fn run(text: &str, policy: &str, seed: u64, short: bool) -> (String, u64, u64) {
     let scenario = load(text, &|trace| Err(format!("no trace {trace}")));
     let scenario = scenario.unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let setup = Setup::of(&policy.parse().unwrap(), &scenario).unwrap();
-    let options = RunOptions { series: true, links: true, ..RunOptions::default() };
+    let options = RunOptions {
+        series: true,
+        links: true,
+        ..RunOptions::default()
+    };
     let mut engine = build::build(&scenario, &setup, seed, &options, 1).unwrap();
     engine.uses_fast_paths = short;
     engine.run(&Cancel::new()).unwrap();
-    let (hops, fast_path_hits) = (engine.net.counts.counters().packet_hops, engine.fast_path_hits);
-    (serde_json::to_string(&engine.result(&scenario, policy, seed)).unwrap(), hops, fast_path_hits)
+    let (hops, fast_path_hits) = (
+        engine.net.counts.counters().packet_hops,
+        engine.fast_path_hits,
+    );
+    (
+        serde_json::to_string(&engine.result(&scenario, policy, seed)).unwrap(),
+        hops,
+        fast_path_hits,
+    )
 }
 
-/// Compares fast and general paths; returns the packet-hops, and the number of packets on fast paths.
+/// Compares fast and general paths; returns the packet-hops, and the number of packets on fast
+/// paths.
 fn compare(text: &str, policy: &str, seed: u64) -> (u64, u64) {
     let (general, _, none) = run(text, policy, seed, false);
     let (short, hops, fast_path_hits) = run(text, policy, seed, true);
@@ -66,7 +78,12 @@ fn scenario() -> impl Strategy<Value = String> {
     let direction = one_of(&["download", "upload"]);
     let buffer = one_of(&["24 KiB", "256 KiB", "4 MiB"]);
     let recovery = one_of(&["rack", "rack", "sack", "newreno"]);
-    let transport = one_of(&["", "ecn = true", "delayed_ack = \"40 ms\"", "processing_delay = \"0 s\""]);
+    let transport = one_of(&[
+        "",
+        "ecn = true",
+        "delayed_ack = \"40 ms\"",
+        "processing_delay = \"0 s\"",
+    ]);
     let device = one_of(&["", "[device]\nsharing_factor = 0.8"]);
     let rest = (workload, direction, buffer, recovery, transport, device);
     let rest = rest.prop_map(|(workload, direction, buffer, recovery, transport, device)| {
@@ -79,7 +96,9 @@ fn scenario() -> impl Strategy<Value = String> {
     });
     let competitor = one_of(&["", "[[competitor]]\nname = \"tcp\"\npath = \"p0\"\n"]);
     (paths, competitor, rest).prop_map(|(paths, competitor, rest)| {
-        format!("title = \"random\"\nduration = \"5 s\"\nwarm_up = \"1 s\"\n{paths}{competitor}{rest}")
+        format!(
+            "title = \"random\"\nduration = \"5 s\"\nwarm_up = \"1 s\"\n{paths}{competitor}{rest}"
+        )
     })
 }
 
@@ -108,20 +127,22 @@ const POLICIES: &[&str] = &[
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
-    /// Losses, marks, delayed ACKs, sleeping radios, full buffers, every recovery: fast paths do what the
-    /// general path does.
+    /// Losses, marks, delayed ACKs, sleeping radios, full buffers, every recovery: fast paths do
+    /// what the general path does.
     #[test]
     fn fast_paths_match_the_general_path(text in scenario(), name in one_of(POLICIES), seed in 0u64..9) {
         compare(&text, name, seed);
     }
 }
 
-/// Without losses nearly every segment and ACK takes a fast path, so the comparison is not vacuous. Two
-/// hops each: a segment's link, an ACK's link.
+/// Without losses nearly every segment and ACK takes a fast path, so the comparison is not vacuous.
+/// Two hops each: a segment's link, an ACK's link.
 #[test]
 fn most_packets_take_a_fast_path() {
     let path = |name: &str, delay: &str| {
-        format!("[[path]]\nname = \"{name}\"\nrate = \"8 Mbit/s\"\ndelay = \"{delay}\"\nenergy = \"free\"\n")
+        format!(
+            "[[path]]\nname = \"{name}\"\nrate = \"8 Mbit/s\"\ndelay = \"{delay}\"\nenergy = \"free\"\n"
+        )
     };
     let one = path("a", "10 ms");
     let two = format!("{one}{}", path("b", "25 ms"));
@@ -135,9 +156,13 @@ fn most_packets_take_a_fast_path() {
         (&two, "linux"),
     ];
     for (paths, policy) in policies {
-        let text = format!("title = \"calm\"\nduration = \"20 s\"\n{paths}[workload]\nkind = \"bulk\"\n");
+        let text =
+            format!("title = \"calm\"\nduration = \"20 s\"\n{paths}[workload]\nkind = \"bulk\"\n");
         let (hops, fast_path_hits) = compare(&text, policy, 1);
-        assert!(hops > 20_000 && fast_path_hits * 10 > hops * 9, "{policy}: {fast_path_hits} of {hops}");
+        assert!(
+            hops > 20_000 && fast_path_hits * 10 > hops * 9,
+            "{policy}: {fast_path_hits} of {hops}"
+        );
     }
 }
 
@@ -148,7 +173,10 @@ fn packets_of_a_recovery_take_a_fast_path() {
                 delay = \"10 ms\"\nqueue = \"20 packets\"\nloss = \"2 %\"\nenergy = \"free\"\n\
                 [workload]\nkind = \"bulk\"\n";
     let (hops, fast_path_hits) = compare(text, "uncoupled", 1);
-    assert!(hops > 10_000 && fast_path_hits * 20 > hops * 19, "{fast_path_hits} of {hops}");
+    assert!(
+        hops > 10_000 && fast_path_hits * 20 > hops * 19,
+        "{fast_path_hits} of {hops}"
+    );
 }
 
 /// Routes of six links, eight subflows, a timing wheel.
@@ -158,6 +186,9 @@ fn fast_paths_do_not_change_a_data_centre() {
                 rate = \"100 Mbit/s\"\nqueue = \"20 packets\"\nspread = \"50 ms\"\n";
     for policy in ["mptcp", "olia"] {
         let (hops, fast_path_hits) = compare(text, policy, 2);
-        assert!(hops > 50_000 && fast_path_hits > 5_000, "{policy}: {fast_path_hits} of {hops}");
+        assert!(
+            hops > 50_000 && fast_path_hits > 5_000,
+            "{policy}: {fast_path_hits} of {hops}"
+        );
     }
 }

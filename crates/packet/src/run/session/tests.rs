@@ -27,7 +27,10 @@ fn scenario(more: &str) -> Arc<Scenario> {
 }
 
 pub(super) fn loaded(text: &str) -> Arc<Scenario> {
-    Arc::new(load(text, &|name| Err(format!("no trace {name}"))).unwrap_or_else(|errors| panic!("{errors}")))
+    Arc::new(
+        load(text, &|name| Err(format!("no trace {name}")))
+            .unwrap_or_else(|errors| panic!("{errors}")),
+    )
 }
 
 fn setup(policy: &str, scenario: &Scenario) -> Setup {
@@ -35,7 +38,13 @@ fn setup(policy: &str, scenario: &Scenario) -> Setup {
 }
 
 fn session(policy: &str, scenario: &Arc<Scenario>) -> Session {
-    Session::new(Arc::clone(scenario), &setup(policy, scenario), 1, RunOptions::default()).unwrap()
+    Session::new(
+        Arc::clone(scenario),
+        &setup(policy, scenario),
+        1,
+        RunOptions::default(),
+    )
+    .unwrap()
 }
 
 fn steered(scenario: &Arc<Scenario>) -> Session {
@@ -70,23 +79,36 @@ fn a_run_in_steps_gives_the_same_result_as_a_run_at_once() {
     ] {
         let scenario = scenario(more);
         for series in [false, true] {
-            let options = || RunOptions { series, ..RunOptions::default() };
+            let options = || RunOptions {
+                series,
+                ..RunOptions::default()
+            };
             let setup = setup(policy, &scenario);
             let whole = crate::run(&scenario, &setup, 7, options()).unwrap();
             for step_us in [1_377, 40_000] {
-                let mut stepped = Session::new(Arc::clone(&scenario), &setup, 7, options()).unwrap();
+                let mut stepped =
+                    Session::new(Arc::clone(&scenario), &setup, 7, options()).unwrap();
                 let (mut last, mut steps) = (Status::default(), 0);
                 while !stepped.is_over() {
-                    stepped.advance(stepped.now() + Nanos::from_micros(step_us)).unwrap();
+                    stepped
+                        .advance(stepped.now() + Nanos::from_micros(step_us))
+                        .unwrap();
                     let now = status(&mut stepped);
-                    assert!(now.energy_j >= last.energy_j && now.delivered_bytes >= last.delivered_bytes);
+                    assert!(
+                        now.energy_j >= last.energy_j
+                            && now.delivered_bytes >= last.delivered_bytes
+                    );
                     (last, steps) = (now, steps + 1);
                 }
                 assert!(steps > 20 && last.over, "{policy}: {steps} steps, {last:?}");
                 let result = stepped.finish().unwrap();
                 assert_eq!(result, whole, "{policy} on {more:?}, steps of {step_us} µs");
                 let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b;
-                assert!(close(last.energy_j, whole.energy_j), "{policy}: {} J", last.energy_j);
+                assert!(
+                    close(last.energy_j, whole.energy_j),
+                    "{policy}: {} J",
+                    last.energy_j
+                );
                 assert_eq!(last.done, whole.completion_s.is_some());
             }
         }
@@ -110,15 +132,17 @@ fn energy_and_data_count_from_the_end_of_the_warm_up_as_in_the_result() {
     assert_eq!(last.delivered_bytes as f64 * 8.0 / 4.0, result.goodput_bps);
 }
 
-/// 25 packets of 1448 bytes per RTT of at least 30 ms on WiFi: at most 9.7 Mbit/s, on a link of 8; 2
-/// packets carry at most 0.8 Mbit/s there.
+/// 25 packets of 1448 bytes per RTT of at least 30 ms on WiFi: at most 9.7 Mbit/s, on a link of 8;
+/// 2 packets carry at most 0.8 Mbit/s there.
 #[test]
 fn a_commanded_window_is_kept_and_bounds_the_rate() {
     let scenario = scenario("");
     let carried = |window| {
         let mut session = steered(&scenario);
         for tenth in 1..=40 {
-            assert!(session.steer(0, Command::Window(window)) && session.steer(1, Command::Window(1)));
+            assert!(
+                session.steer(0, Command::Window(window)) && session.steer(1, Command::Window(1))
+            );
             session.advance(Nanos::from_millis(100 * tenth)).unwrap();
         }
         let status = status(&mut session);
@@ -137,7 +161,11 @@ fn data_arrives_at_the_commanded_rate() {
     let scenario = scenario("");
     let mut session = steered(&scenario);
     let arrived = |session: &mut Session| -> Vec<f64> {
-        status(session).paths.iter().map(|path| path.delivered_bytes as f64 * 8.0).collect()
+        status(session)
+            .paths
+            .iter()
+            .map(|path| path.delivered_bytes as f64 * 8.0)
+            .collect()
     };
     let mut at_two = vec![];
     for tenth in 1..=60 {
@@ -148,14 +176,24 @@ fn data_arrives_at_the_commanded_rate() {
             at_two = arrived(&mut session);
         }
     }
-    let rates: Vec<f64> =
-        arrived(&mut session).iter().zip(&at_two).map(|(end, begin)| (end - begin) / 4.0).collect();
+    let rates: Vec<f64> = arrived(&mut session)
+        .iter()
+        .zip(&at_two)
+        .map(|(end, begin)| (end - begin) / 4.0)
+        .collect();
     let least = status(&mut session).paths[0].min_rtt.unwrap();
-    assert!(least > Nanos::from_millis(30) && least < Nanos::from_millis(35), "{least}");
-    assert!((rates[0] / 2e6 - 1.0).abs() < 0.05 && (rates[1] / 0.5e6 - 1.0).abs() < 0.05, "{rates:?}");
+    assert!(
+        least > Nanos::from_millis(30) && least < Nanos::from_millis(35),
+        "{least}"
+    );
+    assert!(
+        (rates[0] / 2e6 - 1.0).abs() < 0.05 && (rates[1] / 0.5e6 - 1.0).abs() < 0.05,
+        "{rates:?}"
+    );
 }
 
-/// LTE alone from the first packet on: WiFi never wakes, although it is the first path. Then WiFi alone.
+/// LTE alone from the first packet on: WiFi never wakes, although it is the first path. Then WiFi
+/// alone.
 #[test]
 fn paths_open_and_close_as_commanded() {
     let scenario = scenario("");
@@ -163,17 +201,29 @@ fn paths_open_and_close_as_commanded() {
     let step = |session: &mut Session, used: [bool; 2], until_ms| {
         while session.now() < Nanos::from_millis(until_ms) {
             session.use_paths(&used);
-            session.advance(session.now() + Nanos::from_millis(50)).unwrap();
+            session
+                .advance(session.now() + Nanos::from_millis(50))
+                .unwrap();
         }
         status(session)
     };
     let first = step(&mut session, [false, true], 2_000);
-    assert_eq!((first.paths[0].segments, first.paths[0].open, first.paths[1].open), (0, false, true));
+    assert_eq!(
+        (
+            first.paths[0].segments,
+            first.paths[0].open,
+            first.paths[1].open
+        ),
+        (0, false, true)
+    );
     assert!(first.paths[1].delivered_bytes > 300_000, "{first:?}");
     let second = step(&mut session, [true, false], 4_000);
     assert_eq!((second.paths[0].open, second.paths[1].open), (true, false));
     let third = step(&mut session, [true, false], 5_000);
-    assert_eq!(third.paths[1].delivered_bytes, second.paths[1].delivered_bytes);
+    assert_eq!(
+        third.paths[1].delivered_bytes,
+        second.paths[1].delivered_bytes
+    );
     assert!(third.paths[0].delivered_bytes > second.paths[0].delivered_bytes + 100_000);
     let fourth = step(&mut session, [false, false], 5_500);
     assert!(fourth.paths[0].open, "nothing changes if no path is chosen");
@@ -184,14 +234,25 @@ fn paths_open_and_close_as_commanded() {
 #[test]
 fn more_than_one_connection_is_refused() {
     let scenario = scenario("[[connection]]\nname = \"two\"\ncount = 2\n");
-    let refused =
-        Session::new(Arc::clone(&scenario), &setup("mptcp", &scenario), 1, RunOptions::default()).err();
-    assert!(matches!(refused, Some(RunError::NotOne { connections: 2 })), "{refused:?}");
+    let refused = Session::new(
+        Arc::clone(&scenario),
+        &setup("mptcp", &scenario),
+        1,
+        RunOptions::default(),
+    )
+    .err();
+    assert!(
+        matches!(refused, Some(RunError::NotOne { connections: 2 })),
+        "{refused:?}"
+    );
 }
 
 #[test]
 fn only_a_controller_that_takes_commands_is_steered() {
     let scenario = scenario("");
     assert!(!session("mptcp", &scenario).steer(0, Command::Window(5)));
-    assert!(!steered(&scenario).steer(2, Command::Window(5)), "there is no third path");
+    assert!(
+        !steered(&scenario).steer(2, Command::Window(5)),
+        "there is no third path"
+    );
 }

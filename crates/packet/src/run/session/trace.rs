@@ -46,8 +46,8 @@ pub struct TracedPacket {
     pub fate: PacketFate,
     /// When it reaches the queue.
     pub offered: Nanos,
-    /// When its last byte leaves the queue for the wire, or when it is dropped. With a managed queue, jitter
-    /// counts as time in the queue.
+    /// When its last byte leaves the queue for the wire, or when it is dropped. With a managed
+    /// queue, jitter counts as time in the queue.
     pub left: Nanos,
     /// When its last byte arrives. A packet that is lost would have arrived then.
     pub arrives: Nanos,
@@ -75,13 +75,13 @@ pub struct Trace {
     pub until: Nanos,
     /// Why the trace ends before the run; `None`: it is complete.
     pub cut: Option<TraceCut>,
-    /// The packets on links of the scenario's paths, in the order of [`TracedPacket::offered`]. Hops over
-    /// shared channels are left out.
+    /// The packets on links of the scenario's paths, in the order of [`TracedPacket::offered`].
+    /// Hops over shared channels are left out.
     pub packets: Vec<TracedPacket>,
     /// Instants of the samples.
     pub times: Vec<Nanos>,
-    /// Energy of the device since the warm-up at each sample, J. At the end of a complete trace it is the
-    /// result's.
+    /// Energy of the device since the warm-up at each sample, J. At the end of a complete trace it
+    /// is the result's.
     pub energy_j: Vec<f64>,
     /// Samples of each path, in the scenario's order.
     pub paths: Vec<TracedPath>,
@@ -98,15 +98,25 @@ pub fn trace(
     limits: &TraceLimits,
     cancel: &Cancel,
 ) -> Result<Trace, RunError> {
-    let options = RunOptions { cancel: cancel.clone(), ..RunOptions::default() };
+    let options = RunOptions {
+        cancel: cancel.clone(),
+        ..RunOptions::default()
+    };
     let mut session = Session::new(scenario, setup, seed, options)?;
-    let links: Vec<usize> =
-        session.scenario.paths.iter().flat_map(|path| path.down.iter().chain(&path.up)).copied().collect();
+    let links: Vec<usize> = session
+        .scenario
+        .paths
+        .iter()
+        .flat_map(|path| path.down.iter().chain(&path.up))
+        .copied()
+        .collect();
     session.engine.net.begin_log(&links, limits.packets);
     let span = session.scenario.duration.min(limits.time);
     let step = Nanos((span.0 / limits.samples.max(1) as u64).max(1_000_000));
-    let mut trace =
-        Trace { paths: vec![TracedPath::default(); session.scenario.paths.len()], ..Trace::default() };
+    let mut trace = Trace {
+        paths: vec![TracedPath::default(); session.scenario.paths.len()],
+        ..Trace::default()
+    };
     let mut status = Status::default();
     loop {
         session.sample(&mut status, &mut trace);
@@ -114,7 +124,13 @@ pub fn trace(
             break;
         }
         session.advance(session.now().saturating_add(step).min(limits.time))?;
-        if session.engine.net.log.as_ref().is_some_and(|log| log.is_full()) {
+        if session
+            .engine
+            .net
+            .log
+            .as_ref()
+            .is_some_and(|log| log.is_full())
+        {
             trace.cut = Some(TraceCut::Packets);
             break;
         }
@@ -155,8 +171,12 @@ impl Session {
 
     /// Adds samples until all radios are idle or the limit is reached.
     fn sample_tails(&mut self, step: Nanos, limit: Nanos, status: &Status, trace: &mut Trace) {
-        let Some(device) = &self.engine.devices[0] else { return };
-        let Some(finished) = device.finished_ns.map(Nanos) else { return };
+        let Some(device) = &self.engine.devices[0] else {
+            return;
+        };
+        let Some(finished) = device.finished_ns.map(Nanos) else {
+            return;
+        };
         let mut status = status.clone();
         loop {
             let (_, states) = device.meter.clone().finish_until(finished, status.now);
@@ -180,8 +200,14 @@ impl Session {
 
     /// The packets that were offered before `until`.
     fn logged(&self, until: Nanos) -> Vec<TracedPacket> {
-        let Some(log) = &self.engine.net.log else { return vec![] };
-        let path = |s: u32| self.subflows.iter().position(|own| *own == Some(s as usize));
+        let Some(log) = &self.engine.net.log else {
+            return vec![];
+        };
+        let path = |s: u32| {
+            self.subflows
+                .iter()
+                .position(|own| *own == Some(s as usize))
+        };
         let traced = |packet: &LoggedPacket| TracedPacket {
             link: packet.link as usize,
             path: packet.subflow.and_then(path),
@@ -191,7 +217,11 @@ impl Session {
             left: Nanos(packet.left_ns),
             arrives: Nanos(packet.arrives_ns),
         };
-        log.packets().iter().take_while(|packet| packet.offered_ns <= until.0).map(traced).collect()
+        log.packets()
+            .iter()
+            .take_while(|packet| packet.offered_ns <= until.0)
+            .map(traced)
+            .collect()
     }
 }
 
@@ -220,7 +250,8 @@ impl Trace {
             if state.phase == RadioPhase::Tail {
                 let since = self.times.partition_point(|time| *time < state.since);
                 let gap = path.radio[since.min(first)..first].iter_mut().rev();
-                gap.take_while(|phase| **phase == RadioPhase::Active).for_each(|phase| *phase = state.phase);
+                gap.take_while(|phase| **phase == RadioPhase::Active)
+                    .for_each(|phase| *phase = state.phase);
             }
         }
     }

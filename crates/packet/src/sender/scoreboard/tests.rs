@@ -38,8 +38,8 @@ fn an_overtaken_segment_is_lost_after_the_reordering_window() {
     for n in 0..4 {
         board.push(Segment::new(n, 1460, Stamp::at(u64::from(n) * MS)));
     }
-    // A segment sent at 2 ms arrives after an RTT of 20 ms. It has overtaken the segments of 0 and 1 ms,
-    // but not that of 3 ms.
+    // A segment sent at 2 ms arrives after an RTT of 20 ms. It has overtaken the segments of 0 and
+    // 1 ms, but not that of 3 ms.
     board.sack(2);
     board.arrived(Stamp::at(2 * MS), 2, 22 * MS);
     // With a reordering window of 5 ms they are lost at 25 and 26 ms: sent + 20 + 5.
@@ -52,11 +52,16 @@ fn an_overtaken_segment_is_lost_after_the_reordering_window() {
     board.retransmit(1, Stamp::at(27 * MS));
     board.sack(1);
     board.arrived(Stamp::at(27 * MS), 1, 47 * MS);
-    assert_eq!(board.judge_by_time(0, 47 * MS), (2, None), "including the one of 3 ms");
+    assert_eq!(
+        board.judge_by_time(0, 47 * MS),
+        (2, None),
+        "including the one of 3 ms"
+    );
     assert_eq!(board.next_repair(), Some(0));
 }
 
-/// A burst leaves in one event with one timestamp: the segment number orders it (RFC 8985, section 6.2).
+/// A burst leaves in one event with one timestamp: the segment number orders it (RFC 8985, section
+/// 6.2).
 #[test]
 fn a_hole_in_a_burst_is_overtaken() {
     const MS: u64 = 1_000_000;
@@ -64,7 +69,11 @@ fn a_hole_in_a_burst_is_overtaken() {
     // Segment 0 arrives 20 ms after the burst, 1 and 2 are lost, 3 arrives 1 ms after 0.
     board.advance(1);
     board.arrived(Stamp::at(0), 0, 20 * MS);
-    assert_eq!(board.judge_by_time(5 * MS, 20 * MS), (0, None), "nothing has been overtaken");
+    assert_eq!(
+        board.judge_by_time(5 * MS, 20 * MS),
+        (0, None),
+        "nothing has been overtaken"
+    );
     board.sack(3);
     board.arrived(Stamp::at(0), 3, 21 * MS);
     // The reordering window ends at 21 + 5 ms. Segments 4 to 9 are not overtaken.
@@ -76,7 +85,11 @@ fn a_hole_in_a_burst_is_overtaken() {
     board.retransmit(2, Stamp::at(26 * MS));
     board.sack(2);
     board.arrived(Stamp::at(26 * MS), 2, 47 * MS);
-    assert_eq!(board.judge_by_time(0, 47 * MS), (7, None), "1, and 4 to 9, which left before it");
+    assert_eq!(
+        board.judge_by_time(0, 47 * MS),
+        (7, None),
+        "1, and 4 to 9, which left before it"
+    );
     assert_eq!(board.next_repair(), Some(1));
 }
 

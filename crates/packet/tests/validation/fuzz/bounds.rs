@@ -1,6 +1,6 @@
-//! Random scenarios against the limits of `joulepath_control::limit`: no run is more efficient than its link
-//! bound, and the TCP-rate reference is not above it. All workloads, all shipped radios, slow and fast links,
-//! long and short round trips, small buffers.
+//! Random scenarios against the limits of `joulepath_control::limit`: no run is more efficient than
+//! its link bound, and the TCP-rate reference is not above it. All workloads, all shipped radios,
+//! slow and fast links, long and short round trips, small buffers.
 
 use std::fmt::Write as _;
 
@@ -16,8 +16,16 @@ use joulepath_packet::{RunOptions, run};
 use super::draw::Dice;
 use crate::common::setup;
 
-const POLICIES: &[&str] =
-    &["single:p0", "single:p0", "mptcp", "uncoupled", "linux", "joule", "redundant", "bbr3"];
+const POLICIES: &[&str] = &[
+    "single:p0",
+    "single:p0",
+    "mptcp",
+    "uncoupled",
+    "linux",
+    "joule",
+    "redundant",
+    "bbr3",
+];
 /// Wire bits of a run on all links, which limits the time for it.
 const MOST_BITS: f64 = 60e6;
 
@@ -32,7 +40,11 @@ fn drawn(seed: u64) -> (String, &'static str) {
     let asymmetric = sides.chance(0.3);
     for i in 0..paths {
         let bps = dice.scale(12e3, 30e6);
-        let own_bps = if via { bps * dice.scale(1.0, 100.0) } else { bps };
+        let own_bps = if via {
+            bps * dice.scale(1.0, 100.0)
+        } else {
+            bps
+        };
         sum_bps += own_bps;
         let rate = match dice.one(&[0, 0, 0, 1]) {
             0 => format!("\"{own_bps:.0} bit/s\""),
@@ -62,9 +74,17 @@ fn drawn(seed: u64) -> (String, &'static str) {
             );
         }
     }
-    let _ = writeln!(text, "[receiver]\nbuffer = \"{:.0} B\"", dice.scale(16e3, 4e6));
+    let _ = writeln!(
+        text,
+        "[receiver]\nbuffer = \"{:.0} B\"",
+        dice.scale(16e3, 4e6)
+    );
     if dice.chance(0.4) {
-        let _ = writeln!(text, "[device]\nshared_base = \"{:.0} mW\"", dice.scale(50.0, 2000.0));
+        let _ = writeln!(
+            text,
+            "[device]\nshared_base = \"{:.0} mW\"",
+            dice.scale(50.0, 2000.0)
+        );
     }
     let duration_s = dice.between(10.0, 60.0).min(MOST_BITS / sum_bps).max(4.0);
     let load_bps = (sum_bps * dice.scale(0.01, 1.2)).max(1e3);
@@ -93,29 +113,45 @@ fn drawn(seed: u64) -> (String, &'static str) {
         _ => {
             let gap_s = dice.scale(0.05, 10.0);
             let bytes = (load_bps / 8.0 * gap_s).max(40.0);
-            format!("kind = \"messages\"\nsize = \"{bytes:.0} B\"\nmean_gap = \"{:.0} ms\"\n", 1e3 * gap_s)
+            format!(
+                "kind = \"messages\"\nsize = \"{bytes:.0} B\"\nmean_gap = \"{:.0} ms\"\n",
+                1e3 * gap_s
+            )
         }
     };
-    let direction =
-        if !workload.contains("requests") && dice.chance(0.25) { "direction = \"upload\"\n" } else { "" };
+    let direction = if !workload.contains("requests") && dice.chance(0.25) {
+        "direction = \"upload\"\n"
+    } else {
+        ""
+    };
     let _ = write!(text, "[workload]\n{workload}{direction}");
     // The limit of a file is for all of it.
-    let warm_up = if workload.contains("file") { "0 s" } else { dice.one(&["0 s", "0 s", "1 s"]) };
-    let head = format!("title = \"{seed}\"\nduration = \"{duration_s:.2} s\"\nwarm_up = \"{warm_up}\"\n");
+    let warm_up = if workload.contains("file") {
+        "0 s"
+    } else {
+        dice.one(&["0 s", "0 s", "1 s"])
+    };
+    let head =
+        format!("title = \"{seed}\"\nduration = \"{duration_s:.2} s\"\nwarm_up = \"{warm_up}\"\n");
     (head + &text, dice.one(POLICIES))
 }
 
 /// Data that may have come before the measured time and be delivered within it, bits: a buffer.
 fn early_bits(met: &Scenario) -> f64 {
-    if met.warm_up == Nanos::ZERO { 0.0 } else { 8.0 * met.connections[0].receive_buffer.0 as f64 }
+    if met.warm_up == Nanos::ZERO {
+        0.0
+    } else {
+        8.0 * met.connections[0].receive_buffer.0 as f64
+    }
 }
 
 fn measured_s(met: &Scenario) -> f64 {
     met.duration.as_secs_f64() - met.warm_up.as_secs_f64()
 }
 
-/// Efficiency that the limits allow a run; `None` without a limit, or if the workload is incomplete. Energy
-/// of data that came early, perhaps over the most expensive radio, was spent before.
+/// Efficiency that the limits allow a run; `None` without a limit, or if the workload is
+/// incomplete. Energy of data that came early, perhaps over the most expensive radio, was spent
+/// before.
 fn allowed(met: &Scenario, all: &[Reference], result: &RunResult) -> Option<f64> {
     let link = all.iter().find(|limit| limit.kind == Capacity::Link.name());
     match met.connections[0].workload {
@@ -147,29 +183,55 @@ fn no_run_beats_the_link_bound() {
         if let [tcp, link] = all.as_slice()
             && tcp.bits_per_joule > link.bits_per_joule * (1.0 + 1e-9)
         {
-            beaten.push(format!("seed {seed}: the TCP-rate reference is above the link bound\n{text}"));
+            beaten.push(format!(
+                "seed {seed}: the TCP-rate reference is above the link bound\n{text}"
+            ));
         }
-        let Ok(result) = run(&scenario, &setup(&scenario, policy), seed, RunOptions::default()) else {
+        let Ok(result) = run(
+            &scenario,
+            &setup(&scenario, policy),
+            seed,
+            RunOptions::default(),
+        ) else {
             continue;
         };
-        let Some(allowed) = allowed(&met, &all, &result).filter(|_| result.bits_per_joule > 0.0) else {
+        let Some(allowed) = allowed(&met, &all, &result).filter(|_| result.bits_per_joule > 0.0)
+        else {
             continue;
         };
         let share = result.bits_per_joule / allowed;
-        let packets = result.paths.iter().map(|path| path.segments).sum::<u64>().max(1) as f64;
-        // A packet on each path may be in transmission at the start and at the end of the measured time.
+        let packets = result
+            .paths
+            .iter()
+            .map(|path| path.segments)
+            .sum::<u64>()
+            .max(1) as f64;
+        // A packet on each path may be in transmission at the start and at the end of the measured
+        // time.
         let early = early_bits(&met) / (result.goodput_bps * measured_s(&met));
         let tolerance = 1e-6 + 2.0 * scenario.paths.len() as f64 / packets + early;
         tried += 1;
         near += u32::from(share > 0.8);
         if share > 1.0 + tolerance {
-            let kinds: Vec<&str> = scenario.paths.iter().map(|path| kind(&path.energy.model)).collect();
-            beaten.push(format!("seed {seed}: {share:.4} of the link bound, {policy}, {kinds:?}\n{text}"));
+            let kinds: Vec<&str> = scenario
+                .paths
+                .iter()
+                .map(|path| kind(&path.energy.model))
+                .collect();
+            beaten.push(format!(
+                "seed {seed}: {share:.4} of the link bound, {policy}, {kinds:?}\n{text}"
+            ));
         }
     }
-    println!("{tried} runs, {near} above 0.8 of the link bound, {} above it", beaten.len());
+    println!(
+        "{tried} runs, {near} above 0.8 of the link bound, {} above it",
+        beaten.len()
+    );
     assert!(beaten.is_empty(), "{}", beaten.join("\n"));
-    assert!(10 * near >= tried, "only {near} of {tried} runs come near: the bound says nothing");
+    assert!(
+        10 * near >= tried,
+        "only {near} of {tried} runs come near: the bound says nothing"
+    );
 }
 
 fn kind(model: &InterfaceModel) -> &'static str {

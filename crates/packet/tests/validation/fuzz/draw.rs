@@ -91,7 +91,11 @@ impl Path {
         let mut at = CALM_UNTIL_S;
         for _ in 0..dice.one(&[0, 0, 0, 1, 2, 4]) {
             at += dice.scale(0.2, 20.0);
-            let falls = if dice.chance(0.5) { 0.0 } else { (rate / dice.scale(2.0, 1000.0)).max(12e3) };
+            let falls = if dice.chance(0.5) {
+                0.0
+            } else {
+                (rate / dice.scale(2.0, 1000.0)).max(12e3)
+            };
             rates.push((at, falls));
             at += dice.scale(0.1, 30.0);
             rates.push((at, rate));
@@ -106,7 +110,11 @@ impl Path {
         }
         let delay_s = dice.scale(0.0005, 0.2);
         let queue = dice.one(&[2, 5, 20, 100, 100, 1000]);
-        let up_rate = if dice.chance(0.2) { (rate / dice.scale(10.0, 150.0)).max(4e3) } else { rate };
+        let up_rate = if dice.chance(0.2) {
+            (rate / dice.scale(10.0, 150.0)).max(4e3)
+        } else {
+            rate
+        };
         let mut path = Path {
             rates,
             up_rate,
@@ -127,16 +135,34 @@ impl Path {
 
     fn write(&mut self, dice: &mut Dice, i: usize) {
         let (mut text, mut up) = (String::new(), String::new());
-        let steps: Vec<_> =
-            self.rates.iter().map(|(at, bps)| format!("[\"{at:.3} s\", \"{bps:.0} bit/s\"]")).collect();
-        let _ = write!(text, "[[path]]\nname = \"p{i}\"\nrate = {{ steps = [{}] }}\n", steps.join(", "));
-        let _ =
-            write!(text, "delay = \"{:.0} us\"\nqueue = \"{} packets\"\n", self.delay_s * 1e6, self.queue);
-        let outages: Vec<_> =
-            self.outages.iter().map(|(from, to)| format!("[\"{from:.3} s\", \"{to:.3} s\"]")).collect();
+        let steps: Vec<_> = self
+            .rates
+            .iter()
+            .map(|(at, bps)| format!("[\"{at:.3} s\", \"{bps:.0} bit/s\"]"))
+            .collect();
+        let _ = write!(
+            text,
+            "[[path]]\nname = \"p{i}\"\nrate = {{ steps = [{}] }}\n",
+            steps.join(", ")
+        );
+        let _ = write!(
+            text,
+            "delay = \"{:.0} us\"\nqueue = \"{} packets\"\n",
+            self.delay_s * 1e6,
+            self.queue
+        );
+        let outages: Vec<_> = self
+            .outages
+            .iter()
+            .map(|(from, to)| format!("[\"{from:.3} s\", \"{to:.3} s\"]"))
+            .collect();
         let _ = writeln!(text, "outages = [{}]", outages.join(", "));
         let active = ["0 W", "1 W"][i % 2];
-        let _ = writeln!(text, "energy = {{ per_mbps = \"{} mW\", active = \"{active}\" }}", 50 + 10 * i);
+        let _ = writeln!(
+            text,
+            "energy = {{ per_mbps = \"{} mW\", active = \"{active}\" }}",
+            50 + 10 * i
+        );
         match dice.0.below(6) {
             0 => {
                 self.loss = dice.scale(0.0005, 0.04);
@@ -147,7 +173,8 @@ impl Path {
                 // A tenth of the time is in bursts of 5 packets that lose half.
                 self.loss = 0.05 * 0.2;
                 self.syn_loss = 0.8 * 0.5;
-                text += "loss = { enter_bad = \"0.4 %\", leave_bad = \"20 %\", loss_bad = \"50 %\" }\n";
+                text +=
+                    "loss = { enter_bad = \"0.4 %\", leave_bad = \"20 %\", loss_bad = \"50 %\" }\n";
             }
             _ => {}
         }
@@ -181,13 +208,21 @@ impl Path {
 
     /// The lowest positive rate, less cross traffic, bit/s.
     pub(super) fn least_rate(&self) -> f64 {
-        let rates = self.rates.iter().map(|&(_, bps)| bps).filter(|&bps| bps > 0.0);
+        let rates = self
+            .rates
+            .iter()
+            .map(|&(_, bps)| bps)
+            .filter(|&bps| bps > 0.0);
         rates.fold(f64::INFINITY, f64::min) - self.crossing_bps()
     }
 
     /// Rate of cross traffic, bit/s.
     pub(super) fn crossing_bps(&self) -> f64 {
-        if let Others::Cross(bps) = self.others { bps } else { 0.0 }
+        if let Others::Cross(bps) = self.others {
+            bps
+        } else {
+            0.0
+        }
     }
 }
 
@@ -200,10 +235,19 @@ impl Drawn {
             paths[n - 1].text += "backup = true\n";
             paths[n - 1].is_backup = true;
         }
-        let workload =
-            dice.one(&[Workload::File, Workload::File, Workload::File, Workload::Requests, Workload::Bulk]);
+        let workload = dice.one(&[
+            Workload::File,
+            Workload::File,
+            Workload::File,
+            Workload::Requests,
+            Workload::Bulk,
+        ]);
         let total: f64 = paths.iter().map(|path| path.rates[0].1).sum();
-        let most_s = if workload == Workload::File { 12.0 } else { 1.0 };
+        let most_s = if workload == Workload::File {
+            12.0
+        } else {
+            1.0
+        };
         let bytes = (total / 8.0 * dice.scale(0.05, most_s)).clamp(500.0, 4e6) as u64;
         let window = dice.scale(4.0, 3000.0) as u32;
         let recovery = dice.one(&["rack", "rack", "rack", "sack", "newreno"]);
@@ -213,26 +257,44 @@ impl Drawn {
         rest += dice.one(&["", "", "processing_delay = \"0 s\"\n"]);
         rest += dice.one(&["", "", "", "delayed_ack = \"40 ms\"\n"]);
         rest += dice.one(&["", "", "", "ecn = true\n"]);
-        let direction =
-            if workload != Workload::Requests && dice.chance(0.2) { "upload" } else { "download" };
+        let direction = if workload != Workload::Requests && dice.chance(0.2) {
+            "upload"
+        } else {
+            "download"
+        };
         if direction == "upload" {
             for path in &mut paths {
                 let most = path.up_rate;
-                path.rates.iter_mut().for_each(|(_, bps)| *bps = bps.min(most));
+                path.rates
+                    .iter_mut()
+                    .for_each(|(_, bps)| *bps = bps.min(most));
             }
         }
         rest += &match workload {
             Workload::File => {
-                format!("[workload]\nkind = \"file\"\nsize = \"{bytes} B\"\ndirection = \"{direction}\"\n")
+                format!(
+                    "[workload]\nkind = \"file\"\nsize = \"{bytes} B\"\ndirection = \"{direction}\"\n"
+                )
             }
             Workload::Requests => {
                 let think = dice.scale(1.0, 2000.0);
-                format!("[workload]\nkind = \"requests\"\nsize = \"{bytes} B\"\nthink = \"{think:.0} ms\"\n")
+                format!(
+                    "[workload]\nkind = \"requests\"\nsize = \"{bytes} B\"\nthink = \"{think:.0} ms\"\n"
+                )
             }
             Workload::Bulk => format!("[workload]\nkind = \"bulk\"\ndirection = \"{direction}\"\n"),
         };
         rest += &others(&mut dice, &mut paths);
-        Drawn { paths, workload, bytes, window, recovery, policy, selects, rest }
+        Drawn {
+            paths,
+            workload,
+            bytes,
+            window,
+            recovery,
+            policy,
+            selects,
+            rest,
+        }
     }
 
     /// The scenario as TOML without its title.
@@ -248,8 +310,14 @@ impl Drawn {
             let (rate, up) = (path.rates[0].1, path.up_rate);
             path.text = path
                 .text
-                .replace(&format!("\"{rate:.0} bit/s\"]"), &format!("\"{:.0} bit/s\"]", 2.0 * rate))
-                .replace(&format!("rate = \"{up:.0} bit/s\""), &format!("rate = \"{:.0} bit/s\"", 2.0 * up));
+                .replace(
+                    &format!("\"{rate:.0} bit/s\"]"),
+                    &format!("\"{:.0} bit/s\"]", 2.0 * rate),
+                )
+                .replace(
+                    &format!("rate = \"{up:.0} bit/s\""),
+                    &format!("rate = \"{:.0} bit/s\"", 2.0 * up),
+                );
         }
         drawn
     }
@@ -259,19 +327,24 @@ impl Drawn {
 fn others(dice: &mut Dice, paths: &mut [Path]) -> String {
     let i = dice.0.below(paths.len() as u64) as usize;
     let path = &mut paths[i];
-    // Evenly spaced packets would make the same packet of each round find a queue of a few packets full.
+    // Evenly spaced packets would make the same packet of each round find a queue of a few packets
+    // full.
     if path.queue < 20 {
         return String::new();
     }
     let (others, text) = match dice.0.below(8) {
         0 => {
             let bps = path.least_rate() * dice.between(0.05, 0.4);
-            (Others::Cross(bps), format!("[[cross]]\nkind = \"constant\"\nrate = \"{bps:.0} bit/s\"\n"))
+            (
+                Others::Cross(bps),
+                format!("[[cross]]\nkind = \"constant\"\nrate = \"{bps:.0} bit/s\"\n"),
+            )
         }
         1 => {
             let bytes = (path.rates[0].1 / 8.0 * dice.scale(0.1, 20.0)) as u64;
             let cc = dice.one(&["reno", "cubic"]);
-            let text = format!("[[competitor]]\nname = \"c\"\ncc = \"{cc}\"\nsize = \"{bytes} B\"\n");
+            let text =
+                format!("[[competitor]]\nname = \"c\"\ncc = \"{cc}\"\nsize = \"{bytes} B\"\n");
             (Others::Competitor(bytes), text)
         }
         _ => return String::new(),
@@ -283,18 +356,37 @@ fn others(dice: &mut Dice, paths: &mut [Path]) -> String {
 
 /// A policy, and whether it has a selector.
 fn policy(dice: &mut Dice) -> (String, bool) {
-    const NAMED: &[&str] = &["mptcp", "mptcp", "linux", "joule", "redundant", "bbr3", "olia"];
+    const NAMED: &[&str] = &[
+        "mptcp",
+        "mptcp",
+        "linux",
+        "joule",
+        "redundant",
+        "bbr3",
+        "olia",
+    ];
     if dice.chance(0.4) {
         let name = dice.one(NAMED);
         return (name.to_owned(), name == "joule");
     }
-    let controllers: Vec<&str> = Controller::all().map(|controller| controller.name()).collect();
-    let schedulers: Vec<&str> =
-        SCHEDULERS.iter().map(|info| info.name).filter(|&name| name != "allotted").collect();
+    let controllers: Vec<&str> = Controller::all()
+        .map(|controller| controller.name())
+        .collect();
+    let schedulers: Vec<&str> = SCHEDULERS
+        .iter()
+        .map(|info| info.name)
+        .filter(|&name| name != "allotted")
+        .collect();
     let (cc, scheduler) = (dice.one(&controllers), dice.one(&schedulers));
     if !dice.chance(0.25) {
         return (format!("mptcp[cc={cc},scheduler={scheduler}]"), false);
     }
     let selectors: Vec<&str> = SELECTORS.iter().map(|info| info.name).collect();
-    (format!("mptcp[cc={cc},scheduler={scheduler},selector={}]", dice.one(&selectors)), true)
+    (
+        format!(
+            "mptcp[cc={cc},scheduler={scheduler},selector={}]",
+            dice.one(&selectors)
+        ),
+        true,
+    )
 }

@@ -20,7 +20,11 @@ fn every_line_of_a_table_has_as_many_cells_as_its_head() {
     let mut cells = 0;
     let mut tables = 0;
     for line in text.lines() {
-        let now = if line.starts_with('|') { line.replace("\\|", "").matches('|').count() } else { 0 };
+        let now = if line.starts_with('|') {
+            line.replace("\\|", "").matches('|').count()
+        } else {
+            0
+        };
         if cells > 0 && now > 0 {
             assert_eq!(now, cells, "{line}");
         }

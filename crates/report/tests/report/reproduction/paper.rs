@@ -7,7 +7,12 @@ use super::fixture::{scoreboard, with_text_everywhere};
 use crate::markup::{assert_loads_nothing, assert_well_formed};
 
 fn paper(text: &str) -> Paper {
-    Paper { id: "000".into(), title: text.into(), published: text.into(), rows: 2 }
+    Paper {
+        id: "000".into(),
+        title: text.into(),
+        published: text.into(),
+        rows: 2,
+    }
 }
 
 fn no_search() -> Search {
@@ -36,9 +41,15 @@ fn a_page_has_every_experiment_of_its_paper_and_no_other() {
 
 #[test]
 fn a_quick_run_shows_the_stored_verdict_and_the_stored_kernel() {
-    let full = Reproduction { extent: "full".into(), ..scoreboard() };
+    let full = Reproduction {
+        extent: "full".into(),
+        ..scoreboard()
+    };
     let mut quick = scoreboard();
-    quick.experiments.iter_mut().for_each(|report| report.kernel = None);
+    quick
+        .experiments
+        .iter_mut()
+        .for_each(|report| report.kernel = None);
     let with = page(&quick, &full);
     assert!(with.contains("<dt>all seeds</dt>") && with.contains("also ran in the kernel"));
     let without = page(&quick, &quick);
@@ -47,14 +58,26 @@ fn a_quick_run_shows_the_stored_verdict_and_the_stored_kernel() {
 
 #[test]
 fn every_value_has_its_origin() {
-    let value =
-        |origin| UsedValue { key: "path.a.rate".into(), value: "4 Mbit/s".into(), origin, why: "x".into() };
-    let values = [Origin::Printed, Origin::Derived, Origin::Chosen].map(value).to_vec();
+    let value = |origin| UsedValue {
+        key: "path.a.rate".into(),
+        value: "4 Mbit/s".into(),
+        origin,
+        why: "x".into(),
+    };
+    let values = [Origin::Printed, Origin::Derived, Origin::Chosen]
+        .map(value)
+        .to_vec();
     let mut all = scoreboard();
-    all.set_ups = vec![SetUp { name: "000, radios".into(), values }];
+    all.set_ups = vec![SetUp {
+        name: "000, radios".into(),
+        values,
+    }];
     let page = page(&all, &all);
     for origin in ["printed", "derived", "chosen"] {
-        assert!(page.contains(&format!("<tr class=\"{origin}\">")), "{origin}");
+        assert!(
+            page.contains(&format!("<tr class=\"{origin}\">")),
+            "{origin}"
+        );
     }
 }
 

@@ -6,7 +6,10 @@ use super::fixture::scoreboard;
 
 /// Display width of the widest line; every character of these tables is one column wide.
 fn width_of(text: &str) -> usize {
-    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+    text.lines()
+        .map(|line| line.chars().count())
+        .max()
+        .unwrap_or(0)
 }
 
 #[test]
@@ -40,7 +43,10 @@ fn every_experiment_is_shown_at_any_width() {
     for width in [1, 60, 80, 100, usize::MAX] {
         let text = reproduction_table(&all, width, false);
         for report in &all.experiments {
-            let line = text.lines().find(|line| line.starts_with(&report.id)).unwrap();
+            let line = text
+                .lines()
+                .find(|line| line.starts_with(&report.id))
+                .unwrap();
             assert!(line.contains(report.verdict.name()), "{line}");
         }
     }
@@ -53,7 +59,10 @@ fn shown_findings_decide_nothing() {
     assert!(shown.what.contains("retransmissions"));
     all.experiments[1].findings.insert(0, shown);
     let text = reproduction_table(&all, 120, false);
-    assert!(!text.contains("retransmissions") && text.contains("EEMPTCP's efficiency"), "{text}");
+    assert!(
+        !text.contains("retransmissions") && text.contains("EEMPTCP's efficiency"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -67,19 +76,33 @@ fn colour_changes_nothing_but_the_colour() {
         rest = after.split_once('m').unwrap().1;
     }
     plain.push_str(rest);
-    let trimmed = plain.lines().map(str::trim_end).collect::<Vec<_>>().join("\n") + "\n";
+    let trimmed = plain
+        .lines()
+        .map(str::trim_end)
+        .collect::<Vec<_>>()
+        .join("\n")
+        + "\n";
     assert_eq!(trimmed, reproduction_table(&scoreboard(), 120, false));
 }
 
 #[test]
 fn the_table_reports_missing_runs() {
-    let all = Reproduction { partial: true, ..scoreboard() };
+    let all = Reproduction {
+        partial: true,
+        ..scoreboard()
+    };
     let text = reproduction_table(&all, 80, false);
-    assert!(text.contains("PARTIAL: some runs are missing") && text.contains("3 missing"), "{text}");
+    assert!(
+        text.contains("PARTIAL: some runs are missing") && text.contains("3 missing"),
+        "{text}"
+    );
 }
 
 #[test]
 fn an_empty_scoreboard_is_a_valid_table() {
-    let all = Reproduction { experiments: Vec::new(), ..scoreboard() };
+    let all = Reproduction {
+        experiments: Vec::new(),
+        ..scoreboard()
+    };
     assert!(reproduction_table(&all, 80, false).contains("no experiment"));
 }

@@ -2,16 +2,16 @@
 
 use super::dice::{Dice, significant};
 use super::ranges::{
-    ACTIVE_MW, BUFFER_BDP, IN_BURSTS, LEAST_QUEUE, LOSS, LOSSY, PER_MBPS_MW, QUEUES, Queue, RADIOS, Radio,
-    SETS,
+    ACTIVE_MW, BUFFER_BDP, IN_BURSTS, LEAST_QUEUE, LOSS, LOSSY, PER_MBPS_MW, QUEUES, Queue, RADIOS,
+    Radio, SETS,
 };
 
 /// Size of a full segment on the wire, bits.
 pub(super) const SEGMENT_BITS: f64 = 12_000.0;
 /// Payload of a full segment, bits.
 const PAYLOAD_BITS: f64 = 11_680.0;
-/// Probability of leaving the bad state of bursty loss in ranked families: a bad state lasts ten packets on
-/// average and loses half of them.
+/// Probability of leaving the bad state of bursty loss in ranked families: a bad state lasts ten
+/// packets on average and loses half of them.
 const LEAVE_BAD: f64 = 0.1;
 const LOSS_BAD: f64 = 0.5;
 
@@ -65,7 +65,10 @@ pub(super) fn radios(dice: &mut Dice) -> Vec<Access> {
     let energy = [Energy::Linear, Energy::Drawn, Energy::Rrc][dice.below(3) as usize];
     let queue = QUEUES[dice.below(QUEUES.len() as u64) as usize];
     let known = |name: &&str| RADIOS.iter().find(|radio| radio.name == *name);
-    set.iter().filter_map(known).map(|radio| Access::of(radio, energy, queue, dice)).collect()
+    set.iter()
+        .filter_map(known)
+        .map(|radio| Access::of(radio, energy, queue, dice))
+        .collect()
 }
 
 impl Access {
@@ -116,16 +119,23 @@ impl Access {
         self.one_way = String::new();
     }
 
-    /// Throughput of one TCP flow, bit/s: the link's rate, or the rate that random loss permits (Mathis et
-    /// al., CCR 27(3), 1997: MSS/RTT · √(3/2p)).
+    /// Throughput of one TCP flow, bit/s: the link's rate, or the rate that random loss permits
+    /// (Mathis et al., CCR 27(3), 1997: MSS/RTT · √(3/2p)).
     pub(super) fn friendly_bps(&self) -> f64 {
-        let by_loss = |loss: &Loss| PAYLOAD_BITS / (self.rtt_ms / 1e3) * libm::sqrt(1.5 / loss.probability);
-        self.loss.as_ref().map_or(f64::INFINITY, by_loss).min(self.rate_bps)
+        let by_loss =
+            |loss: &Loss| PAYLOAD_BITS / (self.rtt_ms / 1e3) * libm::sqrt(1.5 / loss.probability);
+        self.loss
+            .as_ref()
+            .map_or(f64::INFINITY, by_loss)
+            .min(self.rate_bps)
     }
 
     /// TOML of a path on a link of its own.
     pub(super) fn path(&self) -> String {
-        let rate = self.varying.clone().unwrap_or_else(|| rate_text(self.rate_bps));
+        let rate = self
+            .varying
+            .clone()
+            .unwrap_or_else(|| rate_text(self.rate_bps));
         let (down, up) = self.ways();
         format!(
             "\n[[path]]\nname = \"{}\"\nrate = {rate}\n{}{down}{}{}energy = {}\n{}",
@@ -188,10 +198,14 @@ impl Access {
 
     fn losses(&self) -> String {
         let mut keys = String::new();
-        if let Some(Loss { probability, leave_bad }) = self.loss {
+        if let Some(Loss {
+            probability,
+            leave_bad,
+        }) = self.loss
+        {
             let percent = |part: f64| format!("{} %", significant(100.0 * part));
-            // A fraction b of the packets meets the bad state, which loses half of them: p = b/2 with b =
-            // enter/(enter + leave).
+            // A fraction b of the packets meets the bad state, which loses half of them: p = b/2
+            // with b = enter/(enter + leave).
             let bad = probability / LOSS_BAD;
             keys = match leave_bad {
                 None => format!("loss = \"{}\"\n", percent(probability)),
@@ -208,13 +222,21 @@ impl Access {
 
     /// Outages of both directions.
     fn outages(&self) -> String {
-        if self.outages.is_empty() { String::new() } else { format!("outages = {}\n", self.outages) }
+        if self.outages.is_empty() {
+            String::new()
+        } else {
+            format!("outages = {}\n", self.outages)
+        }
     }
 }
 
 /// A TOML table, or nothing if it has no keys.
 fn table(name: &str, keys: &str) -> String {
-    if keys.is_empty() { String::new() } else { format!("[{name}]\n{keys}") }
+    if keys.is_empty() {
+        String::new()
+    } else {
+        format!("[{name}]\n{keys}")
+    }
 }
 
 pub(super) fn rate_text(bps: f64) -> String {

@@ -9,10 +9,14 @@ use super::ranges::FILE_BYTES;
 pub(super) struct Dice(Stream);
 
 impl Dice {
-    /// Numbers of the `number`-th scenario of `family` with `seed`. They do not depend on other families and
-    /// numbers.
+    /// Numbers of the `number`-th scenario of `family` with `seed`. They do not depend on other
+    /// families and numbers.
     pub(super) fn new(seed: u64, family: Family, number: u32) -> Self {
-        Dice(Stream::new(seed, Domain::Benchmark, ((family as u64) << 32) | u64::from(number)))
+        Dice(Stream::new(
+            seed,
+            Domain::Benchmark,
+            ((family as u64) << 32) | u64::from(number),
+        ))
     }
 
     /// Uniform between the bounds.

@@ -1,5 +1,5 @@
-//! The random families. `wide` has the ranges of radios, this module the ranges of events. Any change makes
-//! different scenarios: raise `wide::GENERATION`.
+//! The random families. `wide` has the ranges of radios, this module the ranges of events. Any
+//! change makes different scenarios: raise `wide::GENERATION`.
 
 use super::access::{Access, rate_text};
 use super::body::{Body, fading, file, names, outages, size, stepping, stream};
@@ -12,7 +12,8 @@ const BULK_S: (u32, u32) = (60, 300);
 const BULK_SHORT: f64 = 0.75;
 /// Measured time of other endless runs, s.
 pub(super) const MEASURED_S: u32 = 60;
-/// With competitors: time before measuring starts, s; then the delay between the start of the two sides, s.
+/// With competitors: time before measuring starts, s; then the delay between the start of the two
+/// sides, s.
 const SETTLED_S: u32 = 10;
 const LATER_S: u32 = 5;
 /// Load of streams and messages as a fraction of WiFi's throughput for one TCP flow; uniform.
@@ -45,7 +46,11 @@ const ACK_PERIOD_MS: (f64, f64) = (2.0, 20.0);
 /// Endless data, from the first packet on.
 pub(super) fn bulk(dice: &mut Dice) -> Body {
     let mut radios = radios(dice, Queues::All);
-    let duration_s = if dice.chance(BULK_SHORT) { BULK_S.0 } else { BULK_S.1 };
+    let duration_s = if dice.chance(BULK_SHORT) {
+        BULK_S.0
+    } else {
+        BULK_S.1
+    };
     let way = direction(dice, &mut radios);
     Body {
         title: format!("{}, data without end for {duration_s} s", names(&radios)),
@@ -93,7 +98,9 @@ fn messages(dice: &mut Dice, radios: &[Access]) -> (String, String) {
     let load_bps = dice.between(LOAD.0, LOAD.1) * radios[0].friendly_bps();
     let gap_ms = significant((bytes as f64 * 8.0 / load_bps * 1e3).clamp(GAP_MS.0, GAP_MS.1));
     let size = size(bytes);
-    let table = format!("\n[workload]\nkind = \"messages\"\nsize = \"{size}\"\nmean_gap = \"{gap_ms} ms\"\n");
+    let table = format!(
+        "\n[workload]\nkind = \"messages\"\nsize = \"{size}\"\nmean_gap = \"{gap_ms} ms\"\n"
+    );
     (table, format!("messages of {size}"))
 }
 
@@ -114,7 +121,13 @@ pub(super) fn competitors(dice: &mut Dice, queues: Queues) -> Body {
         }
         tcps += count;
         let at = format!("path = \"{}\"", radio.name);
-        tables += &group(&format!("tcp-{}", radio.name), count as u32, &at, cc, order.others_s());
+        tables += &group(
+            &format!("tcp-{}", radio.name),
+            count as u32,
+            &at,
+            cc,
+            order.others_s(),
+        );
         tables += &web(dice, radio.name);
     }
     Body {
@@ -140,18 +153,28 @@ pub(super) fn shared(dice: &mut Dice) -> Body {
     }
 }
 
-/// Paths on links of their own with equal rate, RTT, loss and queue, half of them with competing TCP flows on
-/// each; or one bottleneck of all paths that nobody else uses.
+/// Paths on links of their own with equal rate, RTT, loss and queue, half of them with competing
+/// TCP flows on each; or one bottleneck of all paths that nobody else uses.
 pub(super) fn alike(dice: &mut Dice) -> Body {
     let mut radios = radios(dice, Queues::All);
     let order = Order::of(dice);
     let (cc, are_twins, some) = (controller(dice), dice.chance(TWINS), dice.chance(0.5));
-    let tcps = if are_twins && some { 1 + dice.below(SHARED_TCPS) as u32 } else { 0 };
+    let tcps = if are_twins && some {
+        1 + dice.below(SHARED_TCPS) as u32
+    } else {
+        0
+    };
     let (links, what, ends) = if are_twins {
         become_twins(&mut radios);
         let tcps = |radio: &Access| {
             let at = format!("path = \"{}\"", radio.name);
-            group(&format!("tcp-{}", radio.name), tcps, &at, cc, order.others_s())
+            group(
+                &format!("tcp-{}", radio.name),
+                tcps,
+                &at,
+                cc,
+                order.others_s(),
+            )
         };
         let links = paths(&radios) + &radios.iter().map(tcps).collect::<String>();
         (links, "twins with links of their own", ends(&radios, ""))
@@ -172,13 +195,15 @@ fn become_twins(radios: &mut [Access]) {
     let slowest = (0..radios.len()).min_by(by_rate).unwrap_or(0);
     radios.swap(0, slowest);
     if let Some((first, others)) = radios.split_first_mut() {
-        others.iter_mut().for_each(|other| other.become_twin_of(first));
+        others
+            .iter_mut()
+            .for_each(|other| other.become_twin_of(first));
     }
     radios.swap(0, slowest);
 }
 
-/// A bottleneck of all paths, with or without access links after it: tables of links and paths, description,
-/// and `[transport]`.
+/// A bottleneck of all paths, with or without access links after it: tables of links and paths,
+/// description, and `[transport]`.
 fn one_bottleneck(dice: &mut Dice, radios: &[Access]) -> (String, &'static str, String) {
     let line = line(SHARED_BPS, dice);
     let rate_bps = line.rate_bps;
@@ -188,8 +213,16 @@ fn one_bottleneck(dice: &mut Dice, radios: &[Access]) -> (String, &'static str, 
         false => radio.far_path("bottleneck", dice.between(0.0, 0.5)),
     };
     let paths: String = radios.iter().map(path).collect();
-    let what = if has_access { "one bottleneck and access links" } else { "one bottleneck" };
-    (line.link("bottleneck", rate_bps) + &paths, what, ends(&[line], ""))
+    let what = if has_access {
+        "one bottleneck and access links"
+    } else {
+        "one bottleneck"
+    };
+    (
+        line.link("bottleneck", rate_bps) + &paths,
+        what,
+        ends(&[line], ""),
+    )
 }
 
 /// A path through the bottleneck with its own link after it.
@@ -204,7 +237,10 @@ fn access_path(radio: &Access, rate_bps: f64) -> String {
 }
 
 /// Links whose rates change. For a trace, the scenario holds its name; see [`TRACE`](super::TRACE).
-pub(super) fn mobility(dice: &mut Dice, trace: &dyn Fn(u64) -> (String, f64)) -> (Body, Option<u64>) {
+pub(super) fn mobility(
+    dice: &mut Dice,
+    trace: &dyn Fn(u64) -> (String, f64),
+) -> (Body, Option<u64>) {
     let mut radios = radios(dice, Queues::All);
     let way = direction(dice, &mut radios);
     let mut offset = None;
@@ -256,15 +292,19 @@ pub(super) fn mobility(dice: &mut Dice, trace: &dyn Fn(u64) -> (String, f64)) ->
     (body, offset)
 }
 
-/// Several connections of the policy, each with a path through each bottleneck. They start 2 s apart.
+/// Several connections of the policy, each with a path through each bottleneck. They start 2 s
+/// apart.
 pub(super) fn within(dice: &mut Dice) -> Body {
     let mut radios = radios(dice, Queues::All);
     radios.truncate(2);
     let users = 2 + dice.below(4) as u32;
     let ratio = dice.log(RTT_RATIO.0, RTT_RATIO.1);
     let bottlenecks = ["first", "second"];
-    let mut tables: String =
-        radios.iter().zip(bottlenecks).map(|(radio, name)| radio.link(name, radio.rate_bps)).collect();
+    let mut tables: String = radios
+        .iter()
+        .zip(bottlenecks)
+        .map(|(radio, name)| radio.link(name, radio.rate_bps))
+        .collect();
     let mut connections = String::new();
     for user in 0..users {
         let times = libm::pow(ratio, f64::from(user) / f64::from(users - 1));
@@ -277,7 +317,10 @@ pub(super) fn within(dice: &mut Dice) -> Body {
                 radio.name, radio.energy
             );
         }
-        let own: Vec<String> = radios.iter().map(|radio| format!("\"{}{user}\"", radio.name)).collect();
+        let own: Vec<String> = radios
+            .iter()
+            .map(|radio| format!("\"{}{user}\"", radio.name))
+            .collect();
         connections += &format!(
             "\n[[connection]]\nname = \"user{user}\"\npaths = [{}]\nstart = \"{} s\"\n",
             own.join(", "),
@@ -285,7 +328,10 @@ pub(super) fn within(dice: &mut Dice) -> Body {
         );
     }
     Body {
-        title: format!("{users} connections over {}, RTTs up to {ratio} times the least", names(&radios)),
+        title: format!(
+            "{users} connections over {}, RTTs up to {ratio} times the least",
+            names(&radios)
+        ),
         duration_s: 2 * users + MEASURED_S,
         warm_up_s: 2 * users,
         tables: tables + &device(dice) + &ends(&radios, "") + BULK + &connections,
@@ -305,14 +351,16 @@ pub(super) fn adverse(dice: &mut Dice) -> Body {
         }
         1 => {
             let percent = significant(100.0 * dice.log(ACK_LOSS.0, ACK_LOSS.1));
-            radios.iter_mut().for_each(|radio| radio.up = format!("loss = \"{percent} %\"\n"));
+            radios
+                .iter_mut()
+                .for_each(|radio| radio.up = format!("loss = \"{percent} %\"\n"));
             "ACKs are lost"
         }
         2 => {
             let period_ms = dice.log(ACK_PERIOD_MS.0, ACK_PERIOD_MS.1);
-            radios
-                .iter_mut()
-                .for_each(|radio| radio.up = format!("aggregate = {{ period = \"{period_ms} ms\" }}\n"));
+            radios.iter_mut().for_each(|radio| {
+                radio.up = format!("aggregate = {{ period = \"{period_ms} ms\" }}\n")
+            });
             "ACKs come in bursts"
         }
         3 => {
@@ -352,7 +400,11 @@ pub(super) fn paths(radios: &[Access]) -> String {
 
 /// `[transport]`. ECN depends on both ends, so it is on if any queue marks.
 pub(super) fn ends(radios: &[Access], keys: &str) -> String {
-    let ecn = if radios.iter().any(|radio| radio.queue.ecn) { "ecn = true\n" } else { "" };
+    let ecn = if radios.iter().any(|radio| radio.queue.ecn) {
+        "ecn = true\n"
+    } else {
+        ""
+    };
     match (ecn, keys) {
         ("", "") => String::new(),
         _ => format!("\n[transport]\n{ecn}{keys}"),
@@ -376,7 +428,10 @@ fn group(name: &str, count: u32, at: &str, cc: &str, start_s: u32) -> String {
 
 /// Files that other users fetch over the link at random times, if there are any.
 fn web(dice: &mut Dice, path: &str) -> String {
-    let (count, bytes) = (dice.log(WEB_FILES.0, WEB_FILES.1), dice.log(WEB_BYTES.0, WEB_BYTES.1));
+    let (count, bytes) = (
+        dice.log(WEB_FILES.0, WEB_FILES.1),
+        dice.log(WEB_BYTES.0, WEB_BYTES.1),
+    );
     if !dice.chance(WEB) {
         return String::new();
     }
@@ -402,12 +457,20 @@ impl Order {
     }
 
     const fn others_s(self) -> u32 {
-        if matches!(self, Order::OthersLater) { LATER_S } else { 0 }
+        if matches!(self, Order::OthersLater) {
+            LATER_S
+        } else {
+            0
+        }
     }
 
     /// TOML of the connection under test.
     fn connection(self) -> String {
-        let start_s = if matches!(self, Order::OthersFirst) { LATER_S } else { 0 };
+        let start_s = if matches!(self, Order::OthersFirst) {
+            LATER_S
+        } else {
+            0
+        };
         format!("\n[[connection]]\nname = \"main\"\nstart = \"{start_s} s\"\n")
     }
 

@@ -44,12 +44,23 @@ pub(super) const RADIOS: [Radio; 4] = [
         linear: Some("3g-huang2012-linear"),
         rrc: "3g-huang2012",
     },
-    Radio { name: "nr", rate: (20.0, 150.0), rtt: (15.0, 70.0), linear: None, rrc: "5g-lowband-2021" },
+    Radio {
+        name: "nr",
+        rate: (20.0, 150.0),
+        rtt: (15.0, 70.0),
+        linear: None,
+        rrc: "5g-lowband-2021",
+    },
 ];
 
 /// Sets of radios by name, equally likely.
-pub(super) const SETS: [&[&str]; 5] =
-    [&["wifi", "lte"], &["wifi", "umts"], &["wifi", "nr"], &["wifi", "lte", "umts"], &["wifi", "lte", "nr"]];
+pub(super) const SETS: [&[&str]; 5] = [
+    &["wifi", "lte"],
+    &["wifi", "umts"],
+    &["wifi", "nr"],
+    &["wifi", "lte", "umts"],
+    &["wifi", "lte", "nr"],
+];
 
 /// Probability that a radio has random loss, then its loss towards the device.
 pub(super) const LOSSY: f64 = 0.5;
@@ -69,11 +80,31 @@ pub(super) struct Queue {
 
 /// Kinds of queues, equally likely. All radios of a draw use ECN or none does.
 pub(super) const QUEUES: &[Queue] = &[
-    Queue { name: "droptail", ecn: false, keys: |packets| format!("queue = \"{packets} packets\"\n") },
-    Queue { name: "marking", ecn: true, keys: marking },
-    Queue { name: "codel", ecn: false, keys: |_| managed("codel") },
-    Queue { name: "fq-codel", ecn: false, keys: |_| managed("fq-codel") },
-    Queue { name: "pie", ecn: false, keys: |_| managed("pie") },
+    Queue {
+        name: "droptail",
+        ecn: false,
+        keys: |packets| format!("queue = \"{packets} packets\"\n"),
+    },
+    Queue {
+        name: "marking",
+        ecn: true,
+        keys: marking,
+    },
+    Queue {
+        name: "codel",
+        ecn: false,
+        keys: |_| managed("codel"),
+    },
+    Queue {
+        name: "fq-codel",
+        ecn: false,
+        keys: |_| managed("fq-codel"),
+    },
+    Queue {
+        name: "pie",
+        ecn: false,
+        keys: |_| managed("pie"),
+    },
 ];
 
 /// Managed queues use Linux's defaults, including the capacity.
@@ -81,10 +112,13 @@ pub(super) fn managed(kind: &str) -> String {
     format!("aqm = \"{kind}\"\n")
 }
 
-/// Marks from a third of the capacity on. With a capacity of one bandwidth-delay product this is twice the
-/// minimum K > C·RTT/7 of RFC 8257.
+/// Marks from a third of the capacity on. With a capacity of one bandwidth-delay product this is
+/// twice the minimum K > C·RTT/7 of RFC 8257.
 pub(super) fn marking(packets: u32) -> String {
-    format!("queue = \"{packets} packets\"\necn_threshold = \"{} packets\"\n", (packets / 3).max(2))
+    format!(
+        "queue = \"{packets} packets\"\necn_threshold = \"{} packets\"\n",
+        (packets / 3).max(2)
+    )
 }
 
 /// Capacity of a queue, bandwidth-delay products.
@@ -98,7 +132,8 @@ pub(super) const ACTIVE_MW: (f64, f64) = (50.0, 1500.0);
 
 /// Sizes of files, bytes.
 pub(super) const FILE_BYTES: (f64, f64) = (10e3, 200e6);
-/// Time limit of a file as a multiple of the time of one TCP flow over the fastest path, plus [`LEAST_S`].
+/// Time limit of a file as a multiple of the time of one TCP flow over the fastest path, plus
+/// [`LEAST_S`].
 pub(super) const FILE_LIMIT: f64 = 8.0;
 /// Sizes of answers, bytes, and time between an answer and the next request, s.
 pub(super) const REQUEST_BYTES: (f64, f64) = (10e3, 2e6);

@@ -2,11 +2,13 @@
 
 use super::access::{Access, SEGMENT_BITS, radios};
 use super::body::{
-    Body, PACKETS, alone_s, fading, file, friendly_bps, measured_s, names, outages, paths, size, stream,
-    transport, walking,
+    Body, PACKETS, alone_s, fading, file, friendly_bps, measured_s, names, outages, paths, size,
+    stream, transport, walking,
 };
 use super::dice::{Dice, significant};
-use super::ranges::{COMPETITORS, LEAST_S, LOAD, MESSAGE_BYTES, MOST_S, REQUEST_BYTES, THINK_S, WARM_UP_S};
+use super::ranges::{
+    COMPETITORS, LEAST_S, LOAD, MESSAGE_BYTES, MOST_S, REQUEST_BYTES, THINK_S, WARM_UP_S,
+};
 
 pub(super) fn bulk(dice: &mut Dice) -> Body {
     let radios = radios(dice);
@@ -23,7 +25,12 @@ pub(super) fn files(dice: &mut Dice) -> Body {
     let bytes = dice.file_bytes();
     let (workload, duration_s) = file(&radios, bytes);
     let title = format!("{}, a file of {}", names(&radios), size(bytes));
-    Body { title, duration_s, warm_up_s: 0, tables: paths(&radios) + &workload }
+    Body {
+        title,
+        duration_s,
+        warm_up_s: 0,
+        tables: paths(&radios) + &workload,
+    }
 }
 
 pub(super) fn streams(dice: &mut Dice) -> Body {
@@ -84,7 +91,10 @@ pub(super) fn mobility(dice: &mut Dice) -> Body {
     let mut length_s = measured_s(&radios).max(30);
     let mut changes_s = f64::from(length_s);
     let (workload, doing) = match dice.below(3) {
-        0 => ("\n[workload]\nkind = \"bulk\"\n".to_owned(), "data without end".to_owned()),
+        0 => (
+            "\n[workload]\nkind = \"bulk\"\n".to_owned(),
+            "data without end".to_owned(),
+        ),
         1 => {
             let bps = load_bps(dice, &radios);
             let (workload, rate) = stream(dice, bps);
@@ -122,11 +132,16 @@ pub(super) fn mobility(dice: &mut Dice) -> Body {
     }
     let title = format!("{}, {how}, {doing}", names(&radios));
     let duration_s = warm_up_s + length_s;
-    Body { title, duration_s, warm_up_s, tables: paths(&radios) + &workload }
+    Body {
+        title,
+        duration_s,
+        warm_up_s,
+        tables: paths(&radios) + &workload,
+    }
 }
 
-/// Both radios share one bottleneck with TCP flows; each has a bottleneck with TCP flows; or one radio has
-/// TCP flows.
+/// Both radios share one bottleneck with TCP flows; each has a bottleneck with TCP flows; or one
+/// radio has TCP flows.
 pub(super) fn shared(dice: &mut Dice) -> Body {
     let mut radios = radios(dice);
     radios.truncate(2);
@@ -143,12 +158,21 @@ pub(super) fn shared(dice: &mut Dice) -> Body {
             let link = radios[0].link("bottleneck", rate_bps);
             let far = |radio: &Access| radio.far_path("bottleneck", dice.between(0.0, 0.5));
             let tables = link + &radios.iter().map(far).collect::<String>();
-            (tables + &competitor("tcp", "via = [\"bottleneck\"]"), rate_bps, "one shared bottleneck")
+            (
+                tables + &competitor("tcp", "via = [\"bottleneck\"]"),
+                rate_bps,
+                "one shared bottleneck",
+            )
         }
         1 => {
-            let links: String =
-                radios.iter().map(|radio| radio.link(radio.bottleneck(), radio.rate_bps)).collect();
-            let far: String = radios.iter().map(|radio| radio.far_path(radio.bottleneck(), 0.0)).collect();
+            let links: String = radios
+                .iter()
+                .map(|radio| radio.link(radio.bottleneck(), radio.rate_bps))
+                .collect();
+            let far: String = radios
+                .iter()
+                .map(|radio| radio.far_path(radio.bottleneck(), 0.0))
+                .collect();
             let tcps: String = radios
                 .iter()
                 .map(|radio| {

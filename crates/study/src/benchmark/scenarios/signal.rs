@@ -1,5 +1,5 @@
-//! Radios whose power follows their signal. Unless stated otherwise, values are uniform. Any change makes
-//! different scenarios: raise `wide::GENERATION`.
+//! Radios whose power follows their signal. Unless stated otherwise, values are uniform. Any change
+//! makes different scenarios: raise `wide::GENERATION`.
 
 use super::access::Access;
 use super::body::{Body, file, names, size, stream};
@@ -14,8 +14,8 @@ const START_DBM: (f64, f64) = (-105.0, -70.0);
 /// Probability of steps; else a walk. Then that of several stations.
 const STEPS: f64 = 0.3;
 const STATIONS: f64 = 0.5;
-/// Of a walk, log-uniform: distance at the start, m; distance from the way, m; speed, m/s; distance between
-/// stations, m; correlation distance of the shadowing, m.
+/// Of a walk, log-uniform: distance at the start, m; distance from the way, m; speed, m/s; distance
+/// between stations, m; correlation distance of the shadowing, m.
 const DISTANCE_M: (f64, f64) = (10.0, 500.0);
 const ASIDE_M: (f64, f64) = (5.0, 100.0);
 const SPEED_MPS: (f64, f64) = (0.5, 40.0);
@@ -24,8 +24,8 @@ const CORRELATION_M: (f64, f64) = (5.0, 100.0);
 /// Path loss exponent; standard deviation of the shadowing, dB.
 const EXPONENT: (f64, f64) = (2.0, 3.8);
 const SIGMA_DB: (f64, f64) = (0.0, 8.0);
-/// Probability that the rate follows from the signal. Then signals of its lowest and highest value, dBm, and
-/// the ratio of the two, log-uniform.
+/// Probability that the rate follows from the signal. Then signals of its lowest and highest value,
+/// dBm, and the ratio of the two, log-uniform.
 const RATE_FOLLOWS: f64 = 0.7;
 const RATE_DBM: (f64, f64) = (-115.0, -75.0);
 const RATE_RATIO: (f64, f64) = (1.0, 50.0);
@@ -33,7 +33,10 @@ const RATE_RATIO: (f64, f64) = (1.0, 50.0);
 /// WiFi and a 5G radio whose signal changes, under endless data, a file or a stream.
 pub(super) fn signal(dice: &mut Dice) -> Body {
     let profile = PROFILES[dice.below(PROFILES.len() as u64) as usize];
-    let mut radios = vec![wifi(dice, Queues::All), cellular("5g", profile, dice, Queues::All)];
+    let mut radios = vec![
+        wifi(dice, Queues::All),
+        cellular("5g", profile, dice, Queues::All),
+    ];
     let way = direction(dice, &mut radios);
     let how = follow(dice, &mut radios[1]);
     let (workload, duration_s, what) = match dice.below(3) {
@@ -64,9 +67,13 @@ fn follow(dice: &mut Dice, radio: &mut Access) -> &'static str {
         false => walk(dice),
     };
     radio.more += &format!("signal = {signal}\n");
-    let (ratio, follows) = (dice.log(RATE_RATIO.0, RATE_RATIO.1), dice.chance(RATE_FOLLOWS));
+    let (ratio, follows) = (
+        dice.log(RATE_RATIO.0, RATE_RATIO.1),
+        dice.chance(RATE_FOLLOWS),
+    );
     if follows {
-        let [least, most] = [radio.rate_bps / ratio, radio.rate_bps].map(|bps| significant(bps / 1e6));
+        let [least, most] =
+            [radio.rate_bps / ratio, radio.rate_bps].map(|bps| significant(bps / 1e6));
         radio.varying = Some(format!(
             "{{ by_signal = [[\"{} dBm\", \"{least} Mbit/s\"], [\"{} dBm\", \"{most} Mbit/s\"]] }}",
             RATE_DBM.0, RATE_DBM.1
@@ -79,14 +86,21 @@ fn steps(dice: &mut Dice) -> String {
     let count = 2 + dice.below(4);
     let step = |index: u64| {
         let at_s = f64::from(MEASURED_S) * index as f64 / count as f64;
-        format!("[\"{at_s:.2} s\", \"{:.1} dBm\"]", dice.between(SIGNAL_DBM.0, SIGNAL_DBM.1))
+        format!(
+            "[\"{at_s:.2} s\", \"{:.1} dBm\"]",
+            dice.between(SIGNAL_DBM.0, SIGNAL_DBM.1)
+        )
     };
-    format!("{{ steps = [{}] }}", (0..count).map(step).collect::<Vec<_>>().join(", "))
+    format!(
+        "{{ steps = [{}] }}",
+        (0..count).map(step).collect::<Vec<_>>().join(", ")
+    )
 }
 
 fn walk(dice: &mut Dice) -> (String, &'static str) {
     let [distance_m, aside_m, speed_mps, spacing_m, correlation_m] =
-        [DISTANCE_M, ASIDE_M, SPEED_MPS, SPACING_M, CORRELATION_M].map(|(least, most)| dice.log(least, most));
+        [DISTANCE_M, ASIDE_M, SPEED_MPS, SPACING_M, CORRELATION_M]
+            .map(|(least, most)| dice.log(least, most));
     let exponent = significant(dice.between(EXPONENT.0, EXPONENT.1));
     let sigma_db = significant(dice.between(SIGMA_DB.0, SIGMA_DB.1));
     let start_dbm = dice.between(START_DBM.0, START_DBM.1);
@@ -94,7 +108,11 @@ fn walk(dice: &mut Dice) -> (String, &'static str) {
     let lost_db = 10.0 * exponent * libm::log10(libm::hypot(distance_m, aside_m));
     let at_1m = (start_dbm + lost_db).min(0.0);
     let speed_mps = if away { speed_mps } else { -speed_mps };
-    let spacing = if stations { format!("spacing_m = {spacing_m:?}, ") } else { String::new() };
+    let spacing = if stations {
+        format!("spacing_m = {spacing_m:?}, ")
+    } else {
+        String::new()
+    };
     let walk = format!(
         "{{ distance_m = {distance_m:?}, speed_mps = {speed_mps:?}, aside_m = {aside_m:?}, {spacing}\
          at_1m = \"{at_1m:.1} dBm\", exponent = {exponent:?}, sigma_db = {sigma_db:?}, \

@@ -17,14 +17,18 @@ fn parsed(draw: &Random) -> Scenario {
         assert_eq!(known, name);
         trace::parse(text, name).map_err(|error| error.to_string())
     };
-    load(&draw.text, &read).unwrap_or_else(|errors| panic!("{}: {errors}\n{}", draw.name, draw.text))
+    load(&draw.text, &read)
+        .unwrap_or_else(|errors| panic!("{}: {errors}\n{}", draw.name, draw.text))
 }
 
 /// The first `draws` scenarios of each set.
 fn all(family: Family, draws: u32) -> Vec<(Random, Scenario)> {
     let of_range = |set| (1..=draws).filter_map(move |index| of_set(family, set, index));
     let drawn = Set::ALL.into_iter().flat_map(of_range);
-    drawn.map(|draw| (parsed(&draw), draw)).map(|(scenario, draw)| (draw, scenario)).collect()
+    drawn
+        .map(|draw| (parsed(&draw), draw))
+        .map(|(scenario, draw)| (draw, scenario))
+        .collect()
 }
 
 #[test]
@@ -35,10 +39,14 @@ fn scenarios_never_change_and_sets_are_disjoint() {
         draw.text.splitn(3, '\n').last().unwrap().to_owned()
     };
     assert_eq!(body(Set::Train, 3), body(Set::Train, 3));
-    let texts: BTreeSet<String> =
-        Set::ALL.into_iter().flat_map(|set| (1..=50).map(move |index| body(set, index))).collect();
+    let texts: BTreeSet<String> = Set::ALL
+        .into_iter()
+        .flat_map(|set| (1..=50).map(move |index| body(set, index)))
+        .collect();
     assert_eq!(texts.len(), 150);
-    assert!(of_set(Family::Bulk, Set::Train, 1).is_none() && of_seed(Family::F1Bulk, 1, 1).is_none());
+    assert!(
+        of_set(Family::Bulk, Set::Train, 1).is_none() && of_seed(Family::F1Bulk, 1, 1).is_none()
+    );
 }
 
 #[test]
@@ -60,22 +68,34 @@ fn every_random_scenario_has_a_limit_and_devices_within_the_ranges() {
             let bytes = scenario.connections[0].receive_buffer.0;
             assert!([64, 256, 1024, 6144].contains(&(bytes >> 10)), "{}", say());
             assert!(scenario.connections[0].send_buffer.0 >= bytes, "{}", say());
-            assert!(scenario.duration >= scenario.warm_up + Nanos::from_secs(20), "{}", say());
+            assert!(
+                scenario.duration >= scenario.warm_up + Nanos::from_secs(20),
+                "{}",
+                say()
+            );
         }
         // Half of the devices have a base, of up to 4 W.
         let with = bases.iter().filter(|&&watts| watts > 0.0).count() as f64 / bases.len() as f64;
         let most = bases.iter().copied().fold(0.0, f64::max);
-        assert!((0.3..0.7).contains(&with) && (3.0..=4.0).contains(&most), "{family}: {with} {most}");
+        assert!(
+            (0.3..0.7).contains(&with) && (3.0..=4.0).contains(&most),
+            "{family}: {with} {most}"
+        );
     }
 }
 
-/// At the mean rate, no radio needs more than any phone's: the profiles of 2012 would make a WiFi of 200
-/// Mbit/s need 28 W.
+/// At the mean rate, no radio needs more than any phone's: the profiles of 2012 would make a WiFi
+/// of 200 Mbit/s need 28 W.
 fn assert_power(path: &PathSpec, scenario: &Scenario, say: &dyn Fn() -> String) {
     let rate = |&link: &usize| scenario.links[link].rate.mean_bps(scenario.duration);
     let rate_bps = path.down.iter().map(rate).fold(f64::INFINITY, f64::min);
     let watts = path.energy.model.power(Traffic::Down, rate_bps).0;
-    assert!(watts < 10.0, "{}: {watts} W at {rate_bps} bit/s\n{}", path.name, say());
+    assert!(
+        watts < 10.0,
+        "{}: {watts} W at {rate_bps} bit/s\n{}",
+        path.name,
+        say()
+    );
 }
 
 fn assert_link(link: &LinkSpec, family: Family, say: &dyn Fn() -> String) {
@@ -85,11 +105,24 @@ fn assert_link(link: &LinkSpec, family: Family, say: &dyn Fn() -> String) {
             Family::F5Shared => (1e6, 120e6),
             _ => (0.5e6, 400e6),
         };
-        assert!((0.995 * least..=1.005 * most).contains(&(rate.bps() as f64)), "{}", say());
+        assert!(
+            (0.995 * least..=1.005 * most).contains(&(rate.bps() as f64)),
+            "{}",
+            say()
+        );
     }
     assert!(link.delay <= Nanos::from_millis(1000), "{}", say());
-    let most = if family == Family::F9Adverse { 0.2 } else { 0.1 };
-    assert!(link.loss.mean() <= 1.01 * most, "{} {}", link.loss.mean(), say());
+    let most = if family == Family::F9Adverse {
+        0.2
+    } else {
+        0.1
+    };
+    assert!(
+        link.loss.mean() <= 1.01 * most,
+        "{} {}",
+        link.loss.mean(),
+        say()
+    );
     if let Some(policer) = link.policer {
         assert!(policer.burst.0 >= 15_000, "{}", say());
     }
@@ -102,32 +135,73 @@ fn each_family_matches_its_description() {
         assert!([60, 300].map(Nanos::from_secs).contains(&scenario.duration));
     }
     for (draw, scenario) in all(Family::F2File, 20) {
-        let Workload::File { size } = scenario.connections[0].workload else { panic!("{}", draw.text) };
+        let Workload::File { size } = scenario.connections[0].workload else {
+            panic!("{}", draw.text)
+        };
         assert!((9_900..=201_000_000).contains(&size.0), "{}", draw.text);
     }
-    for (draw, scenario) in all(Family::F4Competitors, 20).into_iter().chain(all(Family::F7Shallow, 20)) {
+    for (draw, scenario) in all(Family::F4Competitors, 20)
+        .into_iter()
+        .chain(all(Family::F7Shallow, 20))
+    {
         let endless = scenario.competitors.iter().filter(|tcp| tcp.size.is_none());
-        assert!(endless.map(|tcp| tcp.count).sum::<u32>() > 0, "{}", draw.text);
+        assert!(
+            endless.map(|tcp| tcp.count).sum::<u32>() > 0,
+            "{}",
+            draw.text
+        );
     }
     for (draw, scenario) in all(Family::F8Within, 20) {
-        assert!((2..=5).contains(&scenario.connections.len()), "{}", draw.text);
-        assert!(scenario.connections.iter().all(|user| user.paths.len() == 2), "{}", draw.text);
+        assert!(
+            (2..=5).contains(&scenario.connections.len()),
+            "{}",
+            draw.text
+        );
+        assert!(
+            scenario
+                .connections
+                .iter()
+                .all(|user| user.paths.len() == 2),
+            "{}",
+            draw.text
+        );
     }
     for (draw, scenario) in all(Family::F10Signal, 20) {
-        let [wifi, radio] = &scenario.paths[..] else { panic!("{}", draw.text) };
-        assert!(wifi.signal.is_none() && radio.signal.is_some(), "{}", draw.text);
+        let [wifi, radio] = &scenario.paths[..] else {
+            panic!("{}", draw.text)
+        };
+        assert!(
+            wifi.signal.is_none() && radio.signal.is_some(),
+            "{}",
+            draw.text
+        );
         assert!(radio.energy.radio().is_some(), "{}", draw.text);
     }
     // Uploads lose packets on the way up.
     let up = all(Family::F1Bulk, 60);
-    let up = up.iter().filter(|(_, scenario)| scenario.connections[0].direction == Direction::Upload);
+    let up = up
+        .iter()
+        .filter(|(_, scenario)| scenario.connections[0].direction == Direction::Upload);
     let lossy = |links: &[usize], scenario: &Scenario| {
-        links.iter().any(|&link| scenario.links[link].loss != LossSpec::None)
+        links
+            .iter()
+            .any(|&link| scenario.links[link].loss != LossSpec::None)
     };
     let mut seen = 0;
     for (draw, scenario) in up {
-        seen += scenario.paths.iter().filter(|path| lossy(&path.up, scenario)).count();
-        assert!(scenario.paths.iter().all(|path| !lossy(&path.down, scenario)), "{}", draw.text);
+        seen += scenario
+            .paths
+            .iter()
+            .filter(|path| lossy(&path.up, scenario))
+            .count();
+        assert!(
+            scenario
+                .paths
+                .iter()
+                .all(|path| !lossy(&path.down, scenario)),
+            "{}",
+            draw.text
+        );
     }
     assert!(seen > 5, "{seen}");
 }
@@ -143,9 +217,17 @@ fn of_all_paths(scenario: &Scenario) -> Vec<usize> {
 #[test]
 fn all_paths_share_a_link_with_one_to_four_tcps_in_f5() {
     for (draw, scenario) in all(Family::F5Shared, 40) {
-        let [link] = of_all_paths(&scenario)[..] else { panic!("{}", draw.text) };
-        let [tcp] = &scenario.competitors[..] else { panic!("{}", draw.text) };
-        assert!(tcp.down.contains(&link) && (1..=4).contains(&tcp.count), "{}", draw.text);
+        let [link] = of_all_paths(&scenario)[..] else {
+            panic!("{}", draw.text)
+        };
+        let [tcp] = &scenario.competitors[..] else {
+            panic!("{}", draw.text)
+        };
+        assert!(
+            tcp.down.contains(&link) && (1..=4).contains(&tcp.count),
+            "{}",
+            draw.text
+        );
         assert!(tcp.size.is_none(), "{}", draw.text);
     }
 }
@@ -156,11 +238,18 @@ fn paths_that_look_alike_are_twins_or_have_no_competitors() {
     for (draw, scenario) in all(Family::F11Alike, 40) {
         let of = |path: usize| {
             let link = scenario.links[scenario.paths[path].down[0]].clone();
-            LinkSpec { name: String::new(), ..link }
+            LinkSpec {
+                name: String::new(),
+                ..link
+            }
         };
         match of_all_paths(&scenario)[..] {
             [] => {
-                assert!((1..scenario.paths.len()).all(|path| of(path) == of(0)), "{}", draw.text);
+                assert!(
+                    (1..scenario.paths.len()).all(|path| of(path) == of(0)),
+                    "{}",
+                    draw.text
+                );
                 twins += 1;
             }
             _ => {
@@ -176,7 +265,9 @@ fn paths_that_look_alike_are_twins_or_have_no_competitors() {
 fn all_kinds_and_ranges_occur() {
     let mut texts = String::new();
     for &family in Family::of_kind(Kind::Random) {
-        all(family, 60).iter().for_each(|(draw, _)| texts += &draw.text);
+        all(family, 60)
+            .iter()
+            .for_each(|(draw, _)| texts += &draw.text);
     }
     for what in [
         "enter_bad",
@@ -232,15 +323,23 @@ fn all_kinds_and_ranges_occur() {
     }
 }
 
-/// The trace has 2900 lines in 4 s: 2900 · 1504 · 8 / 4 = 8.723 Mbit/s. A different start does not change
-/// that.
+/// The trace has 2900 lines in 4 s: 2900 · 1504 · 8 / 4 = 8.723 Mbit/s. A different start does not
+/// change that.
 #[test]
 fn a_rotated_trace_keeps_its_length_and_rate() {
-    assert!((trace_bps() / 8.723e6 - 1.0).abs() < 1e-3, "{}", trace_bps());
+    assert!(
+        (trace_bps() / 8.723e6 - 1.0).abs() < 1e-3,
+        "{}",
+        trace_bps()
+    );
     for offset in [0, 1, 1234, 2899, 1 << 31] {
         let text = rotated(offset);
         let lines: Vec<u64> = text.lines().map(|line| line.parse().unwrap()).collect();
-        assert_eq!((lines.len(), *lines.last().unwrap()), (2900, 4000), "{offset}");
+        assert_eq!(
+            (lines.len(), *lines.last().unwrap()),
+            (2900, 4000),
+            "{offset}"
+        );
         assert!(lines.is_sorted() && lines[0] >= 1);
     }
     assert_ne!(rotated(0), rotated(1234));

@@ -1,5 +1,6 @@
-//! Radios of random families: ranges as wide as the conditions that policies may meet. Unless stated
-//! otherwise, values are log-uniform. Any change makes different scenarios: raise [`GENERATION`].
+//! Radios of random families: ranges as wide as the conditions that policies may meet. Unless
+//! stated otherwise, values are log-uniform. Any change makes different scenarios: raise
+//! [`GENERATION`].
 
 use joulepath_model::energy::{InterfaceModel, RadioKind, profile, radio_kind};
 
@@ -7,8 +8,8 @@ use super::access::{Access, Loss, rate_text};
 use super::dice::{Dice, significant};
 use super::ranges::{Queue, managed, marking};
 
-/// Seed of all scenarios of random families. Generation 1 had one range of rates for all radios, and
-/// `wifi-huang2012` as WiFi.
+/// Seed of all scenarios of random families. Generation 1 had one range of rates for all radios,
+/// and `wifi-huang2012` as WiFi.
 pub(in crate::benchmark) const GENERATION: u64 = 2;
 
 /// Probability of an upload where nothing else sets the direction.
@@ -31,15 +32,17 @@ const LEAST_QUEUE: u32 = 4;
 /// Rate of a policer as a fraction of its link's, then its bucket, bytes.
 const POLICED: (f64, f64) = (0.3, 0.9);
 const BUCKET: (f64, f64) = (15e3, 250e3);
-/// Jitter. Standard deviation of a steady RTT, ms; of an unsteady one, ms in each direction, at most a
-/// quarter of the RTT; then its autocorrelation time, s.
+/// Jitter. Standard deviation of a steady RTT, ms; of an unsteady one, ms in each direction, at
+/// most a quarter of the RTT; then its autocorrelation time, s.
 const QUIET_MS: f64 = 0.1;
 const JITTER_MS: (f64, f64) = (2.0, 20.0);
 const JITTER_S: (f64, f64) = (0.05, 2.0);
-/// Base power of half of the devices while an interface is active, mW; uniform. The whole phone of Narayanan
-/// et al. (SIGCOMM 2021) has about 2 W with its screen; 4 W is a small router or a laptop.
+/// Base power of half of the devices while an interface is active, mW; uniform. The whole phone of
+/// Narayanan et al. (SIGCOMM 2021) has about 2 W with its screen; 4 W is a small router or a
+/// laptop.
 const BASE_MW: (f64, f64) = (0.0, 4000.0);
-/// Probability of a linear energy model. Then the factor between its numbers and those of a profile.
+/// Probability of a linear energy model. Then the factor between its numbers and those of a
+/// profile.
 const LINEAR: f64 = 0.25;
 const LINEAR_FACTOR: (f64, f64) = (0.5, 2.0);
 /// Receive buffers, KiB: the first in a tenth of the draws, the others equally likely.
@@ -58,13 +61,33 @@ struct Kind {
     rtt: (f64, f64),
 }
 
-const WIFI: Kind = Kind { name: "wifi", part: 0.0, rtt: (5.0, 80.0) };
+const WIFI: Kind = Kind {
+    name: "wifi",
+    part: 0.0,
+    rtt: (5.0, 80.0),
+};
 /// UMTS is the one radio with a profile of 2012.
 const CELLULAR: [Kind; 4] = [
-    Kind { name: "lte", part: 0.40, rtt: (30.0, 150.0) },
-    Kind { name: "nr", part: 0.40, rtt: (15.0, 120.0) },
-    Kind { name: "mmwave", part: 0.13, rtt: (10.0, 80.0) },
-    Kind { name: "umts", part: 0.07, rtt: (60.0, 250.0) },
+    Kind {
+        name: "lte",
+        part: 0.40,
+        rtt: (30.0, 150.0),
+    },
+    Kind {
+        name: "nr",
+        part: 0.40,
+        rtt: (15.0, 120.0),
+    },
+    Kind {
+        name: "mmwave",
+        part: 0.13,
+        rtt: (10.0, 80.0),
+    },
+    Kind {
+        name: "umts",
+        part: 0.07,
+        rtt: (60.0, 250.0),
+    },
 ];
 
 impl Kind {
@@ -74,7 +97,10 @@ impl Kind {
 
     /// Least and most, bit/s.
     fn rates(&self) -> [f64; 2] {
-        self.radio().rates.down_mbps.map(|mbps| (1e6 * mbps).min(MOST_BPS))
+        self.radio()
+            .rates
+            .down_mbps
+            .map(|mbps| (1e6 * mbps).min(MOST_BPS))
     }
 }
 
@@ -100,7 +126,10 @@ pub(super) fn radios(dice: &mut Dice, queues: Queues) -> Vec<Access> {
         kinds.push(left.remove(place));
     }
     let is_linear = dice.chance(LINEAR);
-    kinds.into_iter().map(|kind| access(kind, kind.rates(), is_linear, queues, dice)).collect()
+    kinds
+        .into_iter()
+        .map(|kind| access(kind, kind.rates(), is_linear, queues, dice))
+        .collect()
 }
 
 /// The index of one of these kinds, drawn by their parts.
@@ -119,10 +148,22 @@ pub(super) fn wifi(dice: &mut Dice, queues: Queues) -> Access {
 }
 
 /// A cellular radio with the ranges of the kind with this `profile`, whose energy model it has.
-pub(super) fn cellular(name: &'static str, profile: &str, dice: &mut Dice, queues: Queues) -> Access {
+pub(super) fn cellular(
+    name: &'static str,
+    profile: &str,
+    dice: &mut Dice,
+    queues: Queues,
+) -> Access {
     let has_it = |kind: &&Kind| kind.radio().profiles.contains(&profile);
-    let kind = CELLULAR.iter().find(has_it).expect("a kind has the profile");
-    Access { name, energy: format!("\"{profile}\""), ..access(kind, kind.rates(), false, queues, dice) }
+    let kind = CELLULAR
+        .iter()
+        .find(has_it)
+        .expect("a kind has the profile");
+    Access {
+        name,
+        energy: format!("\"{profile}\""),
+        ..access(kind, kind.rates(), false, queues, dice)
+    }
 }
 
 /// A line behind an access point, with a rate between these, bit/s.
@@ -130,11 +171,21 @@ pub(super) fn line(rates: (f64, f64), dice: &mut Dice) -> Access {
     access(&WIFI, [rates.0, rates.1], false, Queues::All, dice)
 }
 
-fn access(kind: &Kind, rates: [f64; 2], is_linear: bool, queues: Queues, dice: &mut Dice) -> Access {
+fn access(
+    kind: &Kind,
+    rates: [f64; 2],
+    is_linear: bool,
+    queues: Queues,
+    dice: &mut Dice,
+) -> Access {
     let rate_bps = dice.log(rates[0], rates[1]);
     let rtt_ms = dice.log(kind.rtt.0, kind.rtt.1);
     let (queue, one_way) = queue(dice, queues, rate_bps);
-    let bdp = if queues == Queues::Shallow { SHALLOW_BDP } else { BUFFER_BDP };
+    let bdp = if queues == Queues::Shallow {
+        SHALLOW_BDP
+    } else {
+        BUFFER_BDP
+    };
     Access {
         name: kind.name,
         rate_bps,
@@ -154,22 +205,46 @@ fn access(kind: &Kind, rates: [f64; 2], is_linear: bool, queues: Queues, dice: &
 }
 
 fn loss(dice: &mut Dice) -> Option<Loss> {
-    let [kind, probability, burst] =
-        [dice.between(0.0, 1.0), dice.log(LOSS.0, LOSS.1), dice.log(BURST.0, BURST.1)];
+    let [kind, probability, burst] = [
+        dice.between(0.0, 1.0),
+        dice.log(LOSS.0, LOSS.1),
+        dice.log(BURST.0, BURST.1),
+    ];
     match kind {
         x if x < NO_LOSS => None,
-        x if x < NO_LOSS + SOME_LOSS => Some(Loss { probability, leave_bad: None }),
-        x if x < NO_LOSS + SOME_LOSS + MUCH_LOSS => Some(Loss { probability: MUCH, leave_bad: None }),
-        _ => Some(Loss { probability, leave_bad: Some(1.0 / burst) }),
+        x if x < NO_LOSS + SOME_LOSS => Some(Loss {
+            probability,
+            leave_bad: None,
+        }),
+        x if x < NO_LOSS + SOME_LOSS + MUCH_LOSS => Some(Loss {
+            probability: MUCH,
+            leave_bad: None,
+        }),
+        _ => Some(Loss {
+            probability,
+            leave_bad: Some(1.0 / burst),
+        }),
     }
 }
 
 /// A kind of queue, and the TOML of the policer before it.
 fn queue(dice: &mut Dice, queues: Queues, rate_bps: f64) -> (Queue, String) {
     let x = dice.between(0.0, 1.0);
-    let droptail =
-        Queue { name: "droptail", ecn: false, keys: |packets| format!("queue = \"{packets} packets\"\n") };
-    let linux = |name, keys| (Queue { name, ecn: false, keys }, String::new());
+    let droptail = Queue {
+        name: "droptail",
+        ecn: false,
+        keys: |packets| format!("queue = \"{packets} packets\"\n"),
+    };
+    let linux = |name, keys| {
+        (
+            Queue {
+                name,
+                ecn: false,
+                keys,
+            },
+            String::new(),
+        )
+    };
     // Cumulative probabilities of DropTail, CoDel, FQ-CoDel, PIE and policer; the rest marks.
     let [tail, codel, fair, pie, policed] = match queues {
         Queues::All => [0.60, 0.75, 0.85, 0.90, 0.95],
@@ -184,14 +259,30 @@ fn queue(dice: &mut Dice, queues: Queues, rate_bps: f64) -> (Queue, String) {
             let rate = rate_text(rate_bps * dice.between(POLICED.0, POLICED.1));
             let bucket = significant(dice.log(BUCKET.0, BUCKET.1) / 1e3);
             let policer = format!("policer = {{ rate = {rate}, burst = \"{bucket} kB\" }}\n");
-            (Queue { name: "policed", ..droptail }, policer)
+            (
+                Queue {
+                    name: "policed",
+                    ..droptail
+                },
+                policer,
+            )
         }
-        _ => (Queue { name: "marking", ecn: true, keys: marking }, String::new()),
+        _ => (
+            Queue {
+                name: "marking",
+                ecn: true,
+                keys: marking,
+            },
+            String::new(),
+        ),
     }
 }
 
 fn jitter(dice: &mut Dice, rtt_ms: f64) -> String {
-    let (deviation, correlation) = (dice.log(JITTER_MS.0, JITTER_MS.1), dice.log(JITTER_S.0, JITTER_S.1));
+    let (deviation, correlation) = (
+        dice.log(JITTER_MS.0, JITTER_MS.1),
+        dice.log(JITTER_S.0, JITTER_S.1),
+    );
     match dice.chance(0.5) {
         true => format!("jitter = \"{QUIET_MS} ms\"\n"),
         false => format!(
@@ -201,8 +292,8 @@ fn jitter(dice: &mut Dice, rtt_ms: f64) -> String {
     }
 }
 
-/// A profile of the kind, or a linear model with numbers near the profile's, whose sunk power applies while a
-/// subflow is open, or always.
+/// A profile of the kind, or a linear model with numbers near the profile's, whose sunk power
+/// applies while a subflow is open, or always.
 fn energy(kind: &Kind, is_linear: bool, dice: &mut Dice) -> String {
     let profiles = kind.radio().profiles;
     let name = profiles[dice.below(profiles.len() as u64) as usize];
@@ -225,8 +316,14 @@ fn energy(kind: &Kind, is_linear: bool, dice: &mut Dice) -> String {
 /// Draws the direction of the data, sets it in all radios, and returns its name.
 pub(super) fn direction(dice: &mut Dice, radios: &mut [Access]) -> &'static str {
     let is_upload = dice.chance(UPLOAD);
-    radios.iter_mut().for_each(|radio| radio.is_upload = is_upload);
-    if is_upload { "direction = \"upload\"\n" } else { "" }
+    radios
+        .iter_mut()
+        .for_each(|radio| radio.is_upload = is_upload);
+    if is_upload {
+        "direction = \"upload\"\n"
+    } else {
+        ""
+    }
 }
 
 /// TOML of `[receiver]` and `[device]`.
@@ -240,5 +337,8 @@ pub(super) fn device(dice: &mut Dice) -> String {
         true => format!("\n[device]\nshared_base = \"{base_mw:.0} mW\"\n"),
         false => String::new(),
     };
-    format!("\n[receiver]\nbuffer = \"{kib} KiB\"\n\n[sender]\nbuffer = \"{} KiB\"\n{base}", kib.max(4096))
+    format!(
+        "\n[receiver]\nbuffer = \"{kib} KiB\"\n\n[sender]\nbuffer = \"{} KiB\"\n{base}",
+        kib.max(4096)
+    )
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use joulepath_model::result::Provenance;
-use joulepath_report::search::{Claim, Holds, Open, PointState, SearchedBox, Tried, When, sentence};
+use joulepath_report::search::{
+    Claim, Holds, Open, PointState, SearchedBox, Tried, When, sentence,
+};
 use joulepath_report::{Verdict, wilson};
 
 use super::super::evidence::Evidence;
@@ -55,9 +57,15 @@ impl Answers<'_> {
     /// One answer for each claim with a box.
     pub(super) fn of_boxes(&self) -> Vec<Claim> {
         let of_box = |(of, nearest): (&Searched, &Vec<Nearest>)| -> Vec<Claim> {
-            (0..of.experiments.len()).map(|claim| self.claim(of, claim, &nearest[claim])).collect()
+            (0..of.experiments.len())
+                .map(|claim| self.claim(of, claim, &nearest[claim]))
+                .collect()
         };
-        self.searched.iter().zip(self.nearest).flat_map(of_box).collect()
+        self.searched
+            .iter()
+            .zip(self.nearest)
+            .flat_map(of_box)
+            .collect()
     }
 
     fn claim(&self, of: &Searched, claim: usize, nearest: &Nearest) -> Claim {
@@ -65,11 +73,23 @@ impl Answers<'_> {
         let experiment = &of.experiments[claim];
         let states = nearest.states(of, claim);
         let drawn = drawn(of);
-        let count = |wanted: State| drawn.clone().filter(|&point| states[point] == wanted).count();
+        let count = |wanted: State| {
+            drawn
+                .clone()
+                .filter(|&point| states[point] == wanted)
+                .count()
+        };
         let (holds, fails, n) = (count(State::Holds), count(State::Fails), drawn.len());
         let part = |count: usize| if n == 0 { 0.0 } else { count as f64 / n as f64 };
-        let names = [("holds", holds), ("fails", fails), ("undecided", n - holds - fails)];
-        let directed = drawn.clone().filter(|&point| of.judged[point][claim].has_direction).count();
+        let names = [
+            ("holds", holds),
+            ("fails", fails),
+            ("undecided", n - holds - fails),
+        ];
+        let directed = drawn
+            .clone()
+            .filter(|&point| of.judged[point][claim].has_direction)
+            .count();
         let shown = nearest.at.unwrap_or(0);
         let deciding: Vec<String> = nearest
             .region
@@ -79,16 +99,27 @@ impl Answers<'_> {
             .map(|&at| parameters[at].key.clone())
             .collect();
         let usual = of.judged.first().map(|of_point| &of_point[claim]);
-        let findings = nearest.judged.as_ref().or(usual).map_or(vec![], |judged| judged.findings.clone());
+        let findings = nearest
+            .judged
+            .as_ref()
+            .or(usual)
+            .map_or(vec![], |judged| judged.findings.clone());
         let keys = || parameters.iter().map(|parameter| parameter.key.clone());
         let mut answer = Claim {
             verdict: verdict(&states, nearest),
             part_holds: part(holds),
             part_fails: part(fails),
             part_undecided: if n == 0 { 1.0 } else { part(n - holds - fails) },
-            intervals: names.map(|(name, hits)| (name.to_owned(), wilson(hits, n))).into(),
-            nearest: nearest.at.map(|at| keys().zip(of.points[at].texts(parameters)).collect()),
-            changed: of.points[shown].changed(parameters).map(|(p, _)| p.key.clone()).collect(),
+            intervals: names
+                .map(|(name, hits)| (name.to_owned(), wilson(hits, n)))
+                .into(),
+            nearest: nearest
+                .at
+                .map(|at| keys().zip(of.points[at].texts(parameters)).collect()),
+            changed: of.points[shown]
+                .changed(parameters)
+                .map(|(p, _)| p.key.clone())
+                .collect(),
             deciding,
             command: self.command(of, claim, shown),
             compare: of.commands(claim, shown),
@@ -132,7 +163,11 @@ impl Answers<'_> {
 /// Points for estimating fractions: the hypercube, or the usual point if there is none.
 fn drawn(of: &Searched) -> std::ops::Range<usize> {
     let ran = of.judged.len();
-    if of.hypercube == 0 { 0..ran.min(1) } else { 1..ran.min(1 + of.hypercube) }
+    if of.hypercube == 0 {
+        0..ran.min(1)
+    } else {
+        1..ran.min(1 + of.hypercube)
+    }
 }
 
 pub(super) fn verdict(states: &[State], nearest: &Nearest) -> Holds {
@@ -151,7 +186,11 @@ pub(super) fn verdict(states: &[State], nearest: &Nearest) -> Holds {
 fn when(of: &Searched, region: &Region) -> When {
     let columns = Columns::of(&of.claim_box.parameters);
     When {
-        conditions: region.when.iter().map(|condition| columns.words(condition)).collect(),
+        conditions: region
+            .when
+            .iter()
+            .map(|condition| columns.words(condition))
+            .collect(),
         holding: region.held,
         points: region.checked,
         ran: region.ran,
@@ -205,7 +244,11 @@ fn of_open(experiment: &Experiment, by: &Provenance) -> Claim {
     let judged = experiment.judged(&findings);
     let is_slip = judged.verdict == Verdict::Erratum;
     let mut answer = Claim {
-        verdict: if is_slip { Holds::Erratum } else { Holds::Undetermined },
+        verdict: if is_slip {
+            Holds::Erratum
+        } else {
+            Holds::Undetermined
+        },
         part_fails: if is_slip { 1.0 } else { 0.0 },
         part_undecided: if is_slip { 0.0 } else { 1.0 },
         reason: judged.reason,
@@ -222,19 +265,35 @@ pub(super) fn of_rows(experiment: &Experiment, others: &[Claim], by: &Provenance
     if ids.is_empty() {
         return of_open(experiment, by);
     }
-    let parts: Vec<&Claim> = others.iter().filter(|claim| ids.contains(&claim.id)).collect();
+    let parts: Vec<&Claim> = others
+        .iter()
+        .filter(|claim| ids.contains(&claim.id))
+        .collect();
     if parts.len() < ids.len() {
         let reason = format!("it depends on {}: search them together", ids.join(" and "));
-        let mut answer = Claim { reason, ..blank(experiment, by) };
+        let mut answer = Claim {
+            reason,
+            ..blank(experiment, by)
+        };
         answer.sentence = sentence(&answer);
         return answer;
     }
     let named = |claim: &&Claim| format!("{} ({})", claim.id, claim.verdict.name());
     let names: Vec<String> = parts.iter().map(named).collect();
-    let part_holds = parts.iter().map(|claim| claim.part_holds).fold(f64::INFINITY, f64::min);
-    let part_fails = parts.iter().map(|claim| claim.part_fails).fold(0.0, f64::max);
+    let part_holds = parts
+        .iter()
+        .map(|claim| claim.part_holds)
+        .fold(f64::INFINITY, f64::min);
+    let part_fails = parts
+        .iter()
+        .map(|claim| claim.part_fails)
+        .fold(0.0, f64::max);
     Claim {
-        verdict: parts.iter().map(|claim| claim.verdict).max().unwrap_or(Holds::Undetermined),
+        verdict: parts
+            .iter()
+            .map(|claim| claim.verdict)
+            .max()
+            .unwrap_or(Holds::Undetermined),
         sentence: format!("As the weaker of {}.", names.join(" and ")),
         part_holds,
         part_fails,
@@ -258,7 +317,11 @@ pub(super) fn described(of: &Searched) -> SearchedBox {
     let parameters = of.claim_box.parameters.as_slice();
     let tried = |point: &Point| Tried {
         values: point.texts(parameters),
-        places: point.places().iter().map(|&place| joulepath_report::rounded(place, 4)).collect(),
+        places: point
+            .places()
+            .iter()
+            .map(|&place| joulepath_report::rounded(place, 4))
+            .collect(),
     };
     SearchedBox {
         name: of.claim_box.name.clone(),

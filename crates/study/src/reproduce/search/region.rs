@@ -1,8 +1,8 @@
 //! Describes the part of a box where a claim holds, and checks the description on new points.
 //!
 //! The tree splits on parameters and on ratios of parameters with the same unit. Its best leaf is a
-//! condition, rounded to the digits that are printed. The condition is kept if the claim holds at 90 of 100
-//! new points that meet it; else these points join the others, and the tree grows again.
+//! condition, rounded to the digits that are printed. The condition is kept if the claim holds at
+//! 90 of 100 new points that meet it; else these points join the others, and the tree grows again.
 
 use joulepath_model::random::Stream;
 use joulepath_report::rounded;
@@ -60,11 +60,18 @@ pub(super) type Judge<'a> = &'a mut dyn FnMut(&[Point]) -> Result<Vec<State>>;
 
 impl<'a> Columns<'a> {
     pub(super) fn of(parameters: &'a [Parameter]) -> Self {
-        let pairs = (0..parameters.len()).flat_map(|a| (a + 1..parameters.len()).map(move |b| (a, b)));
+        let pairs =
+            (0..parameters.len()).flat_map(|a| (a + 1..parameters.len()).map(move |b| (a, b)));
         let unit = |at: usize| parameters[at].positive_unit();
         let ratios = pairs.filter(|&(a, b)| unit(a).is_some() && unit(a) == unit(b));
         let ratios = ratios.map(|(a, b)| Column::Ratio(a, b));
-        Columns { parameters, all: (0..parameters.len()).map(Column::Single).chain(ratios).collect() }
+        Columns {
+            parameters,
+            all: (0..parameters.len())
+                .map(Column::Single)
+                .chain(ratios)
+                .collect(),
+        }
     }
 
     /// The quantities at a point.
@@ -82,10 +89,12 @@ impl<'a> Columns<'a> {
         let samples: Vec<Sample<'_>> = places
             .iter()
             .zip(states)
-            .map(|(places, state)| Sample { places, holds: *state == State::Holds })
+            .map(|(places, state)| Sample {
+                places,
+                holds: *state == State::Holds,
+            })
             .collect();
-        let is_choice =
-            |column: &Column| matches!(*column, Column::Single(at) if self.parameters[at].is_choice());
+        let is_choice = |column: &Column| matches!(*column, Column::Single(at) if self.parameters[at].is_choice());
         let is_choice: Vec<bool> = self.all.iter().map(is_choice).collect();
         deciding(&samples, &is_choice, random_index)
     }
@@ -98,7 +107,12 @@ impl<'a> Columns<'a> {
                 Column::Single(at) => vec![at],
                 Column::Ratio(a, b) => vec![a, b],
             };
-            all.extend(parts.into_iter().filter(|at| !all.contains(at)).collect::<Vec<_>>());
+            all.extend(
+                parts
+                    .into_iter()
+                    .filter(|at| !all.contains(at))
+                    .collect::<Vec<_>>(),
+            );
         }
         all
     }
@@ -106,8 +120,9 @@ impl<'a> Columns<'a> {
     /// Conditions with the bounds as printed; of several bounds on one side, the last and tightest.
     fn printed(&self, way: &[Condition]) -> Vec<Condition> {
         let mut all: Vec<Condition> = vec![];
-        for condition in
-            way.iter().map(|condition| condition.with_bound(|column, bound| self.short(column, bound)))
+        for condition in way
+            .iter()
+            .map(|condition| condition.with_bound(|column, bound| self.short(column, bound)))
         {
             all.retain(|known| !known.is_wider_than(&condition));
             all.push(condition);
@@ -129,17 +144,21 @@ impl<'a> Columns<'a> {
 
     /// A condition in words.
     pub(super) fn words(&self, condition: &Condition) -> String {
-        let (name, bound): (String, Box<dyn Fn(f64) -> String>) = match self.all[condition.parameter()] {
-            Column::Single(at) => {
-                let parameter = &self.parameters[at];
-                (parameter.key.clone(), Box::new(|place| parameter.words_at(place, DIGITS)))
-            }
-            Column::Ratio(a, b) => {
-                let [a, b] = [a, b].map(|at| self.parameters[at].key.as_str());
-                let bound = |bound| format!("{}", rounded(libm::exp(bound), DIGITS));
-                (format!("{a} ÷ {b}"), Box::new(bound))
-            }
-        };
+        let (name, bound): (String, Box<dyn Fn(f64) -> String>) =
+            match self.all[condition.parameter()] {
+                Column::Single(at) => {
+                    let parameter = &self.parameters[at];
+                    (
+                        parameter.key.clone(),
+                        Box::new(|place| parameter.words_at(place, DIGITS)),
+                    )
+                }
+                Column::Ratio(a, b) => {
+                    let [a, b] = [a, b].map(|at| self.parameters[at].key.as_str());
+                    let bound = |bound| format!("{}", rounded(libm::exp(bound), DIGITS));
+                    (format!("{a} ÷ {b}"), Box::new(bound))
+                }
+            };
         match *condition {
             Condition::Above(_, at) => format!("{name} > {}", bound(at)),
             Condition::AtMost(_, at) => format!("{name} ≤ {}", bound(at)),
@@ -198,7 +217,12 @@ pub(super) fn describe(
         region.ran += new.len();
         if new.len() >= POINTS && failed(&found) <= POINTS - ENOUGH {
             let (checked, held) = (new.len(), new.len() - failed(&found));
-            return Ok(Region { when, held, checked, ..region });
+            return Ok(Region {
+                when,
+                held,
+                checked,
+                ..region
+            });
         }
         points.extend(new);
         states.extend(found);
@@ -215,8 +239,18 @@ mod tests {
     use super::*;
 
     fn parameter(key: &str, range: Range, usual: (&str, f64)) -> Parameter {
-        let (key, reason, usual) = (key.to_owned(), "for the test".to_owned(), (usual.0.to_owned(), usual.1));
-        Parameter { key, reason, range, usual, acts: Acts::Reading }
+        let (key, reason, usual) = (
+            key.to_owned(),
+            "for the test".to_owned(),
+            (usual.0.to_owned(), usual.1),
+        );
+        Parameter {
+            key,
+            reason,
+            range,
+            usual,
+            acts: Acts::Reading,
+        }
     }
 
     /// Two delays, a queue, a loss and a choice.
@@ -226,28 +260,50 @@ mod tests {
         vec![
             parameter("slow", ms(5.0, 200.0), ("20 ms", 20.0)),
             parameter("fast", ms(5.0, 100.0), ("20 ms", 20.0)),
-            parameter("queue", Range::Log(10.0, 1000.0, "packets".to_owned()), ("50 packets", 50.0)),
-            parameter("loss", Range::Linear(0.0, 2.0, "%".to_owned()), ("0 %", 0.0)),
+            parameter(
+                "queue",
+                Range::Log(10.0, 1000.0, "packets".to_owned()),
+                ("50 packets", 50.0),
+            ),
+            parameter(
+                "loss",
+                Range::Linear(0.0, 2.0, "%".to_owned()),
+                ("0 %", 0.0),
+            ),
             parameter("scheduler", Range::Choice(choices), ("minrtt", 0.0)),
         ]
     }
 
-    /// The region of a claim that holds where `holds` says, after a hypercube of 48 points, and its words.
+    /// The region of a claim that holds where `holds` says, after a hypercube of 48 points, and its
+    /// words.
     fn region(mut holds: impl FnMut(&[f64]) -> bool) -> (Region, Vec<String>) {
         let all = a_box();
         let columns = Columns::of(&all);
         let mut judge = |points: &[Point]| -> Result<Vec<State>> {
             let numbers = |point: &Point| -> Vec<f64> {
-                all.iter().zip(point.places()).map(|(of, &place)| of.number_at(place)).collect()
+                all.iter()
+                    .zip(point.places())
+                    .map(|(of, &place)| of.number_at(place))
+                    .collect()
             };
-            let state = |of: &Point| if holds(&numbers(of)) { State::Holds } else { State::Fails };
+            let state = |of: &Point| {
+                if holds(&numbers(of)) {
+                    State::Holds
+                } else {
+                    State::Fails
+                }
+            };
             Ok(points.iter().map(state).collect())
         };
         let points = hypercube(&all, 48, 1, 0);
         let states = judge(&points).unwrap();
         let mut random = Stream::new(1, Domain::Placement, 3);
         let found = describe(&columns, points, states, &mut random, &mut judge).unwrap();
-        let words = found.when.iter().map(|condition| columns.words(condition)).collect();
+        let words = found
+            .when
+            .iter()
+            .map(|condition| columns.words(condition))
+            .collect();
         (found, words)
     }
 
@@ -255,7 +311,11 @@ mod tests {
     fn a_claim_that_depends_on_a_ratio_gets_a_condition_on_the_ratio() {
         let (found, words) = region(|at| at[0] / at[1] < 2.0);
         assert_eq!(words.len(), 1, "{words:?}");
-        let bound: f64 = words[0].strip_prefix("slow ÷ fast ≤ ").unwrap().parse().unwrap();
+        let bound: f64 = words[0]
+            .strip_prefix("slow ÷ fast ≤ ")
+            .unwrap()
+            .parse()
+            .unwrap();
         assert!((1.6..=2.2).contains(&bound), "{words:?}");
         assert!(found.held >= ENOUGH && found.checked == POINTS, "{found:?}");
         assert_eq!(found.deciding, [0, 1]);
@@ -266,8 +326,14 @@ mod tests {
     #[test]
     fn a_claim_that_depends_on_a_number_and_a_choice_gets_both() {
         let (_, words) = region(|at| at[2] > 60.0 && at[4] > 0.5);
-        assert!(words.iter().any(|words| words.starts_with("queue > ")), "{words:?}");
-        assert!(words.iter().any(|words| words.contains("scheduler is")), "{words:?}");
+        assert!(
+            words.iter().any(|words| words.starts_with("queue > ")),
+            "{words:?}"
+        );
+        assert!(
+            words.iter().any(|words| words.contains("scheduler is")),
+            "{words:?}"
+        );
     }
 
     #[test]
@@ -291,6 +357,10 @@ mod tests {
         let printed = columns.printed(std::slice::from_ref(&exact));
         assert_eq!(columns.words(&printed[0]), "queue > 54 packets");
         let drawn = columns.draw(&printed, 50, &mut Stream::new(1, Domain::Placement, 4));
-        assert!(drawn.iter().all(|point| all[2].number_at(point.places()[2]) > 53.99));
+        assert!(
+            drawn
+                .iter()
+                .all(|point| all[2].number_at(point.places()[2]) > 53.99)
+        );
     }
 }

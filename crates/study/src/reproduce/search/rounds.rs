@@ -61,12 +61,24 @@ impl Round<'_> {
             for point in of.judged.len()..of.points.len() {
                 let of_claim = |claim: usize| -> Result<AtPoint> {
                     let studies = of.studies(claim, point).into_iter();
-                    studies.map(|study| Ok((study.clone(), plan.want(&study)?))).collect()
+                    studies
+                        .map(|study| Ok((study.clone(), plan.want(&study)?)))
+                        .collect()
                 };
-                wanted.push((0..of.experiments.len()).map(of_claim).collect::<Result<_>>()?);
+                wanted.push(
+                    (0..of.experiments.len())
+                        .map(of_claim)
+                        .collect::<Result<_>>()?,
+                );
             }
         }
-        let done = plan.execute([Some(self.engine), None], self.stored, self.jobs, watch, self.cancel);
+        let done = plan.execute(
+            [Some(self.engine), None],
+            self.stored,
+            self.jobs,
+            watch,
+            self.cancel,
+        );
         self.tally.0 += plan.len() as u64;
         self.tally.1 += done.took.as_secs_f64();
         let mut at_points = wanted.iter();
@@ -75,14 +87,17 @@ impl Round<'_> {
                 let claims = at_points.next().expect("one for each point");
                 let readings = of.points[point].readings(&of.claim_box.parameters);
                 let mut judge = |(experiment, studies): (&Arc<Experiment>, &AtPoint)| {
-                    let (studies, wanted): (Vec<Study>, Vec<&WantedRuns>) =
-                        studies.iter().map(|(study, wanted)| (study.clone(), wanted)).unzip();
+                    let (studies, wanted): (Vec<Study>, Vec<&WantedRuns>) = studies
+                        .iter()
+                        .map(|(study, wanted)| (study.clone(), wanted))
+                        .unzip();
                     let of_study = |wanted: &WantedRuns| {
                         let (runs, missing) = done.of(Some(wanted));
                         self.lacks += missing;
                         runs
                     };
-                    let evidence = Evidence::new(&studies, wanted.into_iter().map(of_study).collect());
+                    let evidence =
+                        Evidence::new(&studies, wanted.into_iter().map(of_study).collect());
                     Judgement::of(experiment, experiment.findings(&evidence.under(&readings)))
                 };
                 let judged = of.experiments.iter().zip(claims).map(&mut judge).collect();
@@ -97,8 +112,21 @@ impl Searched {
     /// Studies of a claim at a point.
     pub(super) fn studies(&self, claim: usize, point: usize) -> Vec<Study> {
         let changes = self.points[point].changes(&self.claim_box.parameters);
-        let studies = self.claim_box.studies(&self.experiments[claim].studies).into_iter();
-        studies.map(|study| changes.iter().fold(Study { seeds: self.seeds, ..study }, changed)).collect()
+        let studies = self
+            .claim_box
+            .studies(&self.experiments[claim].studies)
+            .into_iter();
+        studies
+            .map(|study| {
+                changes.iter().fold(
+                    Study {
+                        seeds: self.seeds,
+                        ..study
+                    },
+                    changed,
+                )
+            })
+            .collect()
     }
 
     /// States by claim and point.
@@ -109,9 +137,11 @@ impl Searched {
 
     /// Points where a claim holds, the nearest to the usual one first.
     pub(super) fn holding(&self, claim: usize) -> Vec<usize> {
-        let mut holding: Vec<usize> =
-            (0..self.judged.len()).filter(|&at| self.judged[at][claim].state == State::Holds).collect();
-        let far = |at: &usize| self.points[*at].distance(&self.points[0], &self.claim_box.parameters);
+        let mut holding: Vec<usize> = (0..self.judged.len())
+            .filter(|&at| self.judged[at][claim].state == State::Holds)
+            .collect();
+        let far =
+            |at: &usize| self.points[*at].distance(&self.points[0], &self.claim_box.parameters);
         holding.sort_by(|a, b| far(a).total_cmp(&far(b)));
         holding
     }
@@ -132,13 +162,18 @@ impl Searched {
     /// Differences of a point from the usual one, in words; `None` if there are none.
     pub(super) fn where_to(&self, point: usize) -> Option<String> {
         let changed = self.points[point].changed(&self.claim_box.parameters);
-        let words: Vec<String> = changed.map(|(p, value)| format!("{} = {}", p.key, value.text)).collect();
+        let words: Vec<String> = changed
+            .map(|(p, value)| format!("{} = {}", p.key, value.text))
+            .collect();
         (!words.is_empty()).then(|| words.join(", "))
     }
 
     /// Commands that run a claim's studies at a point, without a verdict.
     pub(super) fn commands(&self, claim: usize, point: usize) -> Vec<String> {
-        self.studies(claim, point).iter().filter_map(|study| study.describe(Extent::Full)).collect()
+        self.studies(claim, point)
+            .iter()
+            .filter_map(|study| study.describe(Extent::Full))
+            .collect()
     }
 }
 
@@ -158,7 +193,9 @@ fn changed(mut study: Study, change: &Change) -> Study {
 
 /// Adds `scheduler=first-free` to `mptcp[cc=olia]`: `mptcp[cc=olia,scheduler=first-free]`.
 fn with_option(policy: &str, key: &str, value: &str) -> String {
-    let mut policy: Policy = policy.parse().expect("the policies of experiments are well formed");
+    let mut policy: Policy = policy
+        .parse()
+        .expect("the policies of experiments are well formed");
     match policy.overrides.iter_mut().find(|(known, _)| known == key) {
         Some((_, known)) => value.clone_into(known),
         None => policy.overrides.push((key.to_owned(), value.to_owned())),
@@ -173,14 +210,22 @@ mod tests {
 
     #[test]
     fn an_option_is_added_or_replaced() {
-        assert_eq!(with_option("mptcp", "scheduler", "minrtt"), "mptcp[scheduler=minrtt]");
+        assert_eq!(
+            with_option("mptcp", "scheduler", "minrtt"),
+            "mptcp[scheduler=minrtt]"
+        );
         assert_eq!(
             with_option("mptcp[scheduler=first-free]", "scheduler", "minrtt"),
             "mptcp[scheduler=minrtt]"
         );
-        let runs_on = RunsOn::Scenario { name: "quick".to_owned(), variant: None };
-        let policies =
-            ["mptcp", "dts"].map(|policy| Named { name: policy.to_owned(), policy: policy.to_owned() });
+        let runs_on = RunsOn::Scenario {
+            name: "quick".to_owned(),
+            variant: None,
+        };
+        let policies = ["mptcp", "dts"].map(|policy| Named {
+            name: policy.to_owned(),
+            policy: policy.to_owned(),
+        });
         let (name, policies) = (String::new(), policies.to_vec());
         let study = Study {
             name,
@@ -195,10 +240,23 @@ mod tests {
             kernel: None,
         };
         let change = |key: &str, value: &str| {
-            Change::Option(Some(vec!["mptcp".to_owned()]), key.to_owned(), value.to_owned())
+            Change::Option(
+                Some(vec!["mptcp".to_owned()]),
+                key.to_owned(),
+                value.to_owned(),
+            )
         };
-        let study = changed(changed(study, &change("cc", "olia")), &change("scheduler", "first-free"));
-        assert_eq!(study.policies[0].policy, "mptcp[cc=olia,scheduler=first-free]");
-        assert_eq!(study.policies[1].policy, "dts", "only the named policies change");
+        let study = changed(
+            changed(study, &change("cc", "olia")),
+            &change("scheduler", "first-free"),
+        );
+        assert_eq!(
+            study.policies[0].policy,
+            "mptcp[cc=olia,scheduler=first-free]"
+        );
+        assert_eq!(
+            study.policies[1].policy, "dts",
+            "only the named policies change"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Chooses points to run: a Latin hypercube over the box (McKay, Beckman and Conover, 1979), then points at
-//! the border between holds and fails, and towards the usual point.
+//! Chooses points to run: a Latin hypercube over the box (McKay, Beckman and Conover, 1979), then
+//! points at the border between holds and fails, and towards the usual point.
 
 use joulepath_model::random::{Domain, Stream};
 
@@ -8,7 +8,8 @@ use super::state::State;
 
 /// Pairs of a holding and a failing point to bisect, for one claim in one round.
 const PAIRS: usize = 2;
-/// Maximum number of parameters to reset to the usual value, one at a time, at the nearest holding point.
+/// Maximum number of parameters to reset to the usual value, one at a time, at the nearest holding
+/// point.
 const SET_BACK: usize = 3;
 /// Points around the best fit.
 const AROUND: usize = 3;
@@ -16,7 +17,12 @@ const AROUND: usize = 3;
 const SPREAD: f64 = 0.12;
 
 /// `count` points. For every parameter, each of `count` equal parts of its range has one point.
-pub(super) fn hypercube(parameters: &[Parameter], count: usize, seed: u64, index: u64) -> Vec<Point> {
+pub(super) fn hypercube(
+    parameters: &[Parameter],
+    count: usize,
+    seed: u64,
+    index: u64,
+) -> Vec<Point> {
     let mut random = Stream::new(seed, Domain::Placement, index);
     let mut columns: Vec<Vec<f64>> = vec![];
     for _ in parameters {
@@ -25,10 +31,22 @@ pub(super) fn hypercube(parameters: &[Parameter], count: usize, seed: u64, index
             let other = i + random.below((count - i) as u64) as usize;
             parts.swap(i, other);
         }
-        columns.push(parts.iter().map(|&part| (part as f64 + random.uniform()) / count as f64).collect());
+        columns.push(
+            parts
+                .iter()
+                .map(|&part| (part as f64 + random.uniform()) / count as f64)
+                .collect(),
+        );
     }
-    let place = |point: usize| columns.iter().map(|column| column[point]).collect::<Vec<f64>>();
-    (0..count).map(|point| Point::at(parameters, &place(point))).collect()
+    let place = |point: usize| {
+        columns
+            .iter()
+            .map(|column| column[point])
+            .collect::<Vec<f64>>()
+    };
+    (0..count)
+        .map(|point| Point::at(parameters, &place(point)))
+        .collect()
 }
 
 /// Results so far.
@@ -44,14 +62,22 @@ pub(super) struct Known<'a> {
 
 /// At most `most` new points, from each claim in turn.
 pub(super) fn refine(known: &Known<'_>, most: usize, random: &mut Stream) -> Vec<Point> {
-    let mut wishes: Vec<Vec<Point>> = known.states.iter().map(|states| known.of_claim(states)).collect();
+    let mut wishes: Vec<Vec<Point>> = known
+        .states
+        .iter()
+        .map(|states| known.of_claim(states))
+        .collect();
     wishes.push(known.around_best(random));
     let mut chosen: Vec<Point> = vec![];
     let longest = wishes.iter().map(Vec::len).max().unwrap_or(0);
     let turns = (0..longest).flat_map(|turn| wishes.iter().filter_map(move |wish| wish.get(turn)));
     let is_new = |chosen: &[Point], wish: &Point| {
         let texts = wish.texts(known.parameters);
-        known.points.iter().chain(chosen).all(|point| point.texts(known.parameters) != texts)
+        known
+            .points
+            .iter()
+            .chain(chosen)
+            .all(|point| point.texts(known.parameters) != texts)
     };
     for wish in turns {
         if chosen.len() < most && is_new(&chosen, wish) {
@@ -65,19 +91,30 @@ impl Known<'_> {
     /// Points for one claim, the most informative first.
     fn of_claim(&self, states: &[State]) -> Vec<Point> {
         let with = |wanted: State| -> Vec<usize> {
-            (0..self.points.len()).filter(|&at| states[at] == wanted).collect()
+            (0..self.points.len())
+                .filter(|&at| states[at] == wanted)
+                .collect()
         };
         let (holding, failing) = (with(State::Holds), with(State::Fails));
         let usual = &self.points[0];
         let mut wishes = vec![];
         let from_usual = |at: &usize| self.points[*at].distance(usual, self.parameters);
-        if let Some(nearest) = holding.iter().min_by(|a, b| from_usual(a).total_cmp(&from_usual(b))) {
+        if let Some(nearest) = holding
+            .iter()
+            .min_by(|a, b| from_usual(a).total_cmp(&from_usual(b)))
+        {
             wishes.extend(self.towards_usual(&self.points[*nearest]));
         }
         let mut pairs: Vec<(f64, usize, usize)> = holding
             .iter()
             .flat_map(|&h| failing.iter().map(move |&f| (h, f)))
-            .map(|(h, f)| (self.points[h].distance(&self.points[f], self.parameters), h, f))
+            .map(|(h, f)| {
+                (
+                    self.points[h].distance(&self.points[f], self.parameters),
+                    h,
+                    f,
+                )
+            })
             .collect();
         pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
         wishes.extend(pairs.iter().take(PAIRS).map(|&(_, h, f)| self.middle(h, f)));
@@ -110,15 +147,25 @@ impl Known<'_> {
 
     /// Points near the best fit, sometimes with a choice of the second best.
     fn around_best(&self, random: &mut Stream) -> Vec<Point> {
-        let Some(&best) = self.fitting.first() else { return vec![] };
-        let second = self.fitting.get(1).map_or(&self.points[best], |&second| &self.points[second]);
+        let Some(&best) = self.fitting.first() else {
+            return vec![];
+        };
+        let second = self
+            .fitting
+            .get(1)
+            .map_or(&self.points[best], |&second| &self.points[second]);
         let mut near = || {
             let place = |(index, &place): (usize, &f64)| match self.parameters[index].is_choice() {
                 true if random.uniform() < 0.3 => second.places()[index],
                 true => place,
                 false => (place + SPREAD * random.normal()).clamp(0.0, 1.0),
             };
-            let places: Vec<f64> = self.points[best].places().iter().enumerate().map(place).collect();
+            let places: Vec<f64> = self.points[best]
+                .places()
+                .iter()
+                .enumerate()
+                .map(place)
+                .collect();
             Point::at(self.parameters, &places)
         };
         (0..AROUND).map(|_| near()).collect()
@@ -145,7 +192,10 @@ mod tests {
         let all = a_box();
         let points = hypercube(&all, 20, 1, 0);
         for index in 0..all.len() {
-            let mut parts: Vec<usize> = points.iter().map(|p| (p.places()[index] * 20.0) as usize).collect();
+            let mut parts: Vec<usize> = points
+                .iter()
+                .map(|p| (p.places()[index] * 20.0) as usize)
+                .collect();
             parts.sort_unstable();
             assert_eq!(parts, (0..20).collect::<Vec<_>>());
         }
@@ -161,17 +211,40 @@ mod tests {
         points.extend(hypercube(&all, 8, 1, 0));
         let mut random = Stream::new(1, Domain::Placement, 9);
         for _ in 0..6 {
-            let state = |p: &Point| if p.places()[0] > 0.6 { State::Holds } else { State::Fails };
+            let state = |p: &Point| {
+                if p.places()[0] > 0.6 {
+                    State::Holds
+                } else {
+                    State::Fails
+                }
+            };
             let states = [points.iter().map(state).collect::<Vec<_>>()];
-            let known = Known { parameters: &all, points: &points, states: &states, fitting: &[] };
+            let known = Known {
+                parameters: &all,
+                points: &points,
+                states: &states,
+                fitting: &[],
+            };
             let new = refine(&known, 6, &mut random);
             points.extend(new);
         }
         let gap = |holds: bool| {
-            let a = points.iter().map(|p| p.places()[0]).filter(|&a| (a > 0.6) == holds);
-            if holds { a.fold(1.0, f64::min) } else { a.fold(0.0, f64::max) }
+            let a = points
+                .iter()
+                .map(|p| p.places()[0])
+                .filter(|&a| (a > 0.6) == holds);
+            if holds {
+                a.fold(1.0, f64::min)
+            } else {
+                a.fold(0.0, f64::max)
+            }
         };
-        assert!(gap(true) - gap(false) < 0.03, "{} {}", gap(true), gap(false));
+        assert!(
+            gap(true) - gap(false) < 0.03,
+            "{} {}",
+            gap(true),
+            gap(false)
+        );
         // The nearest holding point differs from the usual one only in `a`.
         let usual = &points[0];
         let nearest = points

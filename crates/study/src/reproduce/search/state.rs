@@ -25,11 +25,13 @@ pub(super) struct Judgement {
 }
 
 impl Judgement {
-    /// Judges by the claim's own rules. Findings that the search does not measure (time series) have no
-    /// effect.
+    /// Judges by the claim's own rules. Findings that the search does not measure (time series)
+    /// have no effect.
     pub(super) fn of(experiment: &Experiment, findings: Vec<Finding>) -> Self {
-        let measured: Vec<Finding> =
-            findings.into_iter().filter(|finding| finding.measured.is_some()).collect();
+        let measured: Vec<Finding> = findings
+            .into_iter()
+            .filter(|finding| finding.measured.is_some())
+            .collect();
         let judged = experiment.judged(&measured);
         let state = match judged.verdict {
             Verdict::Reproduced | Verdict::InSimulation => State::Holds,
@@ -37,6 +39,11 @@ impl Judgement {
             Verdict::Inconclusive | Verdict::NotTestable | Verdict::NotRun => State::Undecided,
         };
         let has_direction = judged.verdict == Verdict::DirectionOnly;
-        Judgement { state, has_direction, findings: measured, reason: judged.reason }
+        Judgement {
+            state,
+            has_direction,
+            findings: measured,
+            reason: judged.reason,
+        }
     }
 }

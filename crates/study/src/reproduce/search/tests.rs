@@ -10,7 +10,12 @@ use crate::reproduce::study::Extent;
 use crate::source::Overrides;
 
 fn request(points: u32) -> Request {
-    Request { points: Some(points), seed: 1, is_quick: true, jobs: None }
+    Request {
+        points: Some(points),
+        seed: 1,
+        is_quick: true,
+        jobs: None,
+    }
 }
 
 fn packet() -> Box<dyn Engine> {
@@ -26,7 +31,12 @@ fn experiments() -> Vec<Arc<Experiment>> {
 fn every_claim_of_a_paper_has_a_box_or_a_reason_for_none() {
     for experiment in experiments() {
         let has_box = experiment.in_box.is_some() || !experiment.weaker_of.is_empty();
-        assert_eq!(has_box, experiment.standing == Standing::Measured, "{}", experiment.id);
+        assert_eq!(
+            has_box,
+            experiment.standing == Standing::Measured,
+            "{}",
+            experiment.id
+        );
         for part in &experiment.weaker_of {
             let is_it = |of: &Arc<Experiment>| of.id == *part && of.in_box.is_some();
             assert!(
@@ -45,12 +55,23 @@ fn every_range_has_a_reason_and_every_box_a_claim() {
             assert!(parameter.reason.len() > 6, "{}, {}", of.name, parameter.key);
         }
         let is_in = |experiment: &Arc<Experiment>| {
-            experiment.in_box.as_ref().is_some_and(|in_box| in_box.name == of.name)
+            experiment
+                .in_box
+                .as_ref()
+                .is_some_and(|in_box| in_box.name == of.name)
         };
         for claim in experiments().iter().filter(|experiment| is_in(experiment)) {
-            assert!(!of.studies(&claim.studies).is_empty(), "{} has no study in its box", claim.id);
+            assert!(
+                !of.studies(&claim.studies).is_empty(),
+                "{} has no study in its box",
+                claim.id
+            );
         }
-        assert!(experiments().iter().any(is_in), "{}: no claim has this box", of.name);
+        assert!(
+            experiments().iter().any(is_in),
+            "{}: no claim has this box",
+            of.name
+        );
     }
 }
 
@@ -75,8 +96,13 @@ fn in_base_units(unit: &str) -> Option<(&'static str, f64)> {
 
 /// Numbers with a unit of the parameter's kind that its reason names, in the parameter's unit.
 fn named(reason: &str, unit: &str) -> Vec<f64> {
-    let Some((kind, ours)) = in_base_units(unit) else { return vec![] };
-    let plain = |word: &str| word.trim_matches(|c: char| "(),;:\".".contains(c)).to_owned();
+    let Some((kind, ours)) = in_base_units(unit) else {
+        return vec![];
+    };
+    let plain = |word: &str| {
+        word.trim_matches(|c: char| "(),;:\".".contains(c))
+            .to_owned()
+    };
     let words: Vec<String> = reason.split_whitespace().map(plain).collect();
     let number = |two: &[String]| {
         let (number, (of, size)) = (two[0].parse::<f64>().ok()?, in_base_units(&two[1])?);
@@ -87,17 +113,28 @@ fn named(reason: &str, unit: &str) -> Vec<f64> {
 
 #[test]
 fn every_box_contains_its_usual_value_and_the_values_that_its_reason_names() {
-    assert_eq!(named("100 ms is printed; 20 s or 1 s, 3 packets", "ms"), [100.0, 20_000.0, 1000.0]);
+    assert_eq!(
+        named("100 ms is printed; 20 s or 1 s, 3 packets", "ms"),
+        [100.0, 20_000.0, 1000.0]
+    );
     let mut count = 0;
     for of in &papers().unwrap().boxes {
         for parameter in &of.parameters {
-            let (Range::Linear(low, high, unit) | Range::Log(low, high, unit)) = &parameter.range else {
+            let (Range::Linear(low, high, unit) | Range::Log(low, high, unit)) = &parameter.range
+            else {
                 continue;
             };
-            for value in named(&parameter.reason, unit).into_iter().chain([parameter.usual.1]) {
+            for value in named(&parameter.reason, unit)
+                .into_iter()
+                .chain([parameter.usual.1])
+            {
                 // A conversion of units rounds.
                 let is_in = (low * (1.0 - 1e-9)..=high * (1.0 + 1e-9)).contains(&value);
-                assert!(is_in, "{}, {}: {value} {unit} is not in {low} to {high}", of.name, parameter.key);
+                assert!(
+                    is_in,
+                    "{}, {}: {value} {unit} is not in {low} to {high}",
+                    of.name, parameter.key
+                );
                 count += 1;
             }
         }
@@ -124,7 +161,12 @@ fn every_point_of_every_box_can_be_run() {
                 for study in of.studies(claim, point) {
                     let wanted = plan.want(&study);
                     let words = of.where_to(point);
-                    assert!(wanted.is_ok(), "{} at {words:?}: {}", of.claim_box.name, wanted.unwrap_err());
+                    assert!(
+                        wanted.is_ok(),
+                        "{} at {words:?}: {}",
+                        of.claim_box.name,
+                        wanted.unwrap_err()
+                    );
                 }
             }
         }
@@ -139,27 +181,52 @@ fn a_points_command_gives_the_same_point() {
     for of in plan.searched.iter().filter(|of| of.hypercube > 0) {
         let parameters = &of.claim_box.parameters;
         for point in &of.points {
-            let at: Overrides =
-                point.changed(parameters).map(|(p, value)| (p.key.clone(), value.text.clone())).collect();
+            let at: Overrides = point
+                .changed(parameters)
+                .map(|(p, value)| (p.key.clone(), value.text.clone()))
+                .collect();
             let read = Point::parse(parameters, &at).unwrap();
             let [mut printed, mut again] = [of.again(0, 0, 1), of.again(0, 0, 1)];
             (printed.points, again.points) = (vec![point.clone()], vec![read]);
-            assert_eq!(studies(&printed), studies(&again), "{}: {at:?}", of.claim_box.name);
+            assert_eq!(
+                studies(&printed),
+                studies(&again),
+                "{}: {at:?}",
+                of.claim_box.name
+            );
         }
     }
 }
 
 #[test]
 fn a_search_finds_where_a_claim_holds_and_its_command_shows_it() {
-    let only = |id: &str| experiments().into_iter().filter(|of| of.id == id).collect::<Vec<_>>();
-    let by = Provenance { command: "joulepath".to_owned(), ..Provenance::default() };
+    let only = |id: &str| {
+        experiments()
+            .into_iter()
+            .filter(|of| of.id == id)
+            .collect::<Vec<_>>()
+    };
+    let by = Provenance {
+        command: "joulepath".to_owned(),
+        ..Provenance::default()
+    };
     let plan = Plan::of(&request(5), only("003-thm1"), packet()).unwrap();
     let mut stored = StoredRuns::default();
-    let found = search(plan, &mut stored, &by, &mut crate::event::unwatched, &Cancel::new()).unwrap();
+    let found = search(
+        plan,
+        &mut stored,
+        &by,
+        &mut crate::event::unwatched,
+        &Cancel::new(),
+    )
+    .unwrap();
     assert_eq!(found.claims.len(), 1);
     let claim = &found.claims[0];
     assert_eq!(claim.verdict, Holds::Throughout, "{}", claim.sentence);
-    assert_eq!((claim.part_holds, claim.part_fails, claim.part_undecided), (1.0, 0.0, 0.0));
+    assert_eq!(
+        (claim.part_holds, claim.part_fails, claim.part_undecided),
+        (1.0, 0.0, 0.0)
+    );
     let at = Overrides::new();
     let again = super::at(
         &request(5),
@@ -170,5 +237,8 @@ fn a_search_finds_where_a_claim_holds_and_its_command_shows_it() {
         &mut crate::event::unwatched,
         &Cancel::new(),
     );
-    assert_eq!(again.unwrap().experiments[0].verdict, joulepath_report::Verdict::Reproduced);
+    assert_eq!(
+        again.unwrap().experiments[0].verdict,
+        joulepath_report::Verdict::Reproduced
+    );
 }

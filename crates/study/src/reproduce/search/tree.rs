@@ -1,9 +1,9 @@
 //! Finds the deciding parameters: a small tree that splits only where chance would not.
 //!
-//! At each node, the split that best separates holding from failing points (Gini) is compared with the best
-//! splits of the same points with shuffled answers; it is kept if fewer than 5 % of those are as good. This
-//! corrects for the number of tested parameters (a conditional inference tree: Hothorn, Hornik and Zeileis,
-//! 2006, with the statistic of Breiman's trees).
+//! At each node, the split that best separates holding from failing points (Gini) is compared with
+//! the best splits of the same points with shuffled answers; it is kept if fewer than 5 % of those
+//! are as good. This corrects for the number of tested parameters (a conditional inference tree:
+//! Hothorn, Hornik and Zeileis, 2006, with the statistic of Breiman's trees).
 
 use joulepath_model::random::{Domain, Stream};
 
@@ -84,7 +84,8 @@ impl Condition {
 /// Result of the tree.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Deciding {
-    /// Parameters that split, each with the fraction of the impurity that it removes, largest first.
+    /// Parameters that split, each with the fraction of the impurity that it removes, largest
+    /// first.
     pub(super) parameters: Vec<(usize, f64)>,
     /// Conditions of the leaf where most points hold.
     pub(super) when: Vec<Condition>,
@@ -98,13 +99,23 @@ pub(super) fn deciding(samples: &[Sample<'_>], is_choice: &[bool], random_index:
     let mut leaves = vec![];
     let mut open = vec![(all, Vec::<Condition>::new())];
     while let Some((inside, way)) = open.pop() {
-        let split = if way.len() < DEPTH { best_split(samples, &inside, is_choice) } else { None };
-        match split.filter(|(gain, _)| is_beyond_chance(samples, &inside, is_choice, *gain, &mut random)) {
+        let split = if way.len() < DEPTH {
+            best_split(samples, &inside, is_choice)
+        } else {
+            None
+        };
+        match split
+            .filter(|(gain, _)| is_beyond_chance(samples, &inside, is_choice, *gain, &mut random))
+        {
             None => leaves.push((inside, way)),
             Some((gain, condition)) => {
                 gains[condition.parameter()] += gain;
                 for side in [condition.clone(), condition.other()] {
-                    let part = inside.iter().copied().filter(|&at| side.is_met(samples[at].places)).collect();
+                    let part = inside
+                        .iter()
+                        .copied()
+                        .filter(|&at| side.is_met(samples[at].places))
+                        .collect();
                     let mut way = way.clone();
                     way.push(side);
                     open.push((part, way));
@@ -117,7 +128,9 @@ pub(super) fn deciding(samples: &[Sample<'_>], is_choice: &[bool], random_index:
         let holding = inside.iter().filter(|&&at| samples[at].holds).count();
         (holding as f64 + 1.0) / (inside.len() as f64 + 2.0)
     };
-    let best = leaves.into_iter().max_by(|a, b| share(&a.0).total_cmp(&share(&b.0)));
+    let best = leaves
+        .into_iter()
+        .max_by(|a, b| share(&a.0).total_cmp(&share(&b.0)));
     let total: f64 = gains.iter().sum();
     let mut parameters: Vec<(usize, f64)> = gains
         .iter()
@@ -126,15 +139,26 @@ pub(super) fn deciding(samples: &[Sample<'_>], is_choice: &[bool], random_index:
         .filter(|(_, part)| *part > 0.0)
         .collect();
     parameters.sort_by(|a, b| b.1.total_cmp(&a.1));
-    Deciding { parameters, when: best.map_or(vec![], |(_, way)| way) }
+    Deciding {
+        parameters,
+        when: best.map_or(vec![], |(_, way)| way),
+    }
 }
 
 /// Half of n times the Gini impurity of two answers: h (n − h)/n.
 fn impurity(holding: usize, n: usize) -> f64 {
-    if n == 0 { 0.0 } else { (holding * (n - holding)) as f64 / n as f64 }
+    if n == 0 {
+        0.0
+    } else {
+        (holding * (n - holding)) as f64 / n as f64
+    }
 }
 
-fn best_split(samples: &[Sample<'_>], inside: &[usize], is_choice: &[bool]) -> Option<(f64, Condition)> {
+fn best_split(
+    samples: &[Sample<'_>],
+    inside: &[usize],
+    is_choice: &[bool],
+) -> Option<(f64, Condition)> {
     let answers: Vec<bool> = inside.iter().map(|&at| samples[at].holds).collect();
     candidates(samples, inside, is_choice)
         .into_iter()
@@ -145,20 +169,34 @@ fn best_split(samples: &[Sample<'_>], inside: &[usize], is_choice: &[bool]) -> O
 }
 
 /// Every split with enough points on both sides, and the points on its first side.
-fn candidates(samples: &[Sample<'_>], inside: &[usize], is_choice: &[bool]) -> Vec<(Condition, Vec<bool>)> {
+fn candidates(
+    samples: &[Sample<'_>],
+    inside: &[usize],
+    is_choice: &[bool],
+) -> Vec<(Condition, Vec<bool>)> {
     let mut all = vec![];
     for (parameter, &is_choice) in is_choice.iter().enumerate() {
-        let mut places: Vec<f64> = inside.iter().map(|&at| samples[at].places[parameter]).collect();
+        let mut places: Vec<f64> = inside
+            .iter()
+            .map(|&at| samples[at].places[parameter])
+            .collect();
         places.sort_by(f64::total_cmp);
         places.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
         let conditions: Vec<Condition> = match is_choice {
-            true => places.iter().map(|&place| Condition::Is(parameter, place)).collect(),
-            false => {
-                places.windows(2).map(|two| Condition::Above(parameter, (two[0] + two[1]) / 2.0)).collect()
-            }
+            true => places
+                .iter()
+                .map(|&place| Condition::Is(parameter, place))
+                .collect(),
+            false => places
+                .windows(2)
+                .map(|two| Condition::Above(parameter, (two[0] + two[1]) / 2.0))
+                .collect(),
         };
         for condition in conditions {
-            let sides: Vec<bool> = inside.iter().map(|&at| condition.is_met(samples[at].places)).collect();
+            let sides: Vec<bool> = inside
+                .iter()
+                .map(|&at| condition.is_met(samples[at].places))
+                .collect();
             let first = sides.iter().filter(|side| **side).count();
             if first >= LEAF && sides.len() - first >= LEAF {
                 all.push((condition, sides));
@@ -193,7 +231,9 @@ fn is_beyond_chance(
             for i in (1..answers.len()).rev() {
                 answers.swap(i, random.below(i as u64 + 1) as usize);
             }
-            splits.iter().any(|(_, sides)| gain(&answers, sides) >= found - 1e-9)
+            splits
+                .iter()
+                .any(|(_, sides)| gain(&answers, sides) >= found - 1e-9)
         })
         .count();
     (as_good + 1) as f64 / (SHUFFLES + 1) as f64 <= 0.05
@@ -207,16 +247,27 @@ mod tests {
     fn points() -> Vec<Vec<f64>> {
         let mut random = Stream::new(5, Domain::Placement, 0);
         let choice = |u: f64| if u < 0.5 { 0.25 } else { 0.75 };
-        let mut point =
-            || vec![random.uniform(), random.uniform(), random.uniform(), choice(random.uniform())];
+        let mut point = || {
+            vec![
+                random.uniform(),
+                random.uniform(),
+                random.uniform(),
+                choice(random.uniform()),
+            ]
+        };
         (0..60).map(|_| point()).collect()
     }
     const IS_CHOICE: [bool; 4] = [false, false, false, true];
 
     fn tree(holds: impl Fn(&[f64]) -> bool) -> Deciding {
         let points = points();
-        let samples: Vec<Sample<'_>> =
-            points.iter().map(|places| Sample { places, holds: holds(places) }).collect();
+        let samples: Vec<Sample<'_>> = points
+            .iter()
+            .map(|places| Sample {
+                places,
+                holds: holds(places),
+            })
+            .collect();
         deciding(&samples, &IS_CHOICE, 0)
     }
 
@@ -227,15 +278,27 @@ mod tests {
         parameters.sort_unstable();
         assert_eq!(parameters, [1, 3]);
         assert!(
-            found.when.iter().any(|c| matches!(c, Condition::Above(1, bound) if (bound - 0.4).abs() < 0.1))
+            found
+                .when
+                .iter()
+                .any(|c| matches!(c, Condition::Above(1, bound) if (bound - 0.4).abs() < 0.1))
         );
-        assert!(found.when.iter().any(|c| matches!(c, Condition::Is(3, _) | Condition::IsNot(3, _))));
+        assert!(
+            found
+                .when
+                .iter()
+                .any(|c| matches!(c, Condition::Is(3, _) | Condition::IsNot(3, _)))
+        );
     }
 
     #[test]
     fn noise_decides_nothing() {
         let found = tree(|p| ((p[0] * 1e6) as u64).is_multiple_of(3));
         assert_eq!(found.parameters, []);
-        assert_eq!(tree(|_| true), Deciding::default(), "a claim that holds everywhere has no split");
+        assert_eq!(
+            tree(|_| true),
+            Deciding::default(),
+            "a claim that holds everywhere has no split"
+        );
     }
 }

@@ -11,9 +11,16 @@ fn table() -> &'static RadioTable {
 }
 
 fn meter(series: &[(Nanos, f64)], device: &DeviceEnergy) -> DeviceMeter {
-    let mut meter =
-        DeviceMeter::new(&[profile("5g-mmwave-2021").expect("shipped").model], device, Nanos::ZERO);
-    meter.follow(0, table(), series.iter().map(|&(at, dbm)| (at, Dbm(dbm))).collect());
+    let mut meter = DeviceMeter::new(
+        &[profile("5g-mmwave-2021").expect("shipped").model],
+        device,
+        Nanos::ZERO,
+    );
+    meter.follow(
+        0,
+        table(),
+        series.iter().map(|&(at, dbm)| (at, Dbm(dbm))).collect(),
+    );
     meter
 }
 
@@ -43,8 +50,10 @@ fn active_power_is_that_of_the_signal_and_the_rates() {
 
 #[test]
 fn a_snapshot_never_takes_energy_back() {
-    let mut meter =
-        meter(&[(Nanos::ZERO, -80.0), (secs(3), -95.0), (secs(5), -70.0)], &DeviceEnergy::additive());
+    let mut meter = meter(
+        &[(Nanos::ZERO, -80.0), (secs(3), -95.0), (secs(5), -70.0)],
+        &DeviceEnergy::additive(),
+    );
     let mut before = meter.snapshot(Nanos::ZERO).interfaces[0];
     for tenth in 0..200 {
         let from = ms(tenth * 100);
@@ -52,9 +61,11 @@ fn a_snapshot_never_takes_energy_back() {
             send(&mut meter, from, from + ms(50), ms(1 + tenth % 5));
         }
         let now = meter.snapshot(from + ms(99)).interfaces[0];
-        for (now, before) in
-            [(now.sunk_j, before.sunk_j), (now.transfer_j, before.transfer_j), (now.tail_j, before.tail_j)]
-        {
+        for (now, before) in [
+            (now.sunk_j, before.sunk_j),
+            (now.transfer_j, before.transfer_j),
+            (now.tail_j, before.tail_j),
+        ] {
             assert!(now >= before - 1e-12, "at {tenth}: {now} after {before}");
         }
         before = now;
@@ -86,5 +97,8 @@ fn only_an_rrc_radio_follows() {
     let linear = meter.clone();
     meter.follow(0, table(), vec![(Nanos::ZERO, Dbm(-80.0))]);
     assert_eq!(meter.finish(secs(1)), linear.finish(secs(1)));
-    assert!(matches!(profile("wifi-seed000").expect("shipped").model, InterfaceModel::Linear { .. }));
+    assert!(matches!(
+        profile("wifi-seed000").expect("shipped").model,
+        InterfaceModel::Linear { .. }
+    ));
 }

@@ -1,5 +1,5 @@
-//! An independent check with the whole history at hand: it looks up the power of every millisecond and sums
-//! it. All times are whole milliseconds, so the sum is exact.
+//! An independent check with the whole history at hand: it looks up the power of every millisecond
+//! and sums it. All times are whole milliseconds, so the sum is exact.
 
 use proptest::prelude::*;
 
@@ -12,9 +12,18 @@ use crate::units::{JoulesPerBit, Nanos, Watts};
 /// An action; each has its own millisecond.
 #[derive(Clone, Copy, Debug)]
 enum Action {
-    Packet { interface: usize, bytes: u32, direction: Traffic, air: u64 },
-    Open { interface: usize },
-    Close { interface: usize },
+    Packet {
+        interface: usize,
+        bytes: u32,
+        direction: Traffic,
+        air: u64,
+    },
+    Open {
+        interface: usize,
+    },
+    Close {
+        interface: usize,
+    },
     Snapshot,
     BeginMeasurement,
 }
@@ -22,14 +31,18 @@ enum Action {
 type History = Vec<(u64, Action)>;
 
 fn models() -> Vec<InterfaceModel> {
-    let stage = |power, millis| Stage { power: Watts(power), duration: ms(millis) };
+    let stage = |power, millis| Stage {
+        power: Watts(power),
+        duration: ms(millis),
+    };
     let linear = |sunk, sunk_while| InterfaceModel::Linear {
         down: JoulesPerBit(3e-7),
         up: JoulesPerBit(5e-7),
         sunk: Watts(sunk),
         sunk_while,
     };
-    // The first real stage of the tail is shorter than the inactivity, and draws more power than a transfer.
+    // The first real stage of the tail is shorter than the inactivity, and draws more power than a
+    // transfer.
     let odd_radio = InterfaceModel::Rrc(RrcModel {
         down: JoulesPerBit(2e-7),
         up: JoulesPerBit(4e-7),
@@ -39,8 +52,18 @@ fn models() -> Vec<InterfaceModel> {
         tail: vec![stage(0.0, 0), stage(1.1, 12), stage(0.2, 70)],
         idle: Watts(0.05),
     });
-    let slotted = InterfaceModel::Slotted { transfer: JoulesPerBit(6e-7), idle: Watts(0.7), slot: ms(40) };
-    vec![simple_radio(), odd_radio, linear(0.6, SunkWhile::Open), linear(0.3, SunkWhile::Always), slotted]
+    let slotted = InterfaceModel::Slotted {
+        transfer: JoulesPerBit(6e-7),
+        idle: Watts(0.7),
+        slot: ms(40),
+    };
+    vec![
+        simple_radio(),
+        odd_radio,
+        linear(0.6, SunkWhile::Open),
+        linear(0.3, SunkWhile::Always),
+        slotted,
+    ]
 }
 
 /// The states of a radio, computed from the times of its packets.
@@ -60,16 +83,27 @@ fn millis(time: Nanos) -> u64 {
 
 impl<'a> Radio<'a> {
     fn new(model: &'a RrcModel, packets: impl Iterator<Item = (u64, Traffic, u64)>) -> Self {
-        let tail: Vec<_> = model.tail.iter().map(|s| (millis(s.duration), s.power.0)).collect();
+        let tail: Vec<_> = model
+            .tail
+            .iter()
+            .map(|s| (millis(s.duration), s.power.0))
+            .collect();
         let whole_tail: u64 = tail.iter().map(|(duration, _)| duration).sum();
-        let first_stage = tail.iter().map(|(duration, _)| *duration).find(|duration| *duration > 0);
+        let first_stage = tail
+            .iter()
+            .map(|(duration, _)| *duration)
+            .find(|duration| *duration > 0);
         let limit = millis(model.inactivity).min(first_stage.expect("radios here have a tail"));
         let (mut promotions, mut passed) = (Vec::new(), Vec::<(u64, u64)>::new());
-        // A received packet's transmission lies in the past. If the gap before it is charged already, it
-        // counts that much later.
+        // A received packet's transmission lies in the past. If the gap before it is charged
+        // already, it counts that much later.
         let (mut shift, mut began) = (0, 0);
         for (packet, direction, air) in packets {
-            let (received, sent) = if direction == Traffic::Down { (air, 0) } else { (0, air) };
+            let (received, sent) = if direction == Traffic::Down {
+                (air, 0)
+            } else {
+                (0, air)
+            };
             match passed.last_mut() {
                 // Waits for the promotion.
                 Some((ready, until)) if packet < *ready => {
@@ -93,20 +127,38 @@ impl<'a> Radio<'a> {
                 }
             }
         }
-        Radio { model, tail, limit, promotions, passed }
+        Radio {
+            model,
+            tail,
+            limit,
+            promotions,
+            passed,
+        }
     }
 
-    /// Power in the millisecond from `t` (sunk, tail), and whether the radio is active. `end`, if any, is the
-    /// end of the observation, which closes the last gap.
+    /// Power in the millisecond from `t` (sunk, tail), and whether the radio is active. `end`, if
+    /// any, is the end of the observation, which closes the last gap.
     fn at(&self, t: u64, end: Option<u64>) -> (f64, f64, bool) {
-        if self.promotions.iter().any(|(from, ready)| (*from..*ready).contains(&t)) {
+        if self
+            .promotions
+            .iter()
+            .any(|(from, ready)| (*from..*ready).contains(&t))
+        {
             return (0.0, self.model.promotion.power.0, true);
         }
         let Some((_, until)) = self.passed.iter().rev().find(|(passed, _)| *passed <= t) else {
             return (self.model.idle.0, 0.0, false);
         };
-        let next = self.passed.iter().find(|(passed, _)| *passed > t).map(|(passed, _)| *passed);
-        if t < *until || next.or(end).is_some_and(|next| next.saturating_sub(*until) < self.limit) {
+        let next = self
+            .passed
+            .iter()
+            .find(|(passed, _)| *passed > t)
+            .map(|(passed, _)| *passed);
+        if t < *until
+            || next
+                .or(end)
+                .is_some_and(|next| next.saturating_sub(*until) < self.limit)
+        {
             return (self.model.active.0, 0.0, true);
         }
         let mut age = t - until;
@@ -129,12 +181,16 @@ fn power_at(
     end: u64,
     tails: bool,
 ) -> (f64, f64, bool) {
-    let own = |action: &Action| matches!(action, Action::Packet { interface, .. } if *interface == index);
+    let own =
+        |action: &Action| matches!(action, Action::Packet { interface, .. } if *interface == index);
     let packets = || {
-        history.iter().filter(|(_, action)| own(action)).map(|(at, action)| match action {
-            Action::Packet { direction, air, .. } => (*at, *direction, *air),
-            _ => unreachable!("only packets are left"),
-        })
+        history
+            .iter()
+            .filter(|(_, action)| own(action))
+            .map(|(at, action)| match action {
+                Action::Packet { direction, air, .. } => (*at, *direction, *air),
+                _ => unreachable!("only packets are left"),
+            })
     };
     match model {
         InterfaceModel::Rrc(rrc) => {
@@ -142,7 +198,11 @@ fn power_at(
             (if t < end || active { sunk } else { 0.0 }, tail, active)
         }
         _ if t >= end => (0.0, 0.0, false),
-        InterfaceModel::Linear { sunk, sunk_while: SunkWhile::Always, .. } => (sunk.0, 0.0, true),
+        InterfaceModel::Linear {
+            sunk,
+            sunk_while: SunkWhile::Always,
+            ..
+        } => (sunk.0, 0.0, true),
         InterfaceModel::Linear { sunk, .. } => {
             let before = history.iter().filter(|(at, _)| *at <= t);
             let open: i32 = before
@@ -152,7 +212,11 @@ fn power_at(
                     _ => 0,
                 })
                 .sum();
-            if open > 0 { (sunk.0, 0.0, true) } else { (0.0, 0.0, false) }
+            if open > 0 {
+                (sunk.0, 0.0, true)
+            } else {
+                (0.0, 0.0, false)
+            }
         }
         InterfaceModel::Slotted { idle, slot, .. } => {
             let slot_of = |at: u64| at / millis(*slot);
@@ -175,15 +239,26 @@ fn integrate(
     tails: bool,
 ) -> EnergyReading {
     const TAIL_HORIZON_MS: u64 = 4_000;
-    let begins = history.iter().filter(|(_, action)| matches!(action, Action::BeginMeasurement));
+    let begins = history
+        .iter()
+        .filter(|(_, action)| matches!(action, Action::BeginMeasurement));
     let begin = begins.map(|(at, _)| *at).next_back().unwrap_or(0);
-    let mut reading =
-        EnergyReading { interfaces: vec![EnergySplit::default(); models.len()], ..Default::default() };
+    let mut reading = EnergyReading {
+        interfaces: vec![EnergySplit::default(); models.len()],
+        ..Default::default()
+    };
     for t in begin..end + if tails { TAIL_HORIZON_MS } else { 0 } {
-        let powers: Vec<_> =
-            models.iter().enumerate().map(|(i, model)| power_at(model, i, history, t, end, tails)).collect();
+        let powers: Vec<_> = models
+            .iter()
+            .enumerate()
+            .map(|(i, model)| power_at(model, i, history, t, end, tails))
+            .collect();
         let active = powers.iter().filter(|(_, _, active)| *active).count();
-        let factor = if active >= 2 { device.sharing_factor } else { 1.0 };
+        let factor = if active >= 2 {
+            device.sharing_factor
+        } else {
+            1.0
+        };
         if active >= 1 {
             reading.base_j += device.shared_base.0 * 1e-3;
         }
@@ -192,7 +267,12 @@ fn integrate(
             split.tail_j += factor * tail * 1e-3;
         }
         for (at, action) in history {
-            if let Action::Packet { interface, bytes, direction, .. } = action
+            if let Action::Packet {
+                interface,
+                bytes,
+                direction,
+                ..
+            } = action
                 && *at == t
             {
                 let joules = f64::from(*bytes) * 8.0 * models[*interface].slope(*direction).0;
@@ -204,13 +284,22 @@ fn integrate(
 }
 
 /// Plays the history. Every part of every snapshot must be at least that of the previous snapshot.
-fn play(models: &[InterfaceModel], device: &DeviceEnergy, history: &History) -> (DeviceMeter, EnergyReading) {
+fn play(
+    models: &[InterfaceModel],
+    device: &DeviceEnergy,
+    history: &History,
+) -> (DeviceMeter, EnergyReading) {
     let mut meter = DeviceMeter::new(models, device, Nanos::ZERO);
     let mut before = meter.snapshot(Nanos::ZERO);
     for (at, action) in history {
         let now = ms(*at);
         match *action {
-            Action::Packet { interface, bytes, direction, air } => {
+            Action::Packet {
+                interface,
+                bytes,
+                direction,
+                air,
+            } => {
                 assert!(meter.on_packet(interface, now, bytes, direction, ms(air)) >= now);
             }
             Action::Open { interface } => meter.open(interface, now),
@@ -233,18 +322,33 @@ fn play(models: &[InterfaceModel], device: &DeviceEnergy, history: &History) -> 
 fn assert_never_less(later: &EnergyReading, earlier: &EnergyReading) {
     assert!(later.base_j >= earlier.base_j);
     for (later, earlier) in later.interfaces.iter().zip(&earlier.interfaces) {
-        assert!(later.sunk_j >= earlier.sunk_j, "{later:?} after {earlier:?}");
-        assert!(later.transfer_j >= earlier.transfer_j, "{later:?} after {earlier:?}");
-        assert!(later.tail_j >= earlier.tail_j, "{later:?} after {earlier:?}");
+        assert!(
+            later.sunk_j >= earlier.sunk_j,
+            "{later:?} after {earlier:?}"
+        );
+        assert!(
+            later.transfer_j >= earlier.transfer_j,
+            "{later:?} after {earlier:?}"
+        );
+        assert!(
+            later.tail_j >= earlier.tail_j,
+            "{later:?} after {earlier:?}"
+        );
     }
 }
 
 fn assert_same(meter: &EnergyReading, oracle: &EnergyReading) {
     let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * (1.0 + b.abs());
-    assert!(close(meter.base_j, oracle.base_j), "base: {} against {}", meter.base_j, oracle.base_j);
+    assert!(
+        close(meter.base_j, oracle.base_j),
+        "base: {} against {}",
+        meter.base_j,
+        oracle.base_j
+    );
     for (i, (a, b)) in meter.interfaces.iter().zip(&oracle.interfaces).enumerate() {
-        let same =
-            close(a.sunk_j, b.sunk_j) && close(a.transfer_j, b.transfer_j) && close(a.tail_j, b.tail_j);
+        let same = close(a.sunk_j, b.sunk_j)
+            && close(a.transfer_j, b.transfer_j)
+            && close(a.tail_j, b.tail_j);
         assert!(same, "interface {i}: meter {a:?}, oracle {b:?}");
     }
     assert!(close(meter.total_j(), oracle.total_j()));
@@ -257,7 +361,12 @@ fn histories(interfaces: usize) -> impl Strategy<Value = (History, u64)> {
     let air = prop_oneof![2 => Just(0u64), 1 => 1..60u64, 1 => 1..600u64];
     let action = (0..interfaces, 0..20u32, 0..1500u32, direction, air).prop_map(
         |(interface, kind, bytes, direction, air)| match kind {
-            0..=12 => Action::Packet { interface, bytes, direction, air },
+            0..=12 => Action::Packet {
+                interface,
+                bytes,
+                direction,
+                air,
+            },
             13..=14 => Action::Open { interface },
             15..=16 => Action::Close { interface },
             17..=18 => Action::Snapshot,
