@@ -25,27 +25,19 @@ from common import (
 
 PRESET_SCENARIOS = 64
 
-KERNEL_LINKS = [
-    # rate, delay one way, queue, random loss of each path
-    [("20 Mbit/s", "20 ms", 67, "0 %")],
-    [("20 Mbit/s", "20 ms", 67, "1 %")],
-    [("20 Mbit/s", "20 ms", 67, "5 %")],
-    [("10 Mbit/s", "15 ms", 100, "2 %")],
-    [("30 Mbit/s", "40 ms", 200, "0.5 %")],
-    [("8 Mbit/s", "50 ms", 60, "1 %")],
-    [("15 Mbit/s", "25 ms", 80, "3 %")],
-    [("25 Mbit/s", "20 ms", 20, "0.2 %")],
-    [("20 Mbit/s", "10 ms", 33, "0 %"), ("10 Mbit/s", "20 ms", 33, "0 %")],
-    [("20 Mbit/s", "10 ms", 60, "1 %"), ("10 Mbit/s", "30 ms", 60, "2 %")],
-]
-DRAWN_LINKS = 10
-DRAWS_SEED = 2026
+DRAWN_LINKS = 20
+DRAWS_SEED = 2027
 KERNEL_JOBS = 3
 """Runs in the kernel at the same time; three of them use half of a core."""
 SEEDS = {"packet": 24, "kernel": 6}
-"""Single runs of `joule` differ by a factor, because it gains and loses trust at random times."""
-KERNEL_POLICY = "mptcp[cc=joule,scheduler=mainline]"
+KERNEL_POLICY = "joule[scheduler=mainline]"
 """The scheduler is the kernel's."""
+KERNEL_RADIOS = (
+    ("wifi6-2021", "lte-2021"),
+    ("lte-2021", "5g-sa-2021"),
+    ("wifi-huang2012", "lte-huang2012"),
+)
+"""Of successive draws, in turn."""
 KERNEL_RUN = {"duration": "34 s", "warm_up": "8 s"}
 
 
@@ -213,17 +205,17 @@ def drawn_links() -> list[list[tuple]]:
         rate, delay = draws.randint(5, 30), draws.randint(8, 60)
         packets_in_flight = rate * 1e6 * 2 * delay / 1e3 / (8 * 1500)
         queue = max(20, round(packets_in_flight * draws.uniform(0.5, 2.5)))
-        return f"{rate} Mbit/s", f"{delay} ms", queue, f"{draws.choice((0, 0.5, 1, 2))} %"
+        return f"{rate} Mbit/s", f"{delay} ms", queue, f"{draws.choice((0, 0.1, 0.3, 1))} %"
 
     return [[path(), path()] for _ in range(DRAWN_LINKS)]
 
 
-def kernel_scenario(links: list[tuple]) -> str:
+def kernel_scenario(radios: tuple[str, str], links: list[tuple]) -> str:
     paths = "".join(
-        f'\n[[path]]\nname = "p{i}"\nrate = "{rate}"\ndelay = "{delay}"\n'
+        f'\n[[path]]\nname = "{radio}"\nrate = "{rate}"\ndelay = "{delay}"\n'
         f'queue = "{queue} packets"\nloss = "{loss}"\n'
-        'energy = "wifi-huang2012"\n'
-        for i, (rate, delay, queue, loss) in enumerate(links)
+        f'energy = "{radio}"\n'
+        for radio, (rate, delay, queue, loss) in zip(radios, links, strict=True)
     )
     head = "".join(f'{key} = "{value}"\n' for key, value in KERNEL_RUN.items())
     return f'title = "A link of the kernel measurements"\n{head}{paths}'
@@ -243,21 +235,26 @@ def compare(scenario: Path, engine: str) -> dict:
         "--quiet",
     )
     row = json.loads(told)["rows"][0]
-    return {"goodput_bps": row["goodput_bps"], "rtt_s": [path["mean_rtt_s"] for path in row["paths"]]}
+    return {
+        "goodput_bps": row["goodput_bps"],
+        "bits_per_joule": row["bits_per_joule"],
+        "cellular": row["paths"][1]["goodput_bps"] / row["goodput_bps"]["mean"],
+    }
 
 
 def kernel() -> None:
-    links = [*KERNEL_LINKS, *drawn_links()]
+    links = drawn_links()
+    radios = [KERNEL_RADIOS[index % len(KERNEL_RADIOS)] for index in range(DRAWN_LINKS)]
     scenarios = []
     for index, of_scenario in enumerate(links):
         scenarios.append(runs() / f"kernel-{index}.toml")
-        (ROOT / scenarios[-1]).write_text(kernel_scenario(of_scenario))
+        (ROOT / scenarios[-1]).write_text(kernel_scenario(radios[index], of_scenario))
     packet = [compare(scenario, "packet") for scenario in scenarios]
     with ThreadPoolExecutor(KERNEL_JOBS) as jobs:
         in_kernel = list(jobs.map(lambda scenario: compare(scenario, "kernel"), scenarios))
     rows = [
-        {"links": of_scenario, "packet": simulated, "kernel": measured}
-        for of_scenario, simulated, measured in zip(links, packet, in_kernel, strict=True)
+        {"radios": names, "links": of_scenario, "packet": simulated, "kernel": measured}
+        for names, of_scenario, simulated, measured in zip(radios, links, packet, in_kernel, strict=True)
     ]
     release = subprocess.run(["uname", "-r"], capture_output=True, text=True, check=True).stdout.strip()
     write_json(
@@ -265,7 +262,6 @@ def kernel() -> None:
         {
             "program": joulepath("--version").strip(),
             "kernel": release,
-            "chosen": len(KERNEL_LINKS),
             "seeds": SEEDS["kernel"],
             "packet_seeds": SEEDS["packet"],
             "run": KERNEL_RUN,

@@ -107,29 +107,36 @@ def seeds_of_packet(results: dict) -> str:
 
 
 def kernel_table(results: dict) -> str:
-    rows, differences = [], []
+    rows, differences = [], {"goodput_bps": [], "bits_per_joule": []}
     for row in results["rows"]:
-        packet, kernel = row["packet"]["goodput_bps"], row["kernel"]["goodput_bps"]
-        difference = packet["mean"] / kernel["mean"] - 1
-        differences.append(abs(difference))
-        name = " and ".join(f"{rate}, {delay}, {queue}, {loss}" for rate, delay, queue, loss in row["links"])
-        shown = [interval_mbps(engine) for engine in (packet, kernel)]
-        rows.append([name, *shown, f"{100 * difference:+.1f} %"])
-    chosen = results["chosen"]
-    parts = (("chosen", differences[:chosen]), ("drawn", differences[chosen:]))
-    told = "; ".join(
-        f"{len(those)} {part}: {100 * statistics.median(those):.1f} % in the median, "
-        f"{100 * max(those):.1f} % at most, {sum(d <= 0.1 for d in those)} within 10 %"
-        for part, those in parts
-    )
+        packet, kernel = row["packet"], row["kernel"]
+        cells = []
+        for key, these in differences.items():
+            these.append(packet[key]["mean"] / kernel[key]["mean"] - 1)
+            cells.append(f"{100 * these[-1]:+.1f} %")
+        name = "; ".join(
+            f"{radio}: {rate}, {delay}, {queue}, {loss}"
+            for radio, (rate, delay, queue, loss) in zip(row["radios"], row["links"], strict=True)
+        )
+        shown = [interval_mbps(engine["goodput_bps"]) for engine in (packet, kernel)]
+        second = " / ".join(f"{100 * engine['cellular']:.0f}" for engine in (packet, kernel))
+        rows.append([name, *shown, *cells, second])
+
+    def told(key: str) -> str:
+        sizes = [abs(difference) for difference in differences[key]]
+        return f"{100 * statistics.median(sizes):.1f} % in the median, {100 * max(sizes):.1f} % at most"
+
     says = (
-        f"Linux {results['kernel']}, {results['seeds']} seeds{seeds_of_packet(results)}. Difference, {told}."
+        f"Linux {results['kernel']}, {results['seeds']} seeds{seeds_of_packet(results)}. Difference of goodput: "
+        f"{told('goodput_bps')}; of bits per joule: {told('bits_per_joule')}."
     )
     head = [
-        "rate, delay one way, queue in packets, random loss",
+        "paths: rate, delay one way, queue in packets, random loss",
         "packet engine, Mbit/s",
         "kernel, Mbit/s",
         "difference",
+        "of bits per joule",
+        "over the second path, %",
     ]
     return table(head, rows) + "\n\n" + says
 
