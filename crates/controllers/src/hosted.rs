@@ -218,9 +218,8 @@ mod hooks {
 
     pub(super) unsafe extern "C" fn start(connection: *mut Connection, i: u32) {
         // SAFETY: mpcc_run.h calls it, with the connection that `Controller` received.
-        lent((), |hosting| {
-            hosting.hooks.start(unsafe { &mut *connection }, i as usize)
-        });
+        let connection = unsafe { &mut *connection };
+        lent((), |hosting| hosting.hooks.start(connection, i as usize));
     }
 
     pub(super) unsafe extern "C" fn none(_: *const Connection, _: u32) -> i64 {
@@ -229,8 +228,9 @@ mod hooks {
 
     pub(super) unsafe extern "C" fn increase(connection: *const Connection, i: u32) -> i64 {
         // SAFETY: as in `start`.
+        let connection = unsafe { &*connection };
         let packets = lent(0.0, |hosting| {
-            hosting.hooks.increase(unsafe { &*connection }, i as usize)
+            hosting.hooks.increase(connection, i as usize)
         });
         // The conversion saturates, and NaN becomes 0.
         (packets * PACKET) as i64
@@ -242,19 +242,17 @@ mod hooks {
         kind: LossKind,
     ) -> u32 {
         // SAFETY: as in `start`.
+        let connection = unsafe { &*connection };
         lent(1, |hosting| {
-            hosting
-                .hooks
-                .ssthresh(unsafe { &*connection }, i as usize, kind)
+            hosting.hooks.ssthresh(connection, i as usize, kind)
         })
     }
 
     pub(super) unsafe extern "C" fn ack(connection: *mut Connection, i: u32, event: *const Event) {
         // SAFETY: as in `start`, with the caller's event.
+        let (connection, event) = unsafe { (&mut *connection, &*event) };
         lent((), |hosting| {
-            hosting
-                .hooks
-                .ack(unsafe { &mut *connection }, i as usize, unsafe { &*event })
+            hosting.hooks.ack(connection, i as usize, event)
         });
     }
 
@@ -264,29 +262,24 @@ mod hooks {
         event: *const Event,
     ) {
         // SAFETY: as in `ack`.
+        let (connection, event) = unsafe { (&mut *connection, &*event) };
         lent((), |hosting| {
-            hosting
-                .hooks
-                .round(unsafe { &mut *connection }, i as usize, unsafe { &*event })
+            hosting.hooks.round(connection, i as usize, event)
         });
     }
 
     pub(super) unsafe extern "C" fn loss(connection: *mut Connection, i: u32, kind: LossKind) {
         // SAFETY: as in `start`.
+        let connection = unsafe { &mut *connection };
         lent((), |hosting| {
-            hosting
-                .hooks
-                .loss(unsafe { &mut *connection }, i as usize, kind)
+            hosting.hooks.loss(connection, i as usize, kind)
         });
     }
 
     pub(super) unsafe extern "C" fn restart(connection: *mut Connection, i: u32) {
         // SAFETY: as in `start`.
-        lent((), |hosting| {
-            hosting
-                .hooks
-                .restart(unsafe { &mut *connection }, i as usize)
-        });
+        let connection = unsafe { &mut *connection };
+        lent((), |hosting| hosting.hooks.restart(connection, i as usize));
     }
 
     pub(super) unsafe extern "C" fn control(

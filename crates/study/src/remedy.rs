@@ -146,9 +146,10 @@ impl Fitted {
             Remedy::SendBuffer(bytes) => fixed.send_bytes = *bytes as f64,
             // What another device carries is not in the statistics of this connection.
             Remedy::Add(_) => return None,
-            Remedy::Without(index) => {
-                drop((*index < fixed.paths.len()).then(|| fixed.paths.remove(*index)))
+            Remedy::Without(index) if *index < fixed.paths.len() => {
+                fixed.paths.remove(*index);
             }
+            Remedy::Without(_) => {}
         }
         (!fixed.paths.is_empty()).then_some(fixed)
     }

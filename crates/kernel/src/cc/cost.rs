@@ -30,9 +30,8 @@ impl Counting {
             ));
         }
         // SAFETY: a new descriptor that this value alone owns.
-        Ok(Counting {
-            _switch: unsafe { OwnedFd::from_raw_fd(fd) },
-        })
+        let switch = unsafe { OwnedFd::from_raw_fd(fd) };
+        Ok(Counting { _switch: switch })
     }
 }
 

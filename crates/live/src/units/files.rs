@@ -94,7 +94,7 @@ impl Services {
                     .and_then(|target| target.file_name()?.to_str());
                 match (&target, of_target) {
                     (Some(target), _) if target == Path::new("/dev/null") => {
-                        drop(masked.insert(name))
+                        masked.insert(name);
                     }
                     (Some(_), Some(real)) if real != name && real.ends_with(SERVICE) => {
                         services.aliases.insert(name, real.into());

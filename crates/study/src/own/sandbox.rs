@@ -138,11 +138,10 @@ impl Sandbox {
     fn fault(&self) -> Option<Fault> {
         // SAFETY: the function returns the address of a static struct with this layout.
         let fault = unsafe { &*(self.fault)() };
-        // SAFETY: the texts are constants of the library.
         let text = |pointer: *const c_char| {
-            unsafe { CStr::from_ptr(pointer) }
-                .to_string_lossy()
-                .into_owned()
+            // SAFETY: the texts are constants of the library.
+            let text = unsafe { CStr::from_ptr(pointer) };
+            text.to_string_lossy().into_owned()
         };
         (!fault.file.is_null()).then(|| Fault {
             place: format!("{}:{}:{}", text(fault.file), fault.line, fault.column),
