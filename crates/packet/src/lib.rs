@@ -29,9 +29,12 @@ mod receiver;
 mod run;
 mod sender;
 
-pub use path::log::{PacketClass, PacketFate};
+pub use path::log::{Header, PacketClass, PacketFate};
+pub use path::packet::Kind as PacketKind;
 pub use run::error::RunError;
 pub use run::options::{Cores, RunOptions};
 pub use run::run;
-pub use run::session::trace::{Trace, TraceCut, TraceLimits, TracedPacket, TracedPath, trace};
+pub use run::session::trace::{
+    Sack, Trace, TraceCut, TraceLimits, TracedPacket, TracedPath, trace,
+};
 pub use run::session::{Inside, PathStatus, SenderPhase, Session, Status};

@@ -3,7 +3,10 @@
 
 use joulepath_link::{Link, Outcome};
 
-use crate::path::packet::{Kind, Packet, RETRANSMISSION};
+use joulepath_model::units::Nanos;
+
+use crate::path::packet::{CE, CWR, ECE, ECT, Kind, Packet, RETRANSMISSION};
+use crate::path::sack::{SackArena, SackBlocks};
 
 /// Class of a packet in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +40,59 @@ pub enum PacketFate {
     Open,
 }
 
+/// The fields of a packet's header. Sequence numbers count segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Kind of the packet; the other fields are 0 for [`Kind::Cross`].
+    pub kind: Kind,
+    /// Number of the subflow among the successive subflows of its path.
+    pub epoch: u8,
+    /// Subflow sequence number of data; the next one that an ACK expects; the number of a request;
+    /// 1 if MP_PRIO makes the subflow a backup.
+    pub ssn: u32,
+    /// Data sequence number; the next one that an ACK expects.
+    pub dsn: u32,
+    /// Payload, bytes.
+    pub payload_bytes: u32,
+    /// Time of the sender's clock at which the packet left, or which it echoes (RFC 7323).
+    pub sent: Nanos,
+    /// ECN-capable transport.
+    pub ect: bool,
+    /// Congestion experienced, before this link.
+    pub ce: bool,
+    /// ECN echo.
+    pub ece: bool,
+    /// Congestion window reduced.
+    pub cwr: bool,
+    /// Place of its SACK blocks in the log.
+    pub sack: Option<u32>,
+}
+
+impl Header {
+    fn of(packet: &Packet, arena: &SackArena, sacks: &mut Vec<SackBlocks>) -> Self {
+        let (kind, flags) = (packet.kind(), packet.flags());
+        let is_data = matches!(kind, Kind::Data | Kind::Relayed);
+        let sack = (kind == Kind::Ack && packet.aux() != 0).then(|| {
+            sacks.push(*arena.blocks(packet.aux()));
+            sacks.len() as u32 - 1
+        });
+        let number = |value: u32| if kind == Kind::Cross { 0 } else { value };
+        Header {
+            kind,
+            epoch: packet.epoch(),
+            ssn: number(packet.ssn()),
+            dsn: number(packet.dsn()),
+            payload_bytes: if is_data { packet.aux() } else { 0 },
+            sent: Nanos(packet.sent().since_start_ns()),
+            ect: flags & ECT != 0,
+            ce: flags & CE != 0,
+            ece: flags & ECE != 0,
+            cwr: flags & CWR != 0,
+            sack,
+        }
+    }
+}
+
 /// A packet on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LoggedPacket {
@@ -44,6 +100,7 @@ pub(crate) struct LoggedPacket {
     /// Index in the engine; `None` for cross traffic.
     pub(crate) subflow: Option<u32>,
     pub(crate) class: PacketClass,
+    pub(crate) header: Header,
     pub(crate) fate: PacketFate,
     /// When it reaches the queue, ns.
     pub(crate) offered_ns: u64,
@@ -64,6 +121,7 @@ pub(crate) struct PacketLog {
     links: Vec<bool>,
     most: usize,
     packets: Vec<LoggedPacket>,
+    sacks: Vec<SackBlocks>,
     is_full: bool,
 }
 
@@ -76,6 +134,7 @@ impl PacketLog {
             links,
             most: most.min(u32::MAX as usize),
             packets: vec![],
+            sacks: vec![],
             is_full: false,
         }
     }
@@ -90,6 +149,11 @@ impl PacketLog {
         &self.packets
     }
 
+    /// The SACK blocks to which [`Header::sack`] refers.
+    pub(crate) fn sacks(&self) -> &[SackBlocks] {
+        &self.sacks
+    }
+
     /// Adds a packet that was offered to a link, after the link's decision.
     #[cold]
     pub(crate) fn offered(
@@ -98,6 +162,7 @@ impl PacketLog {
         number: u32,
         link: &Link,
         packet: &Packet,
+        arena: &SackArena,
         outcome: Outcome,
     ) -> Option<Entry> {
         if !self.links[number as usize] {
@@ -122,6 +187,7 @@ impl PacketLog {
             link: number,
             subflow: (class != PacketClass::Cross).then(|| packet.subflow()),
             class,
+            header: Header::of(packet, arena, &mut self.sacks),
             fate: PacketFate::Open,
             offered_ns: now_ns,
             left_ns,

@@ -377,6 +377,7 @@ impl Network {
                 hop.number(),
                 link,
                 &Packet::joined(parts.0, parts.1),
+                &self.sacks,
                 outcome,
             )
         });

@@ -272,13 +272,17 @@ impl Heading {
 pub(crate) type Front = (u64, u64);
 pub(crate) type Back = (u64, u64);
 
+/// Kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// A segment.
     Data,
+    /// An ACK without data.
     Ack,
     /// First packet of a handshake, from the device, with MP_CAPABLE or MP_JOIN.
     Syn,
+    /// The answer to a [`Kind::Syn`].
     SynAck,
     /// Third packet of a handshake.
     Third,

@@ -4,7 +4,7 @@
 pub(crate) const BLOCKS: usize = 3;
 
 /// Half-open ranges of SSNs that the receiver holds, the most recently changed first.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SackBlocks {
     /// The segment whose arrival caused this ACK, if the receiver accepted it.
     pub(crate) trigger: Option<u32>,
@@ -46,6 +46,11 @@ impl SackArena {
             self.blocks.len() as u32
         });
         (reference, &mut self.blocks[reference as usize - 1])
+    }
+
+    /// The blocks of a valid reference.
+    pub(crate) fn blocks(&self, reference: u32) -> &SackBlocks {
+        &self.blocks[reference as usize - 1]
     }
 
     /// Takes the blocks of a reference and invalidates the reference.

@@ -9,7 +9,7 @@ use joulepath_model::scenario::{PathIndex, Scenario};
 use joulepath_model::units::Nanos;
 
 use super::{Session, Status};
-use crate::path::log::{LoggedPacket, PacketClass, PacketFate};
+use crate::path::log::{Header, LoggedPacket, PacketClass, PacketFate};
 use crate::run::error::RunError;
 use crate::run::options::RunOptions;
 
@@ -42,6 +42,8 @@ pub struct TracedPacket {
     pub path: Option<PathIndex>,
     /// Class of the packet.
     pub class: PacketClass,
+    /// Its header.
+    pub header: Header,
     /// What the link does with it.
     pub fate: PacketFate,
     /// When it reaches the queue.
@@ -51,6 +53,15 @@ pub struct TracedPacket {
     pub left: Nanos,
     /// When its last byte arrives. A packet that is lost would have arrived then.
     pub arrives: Nanos,
+}
+
+/// SACK blocks of an ACK.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sack {
+    /// Half-open ranges of subflow sequence numbers, the most recently changed first.
+    pub ranges: Vec<(u32, u32)>,
+    /// A segment that arrived a second time (RFC 2883).
+    pub duplicate: Option<u32>,
 }
 
 /// Samples of one path.
@@ -78,11 +89,15 @@ pub struct Trace {
     /// The packets on links of the scenario's paths, in the order of [`TracedPacket::offered`].
     /// Hops over shared channels are left out.
     pub packets: Vec<TracedPacket>,
+    /// SACK blocks to which [`Header::sack`] refers.
+    pub sacks: Vec<Sack>,
     /// Instants of the samples.
     pub times: Vec<Nanos>,
     /// Energy of the device since the warm-up at each sample, J. At the end of a complete trace it
     /// is the result's.
     pub energy_j: Vec<f64>,
+    /// Receive window, segments; empty if the buffer does not grow.
+    pub receive_window: Vec<u32>,
     /// Samples of each path, in the scenario's order.
     pub paths: Vec<TracedPath>,
 }
@@ -143,6 +158,7 @@ pub fn trace(
         session.sample_tails(step, limits.time, &status, &mut trace);
     }
     trace.packets = session.logged(trace.until);
+    trace.sacks = session.logged_sacks();
     Ok(trace)
 }
 
@@ -166,7 +182,23 @@ impl Session {
             }
             states = spread(&states, &device.paths, trace.paths.len());
         }
+        if let Some(tuning) = &self.engine.connections[0].receiver.tuning {
+            trace.receive_window.push(tuning.window());
+        }
         trace.add(status, &states);
+    }
+
+    /// The SACK blocks of the logged packets.
+    fn logged_sacks(&self) -> Vec<Sack> {
+        let log = self.engine.net.log.as_ref();
+        let blocks = log.map_or(&[][..], |log| log.sacks());
+        blocks
+            .iter()
+            .map(|blocks| Sack {
+                ranges: blocks.ranges().to_vec(),
+                duplicate: blocks.duplicate,
+            })
+            .collect()
     }
 
     /// Adds samples until all radios are idle or the limit is reached.
@@ -212,6 +244,7 @@ impl Session {
             link: packet.link as usize,
             path: packet.subflow.and_then(path),
             class: packet.class,
+            header: packet.header,
             fate: packet.fate,
             offered: Nanos(packet.offered_ns),
             left: Nanos(packet.left_ns),
