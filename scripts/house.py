@@ -26,7 +26,7 @@ FLOORS = [
     {"model", "controllers", "files"},
     {"link", "control", "topology", "kernel"},
     {"packet", "fluid", "slotted", "lab", "live", "relay", "report", "meter", "why"},
-    {"study", "console"},
+    {"study", "console", "capture"},
     {"joulepath", "python", "web"},
 ]
 # Most lines of code of a crate, without blanks, comments and unit tests.

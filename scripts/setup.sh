@@ -197,6 +197,7 @@ setup_test() {
     want setpriv util-linux
     want unshare util-linux
     want dbus-daemon dbus-daemon
+    want tshark tshark
     want nsenter util-linux
     want valgrind valgrind # scripts/instructions.py
     want_python

@@ -19,6 +19,7 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::outputs::{self, Outputs, Sink};
 use crate::own;
+use crate::packets;
 use crate::progress::Watcher;
 use crate::provenance::provenance;
 use crate::scenario::announce;
@@ -42,6 +43,9 @@ pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
     request.also = also;
     remember(&options, &source, &mut request)?;
     let plan = Plan::of(&source, &request, engine, &provenance())?;
+    if let Some(folder) = &options.packets {
+        packets::check(&plan, options.engine, folder)?;
+    }
     outputs.prepare()?;
     let mut recorder = recorder(&options, &plan)?;
     let cancel = interrupt::token();
@@ -70,6 +74,14 @@ pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
         session.show(compared, case)?;
         if cancel.is_set() {
             break;
+        }
+        if let Some(folder) = &options.packets {
+            let folder = match case.variant().filter(|_| options.all_variants) {
+                Some(variant) => folder.join(variant),
+                None => folder.clone(),
+            };
+            packets::write(case, &folder, options.quiet, &cancel)
+                .unwrap_or_else(|failure| session.failed(&failure));
         }
     }
     if let (Some(recorder), Some(file)) = (recorder, &options.record) {

@@ -51,6 +51,7 @@ mod map;
 mod meter;
 mod outputs;
 mod own;
+mod packets;
 mod profile;
 mod progress;
 mod provenance;

@@ -129,8 +129,11 @@ pub fn write_own(path: &Path, text: &str) -> Result<()> {
         .map_err(|trouble| trouble.into_error(format!("cannot write {}", path.display())))
 }
 
-/// Like [`write`], for bytes.
-pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
+/// Like [`write()`], for bytes.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     system::write(path, bytes)
         .map_err(|trouble| trouble.into_error(format!("cannot write {}", path.display())))
 }

@@ -83,6 +83,10 @@ pub(crate) struct CompareOptions {
     /// CSV into a file, one line for each run.
     #[arg(long, value_name = "FILE")]
     pub(crate) runs_csv: Option<PathBuf>,
+    /// Write the packets of each policy's first run into a folder: pcapng for Wireshark and qlog,
+    /// of the device and of the server. Only with the packet engine.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) packets: Option<PathBuf>,
     /// Read the rates, RTTs and losses of known networks from this file, as `--record` writes it.
     /// Used by selectors that learn (`joule`).
     #[arg(long, value_name = "FILE")]

@@ -316,3 +316,47 @@ fn nothing_but_data_goes_to_stdout_and_quiet_keeps_stderr_empty() {
     let said = joulepath_in(folder.path(), &[&arguments[..], &["--quiet"]].concat());
     assert_eq!(said.stderr, "");
 }
+
+#[test]
+fn packets_are_files_of_both_ends_and_need_the_packet_engine() {
+    let folder = folder();
+    let arguments = [
+        "compare",
+        "quick",
+        "--policies",
+        "mptcp,joule[preset=fast]",
+        "--seeds",
+        "2",
+        "--packets",
+        "packets",
+    ];
+    let said = joulepath_in(folder.path(), &arguments);
+    assert!(
+        said.stderr.contains("packets: packets (8 files, seed 1)"),
+        "{}",
+        said.stderr
+    );
+    for name in [
+        "mptcp.client.pcapng",
+        "mptcp.server.pcapng",
+        "joule_preset=fast.client.pcapng",
+        "joule_preset=fast.server.sqlog",
+    ] {
+        let file = folder.path().join("packets").join(name);
+        assert!(std::fs::metadata(&file).unwrap().len() > 1000, "{name}");
+    }
+    let events = folder.path().join("packets/mptcp.client.sqlog");
+    let text = std::fs::read_to_string(events).unwrap();
+    for record in text.split('\u{1e}').skip(1) {
+        serde_json::from_str::<Value>(record).unwrap();
+    }
+    let refused = |scenario: &str, engine: &str, says: &str| {
+        let packets = ["--packets", "p", "--engine", engine, "--seeds", "1"];
+        let arguments = [&["compare", scenario][..], &packets].concat();
+        let said = joulepath_in(folder.path(), &arguments);
+        assert_eq!(said.code, Some(2), "{}", said.stderr);
+        assert!(said.stderr.contains(says), "{}", said.stderr);
+    };
+    refused("quick", "fluid", "--packets needs the packet engine");
+    refused("papers/002-bcube", "packet", "a capture has one connection");
+}
