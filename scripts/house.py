@@ -30,7 +30,7 @@ FLOORS = [
     {"joulepath", "python", "web"},
 ]
 # Most lines of code of a crate, without blanks, comments and unit tests.
-MOST_LINES = {"joulepath": 4550}
+MOST_LINES = {"joulepath": 5700}
 OUTSIDE = {"benches", "testbed", "testbed-macros"}
 
 # Arguments of the builds whose features must agree.

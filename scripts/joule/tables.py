@@ -127,8 +127,8 @@ def kernel_table(results: dict) -> str:
         return f"{100 * statistics.median(sizes):.1f} % in the median, {100 * max(sizes):.1f} % at most"
 
     says = (
-        f"Linux {results['kernel']}, {results['seeds']} seeds{seeds_of_packet(results)}. Difference of goodput: "
-        f"{told('goodput_bps')}; of bits per joule: {told('bits_per_joule')}."
+        f"Linux {results['kernel']}, {results['seeds']} seeds{seeds_of_packet(results)}. "
+        f"Difference of goodput: {told('goodput_bps')}; of bits per joule: {told('bits_per_joule')}."
     )
     head = [
         "paths: rate, delay one way, queue in packets, random loss",

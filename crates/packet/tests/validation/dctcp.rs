@@ -4,10 +4,10 @@ use crate::{
     MSS_BITS, WIRE_BITS, assert_between, assert_near, exact, simulate, simulate_with_series,
 };
 
-/// Alizadeh et al. (SIGCOMM 2010, section 3.3): N synchronised flows oscillate by A = ½ √(2N(C·RTT
-/// + K)) packets below Q_max = K + N. One flow, 1 Gbit/s = 83,333 packets/s, RTT 200 µs: C·RTT =
-/// 16.7, K = 20, A = ½ √(2 × 36.7) = 4.3. The queue stays between 16.7 and 21 and never empties, so
-/// the link is always busy.
+/// Alizadeh et al. (SIGCOMM 2010, section 3.3): N synchronised flows oscillate below Q_max = K + N
+/// by A = ½ √(2N(C·RTT + K)) packets. One flow, 1 Gbit/s = 83,333 packets/s, RTT 200 µs, K = 20:
+/// A = ½ √(2 × 36.7) = 4.3. The queue stays between 16.7 and 21 and never empties, so the link is
+/// always busy.
 #[test]
 fn dctcp_keeps_the_queue_at_the_marking_threshold() {
     let toml = r#"
