@@ -79,6 +79,37 @@ mod needs {
     }
 }
 
+mod together {
+    //! Two tests that pass only if they run at the same time.
+
+    use std::fs;
+    use std::path::PathBuf;
+
+    use joulepath_testbed::observe::wait_until;
+
+    fn meet(own: &str, other: &str) {
+        let Some(folder) = std::env::var_os("SAMPLE_FOLDER").map(PathBuf::from) else {
+            return;
+        };
+        fs::write(folder.join(own), "").expect("the folder exists");
+        wait_until("the other test runs", || folder.join(other).exists());
+        if own == "left" {
+            println!("said by the left one");
+            panic!("the left one ends");
+        }
+    }
+
+    #[test(needs(tool("sh")))]
+    fn left() {
+        meet("left", "right");
+    }
+
+    #[test(needs(tool("sh")))]
+    fn right() {
+        meet("right", "left");
+    }
+}
+
 mod turns {
     //! Two tests that must not run at the same time, even from two binaries.
 
@@ -100,12 +131,12 @@ mod turns {
         std::fs::remove_file(mark).expect("nobody else removes it");
     }
 
-    #[test(needs(tool("sh")))]
+    #[test(needs(ALONE))]
     fn one() {
         alone();
     }
 
-    #[test(needs(tool("sh")))]
+    #[test(needs(ALONE))]
     fn other() {
         alone();
     }

@@ -2,12 +2,15 @@
 //! `--exact`, `--list`, `--ignored`, `--nocapture`, `--format`.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Completion, Failed, FormatSetting, Trial};
 
 use crate::clock;
+use crate::jobs::{Class, Jobs};
 use crate::needs::{Need, ThisMachine, flat};
 use crate::process::{self, End, Stop};
 use crate::registry::Test;
@@ -69,6 +72,16 @@ struct Count {
     busy: usize,
     /// Why tests or parts of them ran again, by test.
     repeats: BTreeMap<String, Vec<String>>,
+    /// How long tests ran.
+    times: Vec<Time>,
+}
+
+/// How long a test ran.
+#[derive(Debug)]
+struct Time {
+    wall: Duration,
+    cpu: Duration,
+    test: String,
 }
 
 type Counted = Arc<Mutex<Count>>;
@@ -116,12 +129,27 @@ pub fn main(roles: &[(&str, fn())]) -> ExitCode {
         // `--ignored` runs tests even if their needs are missing.
         forced: arguments.ignored || arguments.include_ignored,
     };
-    let trials = tests
-        .into_iter()
-        .map(|test| trial(test, run, counted.clone()))
+    let limit = match jobs(&arguments) {
+        Ok(limit) => limit,
+        Err(message) => {
+            eprintln!("{message}");
+            return ExitCode::from(USAGE);
+        }
+    };
+    let jobs = Arc::new(Jobs::new(limit));
+    let trials: Vec<Trial> = (0..)
+        .zip(tests)
+        .map(|(number, test)| {
+            let place = Place {
+                jobs: jobs.clone(),
+                number,
+            };
+            trial(test, run, place, counted.clone())
+        })
         .collect();
     let is_json = arguments.format == Some(FormatSetting::Json);
-    let conclusion = libtest_mimic::run(&one_at_a_time(arguments), trials);
+    let threads = if limit == 1 { 1 } else { trials.len().max(1) };
+    let conclusion = libtest_mimic::run(&with_threads(arguments, threads), trials);
     let count = counted.lock().expect("no test panics while it counts");
     if !is_json {
         print!("{}", closing_lines(&count));
@@ -134,16 +162,40 @@ pub fn main(roles: &[(&str, fn())]) -> ExitCode {
 }
 
 /// The library decides about ignored tests before they begin, without a reason. So it runs all of
-/// them, and each test reports itself as ignored, with the reason. With a thread per test, tests on
-/// two cores would wait for each other's turn.
-fn one_at_a_time(arguments: Arguments) -> Arguments {
+/// them, and each test reports itself as ignored, with the reason. It also starts tests in order,
+/// so each gets a thread in which it waits until [`Jobs`] admits it.
+fn with_threads(arguments: Arguments, threads: usize) -> Arguments {
     let include_ignored = arguments.include_ignored || !arguments.ignored;
     Arguments {
         include_ignored,
-        test_threads: Some(1),
+        test_threads: Some(threads),
         ..arguments
     }
 }
+
+/// The number of tests at the same time: `--test-threads`, `RUST_TEST_THREADS`, or
+/// [`PER_PROCESSOR`].
+fn jobs(arguments: &Arguments) -> Result<usize, String> {
+    if let Some(threads) = arguments.test_threads {
+        return Ok(threads);
+    }
+    match variable(THREADS) {
+        Some(text) => text
+            .parse::<NonZero<usize>>()
+            .map(NonZero::get)
+            .map_err(|error| format!("{THREADS}={text}: {error}")),
+        None => {
+            let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+            Ok(PER_PROCESSOR * processors)
+        }
+    }
+}
+
+/// libtest's environment variable.
+const THREADS: &str = "RUST_TEST_THREADS";
+
+/// Tests at the same time per processor. Most of the time they wait.
+const PER_PROCESSOR: usize = 3;
 
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
@@ -156,7 +208,13 @@ struct Run {
     forced: bool,
 }
 
-fn trial(test: &'static Test, run: Run, counted: Counted) -> Trial {
+/// Where a test waits.
+struct Place {
+    jobs: Arc<Jobs>,
+    number: usize,
+}
+
+fn trial(test: &'static Test, run: Run, place: Place, counted: Counted) -> Trial {
     let verdict = verdict(test.needs, run.strict, &ThisMachine);
     let is_missing = verdict != Verdict::Run;
     let counts = counted.clone();
@@ -174,12 +232,24 @@ fn trial(test: &'static Test, run: Run, counted: Counted) -> Trial {
         }
         Verdict::Ignore(reason) if !run.forced => count(reason),
         _ => {
-            let mut repeats = vec![];
-            let ran = one(test, run, &mut repeats);
-            if !repeats.is_empty() {
-                let mut count = counted.lock().expect("no test panics while it counts");
-                count.repeats.insert(test.name(), repeats);
+            let class = Class::of(test.needs);
+            let _job = place.jobs.admit(class, place.number);
+            // A test without needs shares nothing.
+            let _turn = (!test.needs.is_empty()).then(|| turn(class.mode()));
+            let since = Instant::now();
+            let mut log = Log::default();
+            let ran = one(test, run, &mut log);
+            let time = Time {
+                wall: since.elapsed(),
+                cpu: log.cpu,
+                test: test.name(),
+            };
+            let mut counted = counted.lock().expect("no test panics while it counts");
+            counted.times.push(time);
+            if !log.repeats.is_empty() {
+                counted.repeats.insert(test.name(), log.repeats);
             }
+            drop(counted);
             match ran? {
                 None => Ok(Completion::Completed),
                 Some(reason) => count(reason),
@@ -189,14 +259,18 @@ fn trial(test: &'static Test, run: Run, counted: Counted) -> Trial {
     Trial::ignorable_test(test.name(), runner).with_ignored_flag(is_missing)
 }
 
-/// Runs a test when its turn comes; returns why it was ignored, if it was. Adds to `repeats` why it
-/// or a part of it ran again. A test that has failed once passes in a later run or fails; it is
-/// never ignored.
-fn one(test: &Test, run: Run, repeats: &mut Vec<String>) -> Result<Option<Reason>, Failed> {
-    let needs = flat(test.needs);
-    // A test without needs waits for nobody.
-    let _turn = (!needs.is_empty()).then(turn);
-    let keeps_time = needs.contains(&Need::QuietClock) && !run.forced;
+/// What the runs of one test add up to.
+#[derive(Default)]
+struct Log {
+    /// Why it or a part of it ran again.
+    repeats: Vec<String>,
+    cpu: Duration,
+}
+
+/// Runs a test; returns why it was ignored, if it was. A test that has failed once passes in a
+/// later run or fails; it is never ignored.
+fn one(test: &Test, run: Run, log: &mut Log) -> Result<Option<Reason>, Failed> {
+    let keeps_time = flat(test.needs).contains(&Need::QuietClock) && !run.forced;
     if keeps_time && let Err(lateness) = clock::quiet() {
         return Ok(Some(Reason::missing(
             Need::QuietClock,
@@ -211,10 +285,11 @@ fn one(test: &Test, run: Run, repeats: &mut Vec<String>) -> Result<Option<Reason
         let disturbed = watch
             .map(clock::Watch::stop)
             .filter(|worst| !worst.is_quiet());
-        repeats.extend(ran.repeats);
+        log.repeats.extend(ran.repeats);
+        log.cpu += ran.cpu.unwrap_or_default();
         let said = match ran.end {
             End::Passed => return Ok(None),
-            End::Ignored(stop) if repeats.iter().any(|why| why.starts_with(FAILED_ONCE)) => {
+            End::Ignored(stop) if log.repeats.iter().any(|why| why.starts_with(FAILED_ONCE)) => {
                 format!("it failed first, and now it stops: {stop:?}\n")
             }
             End::Ignored(Stop::TooBusy(measured)) => {
@@ -235,7 +310,7 @@ fn one(test: &Test, run: Run, repeats: &mut Vec<String>) -> Result<Option<Reason
         match disturbed {
             // Late timers may be the reason: with punctual ones it may pass.
             Some(worst) if left > 0 => {
-                repeats.push(format!("{FAILED_ONCE}{worst}"));
+                log.repeats.push(format!("{FAILED_ONCE}{worst}"));
                 // Waits for a quiet moment, and runs again in any case: only a run without failure
                 // passes.
                 let _ = clock::quiet();
@@ -264,11 +339,31 @@ fn closing_lines(count: &Count) -> String {
             whys.join("; ")
         ));
     }
+    lines.push_str(&slowest_lines(&count.times));
     if !lines.is_empty() {
         lines.push('\n');
     }
     lines
 }
+
+/// The slowest tests; empty if all were fast.
+fn slowest_lines(times: &[Time]) -> String {
+    let mut slow: Vec<&Time> = times.iter().filter(|time| time.wall >= SLOW).collect();
+    slow.sort_by_key(|time| std::cmp::Reverse(time.wall));
+    slow.truncate(SLOWEST);
+    if slow.is_empty() {
+        return String::new();
+    }
+    let lines = slow.into_iter().map(|Time { wall, cpu, test }| {
+        let [wall, cpu] = [wall, cpu].map(Duration::as_secs_f64);
+        format!("    {wall:6.1} s, CPU {cpu:5.1} s: {test}\n")
+    });
+    format!("slowest tests:\n{}", lines.collect::<String>())
+}
+
+/// How long a test takes at least to be listed, and how many are listed.
+const SLOW: Duration = Duration::from_secs(3);
+const SLOWEST: usize = 20;
 
 fn ignored_line(count: &Count) -> String {
     let total: usize = count.reasons.values().sum();

@@ -16,18 +16,19 @@
 //! A test lists its requirements on the machine next to its name: `#[test(needs(LAB, IPV6))]`. If
 //! one is missing, the test counts as ignored, with the reason. It fails instead with
 //! `JOULEPATH_REQUIRE_KERNEL=1`, or with `CI` if the machine could provide it. Each test runs in
-//! its own process, one at a time on the whole machine.
+//! its own process, several at the same time (`--test-threads`).
 //!
 //! | module | content |
 //! |---|---|
 //! | [`harness`] | arguments, selection of tests, the closing lines |
+//! | `jobs` | which tests run at the same time |
 //! | [`registry`] | the tests of a binary |
 //! | [`needs`] | a test's needs, and whether this machine meets them |
 //! | [`verdict`] | whether a test runs, is ignored or fails for a missing need |
 //! | [`process`] | one test in its own process, and its output |
 //! | [`clock`] | lateness of timers |
 //! | [`steps`] | a program that is killed at any of its steps |
-//! | [`turn`] | locks: one test at a time, one change of machine-wide state at a time |
+//! | [`turn`] | locks between binaries: tests that must be alone, changes of machine-wide state |
 //! | [`observe`] | other processes, and waiting for their actions |
 //! | [`net`] | two namespaces joined by cables |
 //! | [`pty`] | a program in a terminal |
@@ -40,6 +41,7 @@ pub mod browser;
 pub mod clock;
 mod fuzz;
 pub mod harness;
+mod jobs;
 pub mod needs;
 pub mod net;
 pub mod observe;

@@ -28,6 +28,10 @@ pub enum Need {
     Ipv6,
     /// Punctual timers: see [`crate::clock`].
     QuietClock,
+    /// The right to change what all namespaces share.
+    MachineState,
+    /// No other test of the running kernel beside it.
+    Alone,
     /// A program in `PATH`.
     Tool(&'static str),
     /// Several needs.
@@ -50,6 +54,12 @@ pub const IPV6: Need = Need::Ipv6;
 /// test is ignored, with the lateness; otherwise it runs up to three times, so that an error
 /// persists and a hiccup does not.
 pub const QUIET_CLOCK: Need = Need::QuietClock;
+/// [`Need::MachineState`]: for [`crate::machine_wide_state`]. Tests that need it run one after
+/// another, beside others.
+pub const MACHINE_STATE: Need = Need::MachineState;
+/// [`Need::Alone`]: for a test that looks at every process, controller or lab of the machine, or
+/// that measures rates or memory.
+pub const ALONE: Need = Need::Alone;
 /// Namespaces joined by cables: [`crate::net::Net`].
 pub const NET: Need = Need::All(&[ROOT, MPTCP, tool("ip")]);
 /// A lab: namespaces joined by emulated radios.
@@ -75,6 +85,8 @@ impl Need {
             Need::FmodRet => "a kernel that lets eBPF change the protocol of sockets",
             Need::Ipv6 => "IPv6",
             Need::QuietClock => "a quiet clock",
+            Need::MachineState => "the machine's shared state",
+            Need::Alone => "to run alone",
             Need::Tool(name) => name,
             Need::All(_) => "several things",
         }
@@ -127,8 +139,8 @@ impl Lack {
 
 /// Facts about a machine.
 pub trait Facts {
-    /// Why the need is not met; `None` if it is. Never called for [`Need::QuietClock`], which is
-    /// measured when the test's turn comes, nor for [`Need::All`].
+    /// Why the need is not met; `None` if it is. [`Need::QuietClock`] is measured when the test's
+    /// turn comes. Never called for [`Need::All`].
     fn lacks(&self, need: Need) -> Option<Lack>;
 }
 
@@ -146,7 +158,7 @@ impl Facts for ThisMachine {
             Need::FmodRet => lacks_fmod_ret().map(Lack::for_good),
             Need::Ipv6 => lacks_ipv6(),
             Need::Tool(name) => lacks_tool(name),
-            Need::QuietClock | Need::All(_) => None,
+            Need::QuietClock | Need::MachineState | Need::Alone | Need::All(_) => None,
         }
     }
 }

@@ -14,7 +14,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, set_parent_process_death_signal};
 
+use crate::needs::{Need, flat};
 use crate::registry::Test;
+use crate::turn::MACHINE_STATE;
 
 /// The environment variable that names the one test to run.
 pub(crate) const ONE: &str = "JOULEPATH_TESTBED_ONE";
@@ -35,6 +37,8 @@ pub(crate) struct Ran {
     pub(crate) end: End,
     /// Why it repeated parts of itself: see [`repeated`].
     pub(crate) repeats: Vec<String>,
+    /// CPU time of the process and of its descendants that have ended; `None` if it was killed.
+    pub(crate) cpu: Option<Duration>,
 }
 
 /// Outcome of a test.
@@ -145,12 +149,15 @@ pub(crate) fn run(test: &Test, shown: bool) -> io::Result<Ran> {
         .env(ONE, test.name())
         .env(REASON, of_this_process)
         .stdin(Stdio::null());
+    if flat(test.needs).contains(&Need::MachineState) {
+        command.env(MACHINE_STATE, "1");
+    }
     if !shown {
         // One file for both streams keeps their lines in order.
         command.stdout(said.try_clone()?).stderr(said.try_clone()?);
     }
     let mut child = command.spawn()?;
-    let status = wait(&mut child)?;
+    let (status, cpu) = wait(&mut child)?;
     let noted = text(&mut reason)?;
     let mut rest = noted.as_str();
     let mut repeats = vec![];
@@ -168,11 +175,11 @@ pub(crate) fn run(test: &Test, shown: bool) -> io::Result<Ran> {
     } else {
         End::Failed(text(&mut said)? + &unusual(status).unwrap_or_default())
     };
-    Ok(Ran { end, repeats })
+    Ok(Ran { end, repeats, cpu })
 }
 
-/// The exit status; `None` if it hung and was killed.
-fn wait(child: &mut Child) -> io::Result<Option<ExitStatus>> {
+/// The exit status, `None` if it hung and was killed, and the CPU time.
+fn wait(child: &mut Child) -> io::Result<(Option<ExitStatus>, Option<Duration>)> {
     let pidfd = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
     let limit = Timespec::try_from(HANGS_AFTER).expect("some minutes");
     let ready = loop {
@@ -184,9 +191,25 @@ fn wait(child: &mut Child) -> io::Result<Option<ExitStatus>> {
     if ready == 0 {
         child.kill()?;
         child.wait()?;
-        return Ok(None);
+        return Ok((None, None));
     }
-    child.wait().map(Some)
+    // A process that has ended keeps its counters until somebody waits for it.
+    let cpu = cpu_time(child.id());
+    Ok((child.wait().map(Some)?, cpu))
+}
+
+/// Ticks per second in `/proc`, the same on every architecture that Rust supports.
+const USER_HZ: u32 = 100;
+
+/// CPU time of a process and of its descendants that it has waited for, from `/proc/PID/stat`.
+fn cpu_time(pid: u32) -> Option<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(") ")?;
+    // utime, stime, cutime, cstime: fields 14 to 17 of proc_pid_stat(5); the state is field 3.
+    let ticks = fields.split(' ').skip(11).take(4);
+    let ticks = ticks.map(|text| text.parse::<u32>().ok());
+    let ticks = ticks.sum::<Option<u32>>()?;
+    Some(Duration::from_secs(1) * ticks / USER_HZ)
 }
 
 /// Addition to the test's own output.

@@ -44,29 +44,82 @@ impl Lock {
 /// which need not wait for kernel tests.
 const TURN: &str = "JOULEPATH_TESTBED_TURN";
 
-/// The turn of a kernel test: kernel tests share the processors and measure time.
-pub(crate) fn turn() -> Lock {
+/// The turn of a kernel test, which shares the machine with other kernel tests or has it alone.
+/// Whoever waits holds the gate, so that a test that must be alone is not overtaken forever.
+pub(crate) fn turn(mode: Mode) -> Lock {
     let other = std::env::var_os(TURN).map(PathBuf::from);
-    exclusively(&other.unwrap_or_else(|| folder().join("joulepath-tests.turn")))
+    let path = other.unwrap_or_else(|| folder().join("joulepath-tests.turn"));
+    let _gate = wait_for(&path.with_extension("gate"), Mode::Alone);
+    lock(&path, mode)
+}
+
+/// Who else may hold a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Others that share it.
+    Shared,
+    /// Nobody.
+    Alone,
+}
+
+impl Mode {
+    fn choose<T>(self, shared: T, alone: T) -> T {
+        match self {
+            Mode::Shared => shared,
+            Mode::Alone => alone,
+        }
+    }
 }
 
 /// The right to change what all namespaces share: persistently loaded controllers, the initial
-/// namespace's default. `scripts/test-upstream.sh` takes the same lock. A test takes it before
-/// anything else.
+/// namespace's default. `scripts/test-upstream.sh` takes the same lock.
+///
+/// # Panics
+/// In a test that does not list [`MACHINE_STATE`](crate::needs::MACHINE_STATE): it would occupy a
+/// job of the harness while it waits.
 pub fn machine_wide_state() -> Lock {
-    exclusively(&folder().join("joulepath-tests.machine"))
+    assert!(
+        std::env::var_os(MACHINE_STATE).is_some(),
+        "the test must list the need MACHINE_STATE"
+    );
+    lock(&folder().join("joulepath-tests.machine"), Mode::Alone)
 }
 
-fn exclusively(path: &Path) -> Lock {
+/// The environment variable of tests that may call [`machine_wide_state`].
+pub(crate) const MACHINE_STATE: &str = "JOULEPATH_TESTBED_MACHINE_STATE";
+
+/// Says so if it has to wait.
+fn lock(path: &Path, mode: Mode) -> Lock {
+    try_lock(path, mode).unwrap_or_else(|| {
+        eprintln!("waiting for {}, which another test holds", path.display());
+        wait_for(path, mode)
+    })
+}
+
+fn try_lock(path: &Path, mode: Mode) -> Option<Lock> {
+    let (shared, alone) = (
+        FlockOperation::NonBlockingLockShared,
+        FlockOperation::NonBlockingLockExclusive,
+    );
+    operate(path, mode.choose(shared, alone))
+}
+
+fn wait_for(path: &Path, mode: Mode) -> Lock {
+    let operation = mode.choose(FlockOperation::LockShared, FlockOperation::LockExclusive);
+    operate(path, operation).expect("a lock that waits")
+}
+
+/// `None` if the operation does not wait, and others hold the lock.
+fn operate(path: &Path, operation: FlockOperation) -> Option<Lock> {
     let file = open(path).unwrap_or_else(|error| panic!("the lock {}: {error}", path.display()));
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Err(Errno::WOULDBLOCK) => {
-            eprintln!("waiting for {}, which another test holds", path.display());
-            flock(&file, FlockOperation::LockExclusive).expect("a regular file can be locked");
+    loop {
+        match flock(&file, operation) {
+            Ok(()) => return Some(Lock { file }),
+            Err(Errno::WOULDBLOCK) => return None,
+            Err(Errno::INTR) => {}
+            Err(error) => panic!("the lock {}: {error}", path.display()),
         }
-        locked => locked.expect("a regular file can be locked"),
     }
-    Lock { file }
 }
 
 /// Does not follow a symbolic link; private to the user.
@@ -106,11 +159,11 @@ mod tests {
     fn a_lock_has_one_holder_at_a_time() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("lock");
-        let first = exclusively(&path);
+        let first = lock(&path, Mode::Alone);
         let (sender, receiver) = mpsc::channel();
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                let _second = exclusively(&path);
+                let _second = lock(&path, Mode::Alone);
                 sender.send(()).expect("somebody waits");
             });
             receiver
@@ -122,15 +175,27 @@ mod tests {
     }
 
     #[test]
+    fn tests_that_share_a_lock_do_not_wait_for_each_other_but_keep_out_one_that_is_alone() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("lock");
+        let (first, second) = (lock(&path, Mode::Shared), lock(&path, Mode::Shared));
+        assert!(try_lock(&path, Mode::Alone).is_none());
+        drop((first, second));
+        let alone = try_lock(&path, Mode::Alone).expect("nobody else has it");
+        assert!(try_lock(&path, Mode::Shared).is_none());
+        drop(alone);
+    }
+
+    #[test]
     fn a_note_outlives_its_holder() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("lock");
-        let mut first = exclusively(&path);
+        let mut first = lock(&path, Mode::Alone);
         assert_eq!(first.noted(), "");
         first.note("reno bbr");
         first.note("cubic");
         drop(first);
-        let mut second = exclusively(&path);
+        let mut second = lock(&path, Mode::Alone);
         assert_eq!(second.noted(), "cubic");
         second.note("");
         assert_eq!(second.noted(), "");

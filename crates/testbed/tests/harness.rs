@@ -317,7 +317,37 @@ fn without_root_ci_ignores_tests_that_need_root_and_only_these() {
 }
 
 #[test]
-fn tests_with_needs_never_run_in_parallel_even_from_two_binaries() {
+fn tests_run_at_the_same_time_and_each_has_its_own_output_and_end() {
+    for threads in ["argument", "variable"] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut command = sample(&["together"]);
+        command.env("SAMPLE_FOLDER", folder.path());
+        match threads {
+            "argument" => command.args(["--test-threads", "2"]),
+            _ => command.env("RUST_TEST_THREADS", "2"),
+        };
+        let said = run(&mut command);
+        assert_eq!(said.outcome("together::left"), "FAILED");
+        assert_eq!(said.outcome("together::right"), "ok");
+        let failures = &said.stdout[said.stdout.find("failures:").expect("they are listed")..];
+        assert!(
+            failures.contains("---- together::left ----\nsaid by the left one\n")
+                && failures.contains("the left one ends")
+                && !failures.contains("together::right"),
+            "{failures}"
+        );
+    }
+    let said = run(sample(&["together"]).env("RUST_TEST_THREADS", "0"));
+    assert_eq!(said.code, Some(2));
+    assert!(
+        said.stderr.contains("RUST_TEST_THREADS=0"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn a_test_that_must_be_alone_waits_for_the_others_even_of_another_binary() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let start = |_| {
         let mut command = sample(&["turns"]);

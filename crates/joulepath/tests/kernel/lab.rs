@@ -244,10 +244,10 @@ fn a_command_that_ignores_signals_is_killed_within_a_second() {
 #[test(needs(LAB))]
 fn a_lab_that_is_killed_leaves_nothing() {
     let script =
-        format!("env -i setsid sleep 7781 & (setsid sleep 7782 &); {READY}; exec sleep 7783");
+        format!("env -i setsid sleep 7791 & (setsid sleep 7792 &); {READY}; exec sleep 7793");
     let lab = Running::start(&script);
     let (id, workers) = (lab.id.clone(), workers_of(lab.child.id(), 2));
-    let sleepers = || processes(|line| line.starts_with("sleep 778"));
+    let sleepers = || processes(|line| line.starts_with("sleep 779"));
     wait_until("all three processes sleep", || sleepers().len() == 3);
     // `lab clean` leaves running labs alone.
     let found = clean();

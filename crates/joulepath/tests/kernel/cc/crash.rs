@@ -54,7 +54,7 @@ fn assert_mended(stage: &Stage, when: &str) {
     stage.assert_clean();
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn load_can_be_killed_at_every_step() {
     let stage = Stage::new(&[NAME]);
     let steps = at_each_step(
@@ -78,7 +78,7 @@ fn load_can_be_killed_at_every_step() {
     at_each_step(&stage.here, &["load", NAME], || {}, load);
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn unload_can_be_killed_at_every_step_and_every_default_is_restored() {
     let stage = Stage::new(&[NAME]);
     let there = Place::new(another());
@@ -103,7 +103,7 @@ fn unload_can_be_killed_at_every_step_and_every_default_is_restored() {
     );
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn a_replacement_can_be_killed_at_every_step_and_no_socket_is_left_behind() {
     const PAIRS: usize = 5;
     let stage = Stage::new(&[NAME]);
@@ -136,7 +136,7 @@ fn a_replacement_can_be_killed_at_every_step_and_no_socket_is_left_behind() {
     stage.assert_clean();
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn default_and_restore_can_be_killed_at_every_step() {
     let stage = Stage::new(&[NAME]);
     stage.cc(&["load", NAME]).ok();

@@ -71,7 +71,7 @@ fn ip(arguments: &[&str]) {
     );
 }
 
-#[test(needs(ENGINE, tool("ip")))]
+#[test(needs(ENGINE, tool("ip"), MACHINE_STATE))]
 fn a_controller_loaded_by_ip_netns_exec_stays_and_is_visible_everywhere() {
     let stage = Stage::new(&[NAME]);
     let named = Named::new("a");
@@ -100,7 +100,7 @@ fn a_controller_loaded_by_ip_netns_exec_stays_and_is_visible_everywhere() {
     stage.assert_clean();
 }
 
-#[test(needs(ENGINE, tool("ip")))]
+#[test(needs(ENGINE, tool("ip"), MACHINE_STATE))]
 fn unload_restores_the_default_of_every_namespace_that_used_the_controller() {
     let stage = Stage::new(&[NAME]);
     stage.cc(&["load", NAME]).ok();
@@ -137,7 +137,7 @@ fn unload_restores_the_default_of_every_namespace_that_used_the_controller() {
     stage.assert_clean();
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn unload_changes_nothing_if_it_cannot_restore_a_default() {
     let stage = Stage::new(&[NAME]);
     stage.cc(&["load", NAME]).ok();
@@ -191,7 +191,7 @@ impl Drop for OnlyReno {
     }
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn if_one_namespace_refuses_its_earlier_default_all_keep_their_present_ones() {
     let stage = Stage::new(&[NAME]);
     let theirs = another();
@@ -236,7 +236,7 @@ fn if_one_namespace_refuses_its_earlier_default_all_keep_their_present_ones() {
     assert_eq!([stage.here.default(), there.default()], ["reno", theirs]);
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn a_namespace_that_reuses_an_inode_number_does_not_get_the_old_default() {
     let stage = Stage::new(&[NAME]);
     stage.cc(&["load", NAME]).ok();
@@ -259,7 +259,7 @@ fn a_namespace_that_reuses_an_inode_number_does_not_get_the_old_default() {
     assert_eq!(successor.default(), "reno");
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn a_controller_that_is_not_loaded_never_becomes_the_default() {
     let stage = Stage::new(&[NAME]);
     stage.cc(&["load", NAME]).ok();

@@ -21,7 +21,7 @@ fn write(place: &Place, name: &str, from: &str, to: &str) -> usize {
     line
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn a_header_is_loaded_replaced_made_the_default_and_unloaded() {
     const NAME: &str = "ownload";
     let stage = Stage::new(&[NAME]);
@@ -66,7 +66,7 @@ fn a_header_is_loaded_replaced_made_the_default_and_unloaded() {
 }
 
 /// This wrapper calls the controller for every ACK.
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn a_header_that_owns_its_window_is_loaded() {
     const NAME: &str = "ownwindow";
     let stage = Stage::new(&[NAME]);
@@ -107,7 +107,7 @@ fn exported() -> String {
             .replace("name_", "exported")
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn an_exported_policy_carries_data_in_the_kernel() {
     const BYTES: usize = 1 << 20;
     let stage = Stage::new(&["exported"]);

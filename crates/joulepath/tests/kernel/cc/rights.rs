@@ -92,7 +92,7 @@ impl Program {
     }
 }
 
-#[test(needs(ENGINE, tool("setpriv"), tool("unshare")))]
+#[test(needs(ENGINE, tool("setpriv"), tool("unshare"), MACHINE_STATE))]
 fn an_ordinary_user_with_three_capabilities_loads_uses_and_unloads_controllers() {
     let _stage = Stage::new(&[NAME]);
     let program = Program::new();
@@ -116,7 +116,7 @@ fn an_ordinary_user_with_three_capabilities_loads_uses_and_unloads_controllers()
     );
 }
 
-#[test(needs(ENGINE, tool("setpriv"), tool("unshare")))]
+#[test(needs(ENGINE, tool("setpriv"), tool("unshare"), MACHINE_STATE))]
 fn a_missing_capability_is_named() {
     let _stage = Stage::new(&[NAME]);
     let program = Program::new();
@@ -145,7 +145,7 @@ fn a_missing_capability_is_named() {
     }
 }
 
-#[test(needs(ENGINE, tool("setpriv")))]
+#[test(needs(ENGINE, tool("setpriv"), MACHINE_STATE))]
 fn root_without_a_capability_gets_the_same_message() {
     let _stage = Stage::new(&[NAME]);
     let program = Program::new();
@@ -204,7 +204,7 @@ fn doctor_names_the_missing_capability_for_each_task() {
     );
 }
 
-#[test(needs(ENGINE, tool("setpriv"), tool("unshare")))]
+#[test(needs(ENGINE, tool("setpriv"), tool("unshare"), MACHINE_STATE))]
 fn the_command_in_the_message_gives_the_user_a_folder_of_another() {
     let _stage = Stage::new(&[NAME]);
     let program = Program::new();
@@ -229,7 +229,7 @@ fn the_command_in_the_message_gives_the_user_a_folder_of_another() {
     );
 }
 
-#[test(needs(ENGINE, tool("unshare")))]
+#[test(needs(ENGINE, tool("unshare"), MACHINE_STATE))]
 fn a_controller_of_another_container_is_left_alone_and_reported() {
     let stage = Stage::new(&[NAME]);
     // Containers share the kernel's list of controllers, but not the folders of `cc`.

@@ -60,7 +60,7 @@ fn are_fresh(status: &Value, least_delivered: u64) -> bool {
     })
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn sockets_in_use_switch_to_the_new_load_and_no_byte_is_lost() {
     let stage = Stage::new(&[NAME]);
     stage.cc(&["load", NAME]).ok();
@@ -94,7 +94,7 @@ fn sockets_in_use_switch_to_the_new_load_and_no_byte_is_lost() {
     assert!(are_fresh(&here.status(), 1), "{}", here.status());
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn all_subflows_of_an_mptcp_connection_switch_to_the_new_load() {
     let stage = Stage::new(&[NAME]);
     stage.cc(&["load", NAME]).ok();
@@ -160,7 +160,7 @@ fn all_subflows_of_an_mptcp_connection_switch_to_the_new_load() {
     );
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn sockets_that_keep_an_unloaded_controller_switch_when_it_is_loaded_again() {
     let stage = Stage::new(&[NAME]);
     stage.cc(&["load", NAME]).ok();
@@ -185,7 +185,7 @@ fn sockets_that_keep_an_unloaded_controller_switch_when_it_is_loaded_again() {
     assert_eq!(sockets(&stage.here.status()), (8, 0));
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn new_sockets_of_every_namespace_get_the_new_load() {
     let stage = Stage::new(&[NAME]);
     stage.cc(&["load", NAME]).ok();
@@ -215,7 +215,7 @@ fn new_sockets_of_every_namespace_get_the_new_load() {
     drop((client, accepted));
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn five_thousand_sockets_are_counted_as_they_are() {
     const PAIRS: usize = 2500;
     let stage = Stage::new(&[NAME]);
@@ -291,7 +291,7 @@ fn limit_of(socket: &TcpStream) -> u64 {
     limit
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn a_paced_socket_that_switches_has_no_limit_afterwards() {
     const RATE: u32 = 5_000_000;
     const UNLIMITED: u64 = u64::MAX;

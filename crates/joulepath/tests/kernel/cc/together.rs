@@ -9,7 +9,7 @@ use super::stage::{Place, Stage, controller};
 const NAME: &str = "cwa";
 const OTHER: &str = "emreno";
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn commands_that_load_and_unload_the_same_controller_do_not_disturb_each_other() {
     const ROUNDS: usize = 4;
     let stage = Stage::new(&[NAME, OTHER]);
@@ -48,7 +48,7 @@ fn commands_that_load_and_unload_the_same_controller_do_not_disturb_each_other()
     assert_eq!(stage.here.default(), "reno");
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn two_commands_that_load_the_same_controller_at_once_both_succeed() {
     let stage = Stage::new(&[NAME]);
     let (first, second) = thread::scope(|scope| {
@@ -68,7 +68,7 @@ fn two_commands_that_load_the_same_controller_at_once_both_succeed() {
     assert_eq!(replaced, 1, "{first:?} {second:?}");
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn the_name_is_free_when_unload_returns_also_while_connections_open_and_close() {
     const ROUNDS: usize = 10;
     let stage = Stage::new(&[NAME]);
@@ -100,7 +100,7 @@ fn the_name_is_free_when_unload_returns_also_while_connections_open_and_close() 
     stage.assert_clean();
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn a_controller_that_cannot_be_unloaded_does_not_block_others() {
     let stage = Stage::new(&[NAME, OTHER]);
     stage.cc(&["load", NAME, OTHER]).ok();

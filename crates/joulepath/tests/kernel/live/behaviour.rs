@@ -327,7 +327,7 @@ fn memory_kb(pid: u32) -> u64 {
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-#[test(needs(NET))]
+#[test(needs(NET, ALONE))]
 fn polling_a_thousand_connections_costs_little_and_memory_stays_flat() {
     const CONNECTIONS: usize = 1000;
     const LOOKS: u32 = 50;

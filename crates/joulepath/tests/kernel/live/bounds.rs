@@ -106,7 +106,7 @@ fn a_quota_holds(count: usize, sends: bool) {
     assert_eq!(daemon.stop(), Some(0));
 }
 
-#[test(needs(NET, tool("tc")))]
+#[test(needs(NET, ALONE, tool("tc")))]
 fn the_kernel_holds_a_hard_quota_while_the_daemon_stands_still() {
     for (count, sends) in [(1, false), (12, false), (1, true), (12, true)] {
         a_quota_holds(count, sends);
@@ -142,7 +142,7 @@ fn a_budget_holds(count: usize, sends: bool) {
     assert_eq!(daemon.stop(), Some(0));
 }
 
-#[test(needs(NET, tool("tc")))]
+#[test(needs(NET, ALONE, tool("tc")))]
 fn the_kernel_holds_the_budget_of_handover() {
     for (count, sends) in [(1, false), (12, false), (1, true), (12, true)] {
         a_budget_holds(count, sends);

@@ -55,7 +55,7 @@ fn resident_kb(pid: u32) -> u64 {
     (0..20).map(read).min().unwrap()
 }
 
-#[test(needs(NET))]
+#[test(needs(NET, ALONE))]
 fn no_input_ends_the_daemon_or_makes_it_grow() {
     let host = Host::new();
     host.configure("intent = \"interactive\"", "");

@@ -913,7 +913,7 @@ fn a_backup_that_the_peer_uses_carries_nothing_after_the_fix() {
     }]);
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, MACHINE_STATE))]
 fn a_competitor_gets_its_share_of_a_bottleneck_after_the_fix() {
     let _stage = Stage::new(&["lia"]);
     judge(&[Case {

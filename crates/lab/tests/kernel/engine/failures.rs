@@ -24,7 +24,7 @@ fn registered() -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, ALONE))]
 fn a_killed_process_fails_the_run_and_nothing_is_left() {
     let scenario = changed(TWO_PATHS, &[("duration", "\"60 s\"")]);
     let setup = setup("mptcp", &scenario);
@@ -142,7 +142,7 @@ fn cancelled_when(role: &str) -> (Result<RunResult>, Duration) {
     })
 }
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, ALONE))]
 fn a_cancelled_run_leaves_nothing() {
     let before = registered();
     // During the preparation, and during the run.

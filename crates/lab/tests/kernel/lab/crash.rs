@@ -68,7 +68,7 @@ fn every_process_of_a_command_ends_with_the_lab_and_is_reported() {
     assert!(!is_listed(&id));
 }
 
-#[test(needs(LAB))]
+#[test(needs(LAB, ALONE))]
 fn a_lab_without_its_emulator_reports_it_and_leaves_nothing() {
     let mut lab = lab(TWO_PATHS, |_| {});
     let mut command = lab.launch(shell("sleep 7776 & wait")).unwrap();
@@ -110,7 +110,7 @@ fn connections_that_are_still_closing_end_with_the_lab() {
     assert_eq!(held.iter().map(connections).sum::<usize>(), 0);
 }
 
-#[test(needs(LAB, tool("unshare")))]
+#[test(needs(LAB, ALONE, tool("unshare")))]
 fn a_lab_with_a_killed_owner_leaves_nothing() {
     let mut victim = Victim::start();
     let held = Namespace::of_pid(victim.command).unwrap();
@@ -128,7 +128,7 @@ fn a_lab_with_a_killed_owner_leaves_nothing() {
     );
 }
 
-#[test(needs(LAB, tool("unshare")))]
+#[test(needs(LAB, ALONE, tool("unshare")))]
 fn the_next_start_removes_the_entry_of_a_killed_init() {
     let mut victim = Victim::start();
     // A running lab is left alone.
@@ -176,7 +176,7 @@ fn the_next_start_removes_the_entry_of_a_killed_init() {
     assert!(clean().unwrap().removed.is_empty());
 }
 
-#[test(needs(LAB, tool("unshare")))]
+#[test(needs(LAB, ALONE, tool("unshare")))]
 fn a_lab_in_another_process_namespace_is_left_alone() {
     // As in a container that shares /run, in which its processes have other ids.
     let mut container = Command::new("unshare");
@@ -223,7 +223,7 @@ const STEPS: [Step; 5] = [
     ("its command has ended", || sleepers().is_empty()),
 ];
 
-#[test(needs(LAB, tool("unshare")))]
+#[test(needs(LAB, ALONE, tool("unshare")))]
 fn the_next_start_removes_all_of_a_lab_killed_at_any_step() {
     let mounts = mounts();
     for until in 1..=STEPS.len() {
@@ -241,7 +241,7 @@ fn the_next_start_removes_all_of_a_lab_killed_at_any_step() {
     }
 }
 
-#[test(needs(LAB, tool("unshare")))]
+#[test(needs(LAB, ALONE, tool("unshare")))]
 fn the_next_start_removes_all_of_a_lab_killed_at_any_time() {
     let mounts = mounts();
     let began = Instant::now();
@@ -262,7 +262,7 @@ fn the_next_start_removes_all_of_a_lab_killed_at_any_time() {
     }
 }
 
-#[test(needs(LAB, tool("unshare"), tool("strace")))]
+#[test(needs(LAB, ALONE, tool("unshare"), tool("strace")))]
 fn a_lab_leaves_nothing_if_a_process_is_killed_in_a_system_call() {
     let mounts = mounts();
     // System calls that create and enter namespaces, in the owner and its children, and that lock
