@@ -195,7 +195,7 @@ fn jobs(arguments: &Arguments) -> Result<usize, String> {
 const THREADS: &str = "RUST_TEST_THREADS";
 
 /// Tests at the same time per processor. Most of the time they wait.
-const PER_PROCESSOR: usize = 3;
+const PER_PROCESSOR: usize = 2;
 
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()

@@ -407,7 +407,7 @@ fn the_kernels_own_controllers_run_in_a_lab() {
         let name = if policy == "linux" { "cubic" } else { policy };
         let script = format!(
             "curl -s -m 20 -o /dev/null --limit-rate 100k http://$JOULEPATH_SERVER:{server}/ & \
-             for i in 1 2 3 4 5 6 7 8 9; do sleep 0.2; ss -tinH; done | grep -q -w {name}"
+             for i in $(seq 100); do ss -tinH | grep -q -w {name} && exit; sleep 0.1; done; exit 1"
         );
         let said = joulepath(&[
             "lab", "quick", "-p", policy, "--serve", &server, "--", "sh", "-c", &script,

@@ -110,7 +110,7 @@ queue = "1000 packets"
 energy = "free"
 "#;
 
-#[test(needs(LAB))]
+#[test(needs(LAB, ALONE))]
 fn links_keep_their_rates_up_to_200_mbit_s_in_total() {
     let mut lab = lab(FAST, |_| {});
     let carried = rates_of(&mut lab, &[(0, 120e6, 150e6), (1, 80e6, 100e6)]);
