@@ -12,6 +12,8 @@ use crate::turn::Mode;
 pub(crate) enum Class {
     /// The test changes state that all namespaces share, so these tests form a queue.
     MachineState,
+    /// The test compares rates, which others of its kind would change, so these form a queue too.
+    Rates,
     /// The test has its own namespaces.
     Beside,
     /// No other test may run.
@@ -26,6 +28,8 @@ impl Class {
             Class::Alone
         } else if has(Need::MachineState) {
             Class::MachineState
+        } else if has(Need::Rates) {
+            Class::Rates
         } else {
             Class::Beside
         }
@@ -35,7 +39,7 @@ impl Class {
     pub(crate) fn mode(self) -> Mode {
         match self {
             Class::Alone => Mode::Alone,
-            Class::MachineState | Class::Beside => Mode::Shared,
+            Class::MachineState | Class::Rates | Class::Beside => Mode::Shared,
         }
     }
 }
@@ -101,7 +105,7 @@ impl State {
         let fits = |class: Class| {
             let runs = |class| self.running.contains(&class);
             let excluded = match class {
-                Class::MachineState => runs(Class::MachineState),
+                Class::MachineState | Class::Rates => runs(class),
                 Class::Beside => false,
                 Class::Alone => !self.running.is_empty(),
             };
@@ -123,7 +127,7 @@ impl Drop for Job<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::needs::{ALONE, LAB, MACHINE_STATE, NET, QUIET_CLOCK};
+    use crate::needs::{ALONE, LAB, MACHINE_STATE, NET, QUIET_CLOCK, RATES};
 
     fn state(waiting: &[(Class, usize)], running: &[Class]) -> State {
         State {
@@ -144,6 +148,7 @@ mod tests {
         assert_eq!(Class::of(&[]), Class::Beside);
         assert_eq!(Class::of(&[LAB]), Class::Beside);
         assert_eq!(Class::of(&[NET, MACHINE_STATE]), Class::MachineState);
+        assert_eq!(Class::of(&[LAB, RATES]), Class::Rates);
         assert_eq!(Class::of(&[LAB, QUIET_CLOCK]), Class::Alone);
         assert_eq!(Class::of(&[MACHINE_STATE, ALONE]), Class::Alone);
     }
@@ -162,6 +167,7 @@ mod tests {
         for (waiting, running, limit) in [
             (&WAITING[..], &[Class::Beside, Class::Beside][..], 2),
             (&WAITING[2..], &[Class::MachineState], 2),
+            (&[(Class::Rates, 4)], &[Class::Rates], 2),
             (&WAITING, &[Class::Alone], 2),
             (&WAITING[..1], &[Class::Beside], 2),
         ] {

@@ -30,6 +30,8 @@ pub enum Need {
     QuietClock,
     /// The right to change what all namespaces share.
     MachineState,
+    /// No other test that measures rates beside it.
+    Rates,
     /// No other test of the running kernel beside it.
     Alone,
     /// A program in `PATH`.
@@ -57,8 +59,10 @@ pub const QUIET_CLOCK: Need = Need::QuietClock;
 /// [`Need::MachineState`]: for [`crate::machine_wide_state`]. Tests that need it run one after
 /// another, beside others.
 pub const MACHINE_STATE: Need = Need::MachineState;
+/// [`Need::Rates`]: for a test that compares rates. These tests run one after another, beside others.
+pub const RATES: Need = Need::Rates;
 /// [`Need::Alone`]: for a test that looks at every process, controller or lab of the machine, or
-/// that measures rates or memory.
+/// that measures the limits of processors and memory.
 pub const ALONE: Need = Need::Alone;
 /// Namespaces joined by cables: [`crate::net::Net`].
 pub const NET: Need = Need::All(&[ROOT, MPTCP, tool("ip")]);
@@ -86,6 +90,7 @@ impl Need {
             Need::Ipv6 => "IPv6",
             Need::QuietClock => "a quiet clock",
             Need::MachineState => "the machine's shared state",
+            Need::Rates => "a share of the processors",
             Need::Alone => "to run alone",
             Need::Tool(name) => name,
             Need::All(_) => "several things",
@@ -158,7 +163,9 @@ impl Facts for ThisMachine {
             Need::FmodRet => lacks_fmod_ret().map(Lack::for_good),
             Need::Ipv6 => lacks_ipv6(),
             Need::Tool(name) => lacks_tool(name),
-            Need::QuietClock | Need::MachineState | Need::Alone | Need::All(_) => None,
+            Need::QuietClock | Need::MachineState | Need::Rates | Need::Alone | Need::All(_) => {
+                None
+            }
         }
     }
 }

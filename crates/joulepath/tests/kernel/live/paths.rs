@@ -94,7 +94,7 @@ pub(super) fn download(connection: &Connection) -> Download<'_> {
     }
 }
 
-#[test(needs(NET))]
+#[test(needs(NET, RATES))]
 fn overflow_opens_the_second_path_when_the_first_is_full_and_closes_it_when_it_is_not() {
     let (host, listener) = Host::with_server();
     host.configure("intent = \"overflow\"", "");

@@ -631,7 +631,7 @@ fn judge(cases: &[Case]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-#[test(needs(LAB))]
+#[test(needs(LAB, RATES))]
 fn nothing_is_said_of_a_healthy_connection() {
     judge(&[
         HEALTHY,
@@ -651,7 +651,7 @@ fn nothing_is_said_of_a_healthy_connection() {
     ]);
 }
 
-#[test(needs(LAB))]
+#[test(needs(LAB, RATES))]
 fn a_larger_buffer_gains_what_was_predicted() {
     let download = Case {
         cause: Some("receive-buffer"),
@@ -705,7 +705,7 @@ fn a_larger_buffer_gains_what_was_predicted() {
     ]);
 }
 
-#[test(needs(LAB))]
+#[test(needs(LAB, RATES))]
 fn another_controller_gains_what_was_predicted() {
     let known = std::fs::read_to_string(format!("/proc/sys/{}", BBR.replace('.', "/"))).unwrap();
     if !known.split_whitespace().any(|name| name == "bbr") {
@@ -739,7 +739,7 @@ fn another_controller_gains_what_was_predicted() {
 }
 
 /// Paths that the connection does not use, and why.
-#[test(needs(LAB))]
+#[test(needs(LAB, RATES))]
 fn a_path_that_was_missing_carries_data_after_the_fix() {
     let without = Case {
         cause: Some("no-endpoint"),
@@ -811,7 +811,7 @@ fn a_path_that_was_missing_carries_data_after_the_fix() {
     ]);
 }
 
-#[test(needs(LAB))]
+#[test(needs(LAB, RATES))]
 fn a_connection_without_mptcp_has_both_paths_after_the_fix() {
     let tcp = Protocol::Tcp;
     judge(&[
@@ -846,7 +846,7 @@ fn a_connection_without_mptcp_has_both_paths_after_the_fix() {
     ]);
 }
 
-#[test(needs(LAB))]
+#[test(needs(LAB, RATES))]
 fn a_path_that_blocks_or_is_silent_costs_nothing_after_the_fix() {
     let small = Programs {
         window: Some(30_000),
@@ -899,7 +899,7 @@ fn a_path_that_blocks_or_is_silent_costs_nothing_after_the_fix() {
 }
 
 /// The peer sends on, as one does that ignores MP_PRIO.
-#[test(needs(LAB))]
+#[test(needs(LAB, RATES))]
 fn a_backup_that_the_peer_uses_carries_nothing_after_the_fix() {
     let ignored = Case {
         later: Some((Duration::ZERO, DEAF)),
