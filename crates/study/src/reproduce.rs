@@ -382,27 +382,25 @@ pub fn merge_claims(new: &mut Search, file: &Path) -> Result<bool> {
     Ok(!file.exists() || !new.partial)
 }
 
-/// Adds the papers and the values of the set-ups as this library has them, if the results lack
-/// them.
+/// Gives the results the papers and the values of the set-ups as this library has them: a row names
+/// what has changed since it ran.
 ///
 /// # Errors
 /// If a value has no origin.
 fn with_values(all: &mut Reproduction) -> Result<()> {
-    if all.set_ups.is_empty() && all.papers.is_empty() {
-        let is_in = |of: &&Arc<Experiment>| all.experiments.iter().any(|report| report.id == of.id);
-        let experiments: Vec<_> = paper::papers()?
-            .experiments
-            .iter()
-            .filter(is_in)
-            .cloned()
-            .collect();
-        (all.papers, all.set_ups) = papers_and_set_ups(&experiments)?;
-        for report in &mut all.experiments {
-            let of = experiments.iter().find(|of| of.id == report.id);
-            report.values_of = of
-                .and_then(|of| of.set_up_of_its_paper())
-                .map(str::to_owned);
-        }
+    let is_in = |of: &&Arc<Experiment>| all.experiments.iter().any(|report| report.id == of.id);
+    let experiments: Vec<_> = paper::papers()?
+        .experiments
+        .iter()
+        .filter(is_in)
+        .cloned()
+        .collect();
+    (all.papers, all.set_ups) = papers_and_set_ups(&experiments)?;
+    for report in &mut all.experiments {
+        let of = experiments.iter().find(|of| of.id == report.id);
+        report.values_of = of
+            .and_then(|of| of.set_up_of_its_paper())
+            .map(str::to_owned);
     }
     Ok(())
 }

@@ -82,7 +82,11 @@ impl Page<'_> {
             chips.push(format!("{} runs", all.runs));
         }
         chips.push(format!("seed {}", all.seed));
-        chips.extend(all.commits());
+        chips.extend(
+            all.commits()
+                .iter()
+                .map(|commit| format!("commit {commit}")),
+        );
         chips
     }
 

@@ -40,10 +40,12 @@ impl Made {
             Since::Engine => "; results of the engine have changed since",
             Since::SetUp => "; its set-up has changed since",
         };
-        format!(
-            "commit {}{since}",
-            self.commit.get(..DIGITS).unwrap_or(&self.commit)
-        )
+        format!("commit {}{since}", self.short_commit())
+    }
+
+    /// The first digits of the commit.
+    pub(crate) fn short_commit(&self) -> &str {
+        self.commit.get(..DIGITS).unwrap_or(&self.commit)
     }
 }
 

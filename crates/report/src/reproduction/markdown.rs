@@ -143,7 +143,8 @@ fn scoreboard(all: &Reproduction) -> Table {
     Table::new(columns).with(all.experiments.iter().map(line))
 }
 
-/// Verdict with its reading, and a note on this project's own statements.
+/// Verdict with its reading, whether a part of the claim is not judged, and a note on this
+/// project's own statements.
 fn verdict(report: &Report) -> String {
     let reading = report
         .reading
@@ -154,7 +155,12 @@ fn verdict(report: &Report) -> String {
     } else {
         ""
     };
-    format!("{}{reading}{ours}", report.verdict.name())
+    let part = if report.holds_in_part() {
+        ", a part is not judged"
+    } else {
+        ""
+    };
+    format!("{}{reading}{part}{ours}", report.verdict.name())
 }
 
 fn section(report: &Report) -> String {
@@ -174,7 +180,18 @@ fn section(report: &Report) -> String {
     if !report.findings.is_empty() {
         let columns = ["", "stated", "measured", "n", "verdict"].map(Column::words);
         let kernel = report.kernel.iter().flat_map(|kernel| &kernel.findings);
-        let findings = report.findings.iter().map(|finding| line(finding, ""));
+        let name = |of: &Finding| (of.what.clone(), of.reading.clone(), of.best_at.clone());
+        let is_judged = |of: &Finding| {
+            report
+                .findings
+                .iter()
+                .any(|other| other.verdict.is_some() && name(other) == name(of))
+        };
+        let findings = report
+            .findings
+            .iter()
+            .filter(|of| of.verdict.is_some() || !is_judged(of))
+            .map(|finding| line(finding, ""));
         let lines = findings.chain(kernel.map(|finding| line(finding, " (kernel)")));
         text += &format!("\n{}", Table::new(columns).with(lines).markdown());
     }

@@ -110,7 +110,7 @@ pub struct UsedValue {
 }
 
 /// Origin of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
     /// The paper prints it.
@@ -118,6 +118,7 @@ pub enum Origin {
     /// It follows from printed values.
     Derived,
     /// The paper leaves it open.
+    #[default]
     Chosen,
 }
 
@@ -477,6 +478,20 @@ impl Report {
             self.reason += &format!("; in the kernel: {}", kernel.name());
         }
         self
+    }
+
+    /// Its findings under the reading of its verdict, and those that belong to all readings.
+    pub(crate) fn findings_of_its_reading(&self) -> impl Iterator<Item = &Finding> {
+        let is_of = |finding: &&Finding| {
+            self.reading.is_none() || finding.reading.is_none() || finding.reading == self.reading
+        };
+        self.findings.iter().filter(is_of)
+    }
+
+    /// Whether it holds as far as it was judged, but its claim includes more.
+    pub(crate) fn holds_in_part(&self) -> bool {
+        matches!(self.verdict, Verdict::Reproduced | Verdict::InSimulation)
+            && self.findings_of_its_reading().any(|of| of.rival)
     }
 
     /// The id up to its first dash: `000`.

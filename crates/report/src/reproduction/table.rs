@@ -107,7 +107,8 @@ fn board(all: &Reproduction) -> Table {
 /// Longer than any verdict and any interval.
 const LONG: usize = 60;
 
-/// The verdict, the kernel's if it differs, and the number of missing runs.
+/// The verdict, whether a part of the claim is not judged, the kernel's agreement, and the number
+/// of missing runs.
 fn short(report: &Report) -> String {
     let kernel = match &report.kernel {
         Some(kernel) => format!("\nkernel: {}", kernel.agreement.name()),
@@ -118,7 +119,12 @@ fn short(report: &Report) -> String {
     } else {
         String::new()
     };
-    format!("{}{kernel}{missing}", report.verdict.name())
+    let part = if report.holds_in_part() {
+        "\na part is not judged"
+    } else {
+        ""
+    };
+    format!("{}{part}{kernel}{missing}", report.verdict.name())
 }
 
 fn described(finding: &Finding) -> String {
@@ -130,7 +136,8 @@ fn described(finding: &Finding) -> String {
     }
 }
 
-/// The first finding with the experiment's verdict. Findings that are only shown decide nothing.
+/// The first finding with the experiment's verdict, under its reading. Findings that are only shown
+/// decide nothing.
 fn deciding(report: &Report) -> Option<&Finding> {
     // A failing finding shows a slip.
     let deciding = match report.verdict {
@@ -139,8 +146,7 @@ fn deciding(report: &Report) -> Option<&Finding> {
         other => other,
     };
     report
-        .findings
-        .iter()
+        .findings_of_its_reading()
         .find(|finding| finding.verdict == Some(deciding))
 }
 

@@ -75,7 +75,14 @@ fn provenance(all: &Search) -> String {
                 all.command, all.runs
             )
         }
-        true => format!("Searched by {}.", all.commits().join(", ")),
+        true => format!(
+            "Searched by {}.",
+            all.commits()
+                .iter()
+                .map(|commit| format!("commit {commit}"))
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
     };
     format!("{made} Parts of a box are with 95 % intervals.\n\n")
 }

@@ -292,16 +292,9 @@ impl Search {
     }
 
     /// The commits that made the claims, without repetition.
-    pub(crate) fn commits(&self) -> Vec<String> {
-        let mut all: Vec<String> = self
-            .claims
-            .iter()
-            .filter_map(|claim| claim.made.as_ref())
-            .map(Made::words)
-            .collect();
-        all.sort();
-        all.dedup();
-        all
+    pub(crate) fn commits(&self) -> BTreeSet<&str> {
+        let made = self.claims.iter().filter_map(|claim| claim.made.as_ref());
+        made.map(Made::short_commit).collect()
     }
 
     /// The box of a claim.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use joulepath_report::Origin;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -71,6 +72,9 @@ struct RawOpen {
     /// Values that the paper prints or that its text permits, as numbers of the unit or as choices.
     #[serde(default)]
     printed: Vec<toml::Value>,
+    /// Origin of the usual value.
+    #[serde(default)]
+    origin: Origin,
     /// Keys of the scenario that receive the value.
     #[serde(default)]
     keys: Vec<String>,
@@ -221,6 +225,7 @@ impl RawOpen {
             reason: self.why.clone(),
             range,
             usual,
+            origin: self.origin,
             acts,
         })
     }

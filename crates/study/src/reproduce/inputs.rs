@@ -3,13 +3,14 @@
 use toml::{Table, Value};
 
 /// Keys for readers and for quick runs, on which no stored result depends.
-const OTHERS: [&str; 10] = [
+const OTHERS: [&str; 11] = [
     "title",
     "source",
     "claim",
     "cause",
     "why",
     "printed",
+    "origin",
     "description",
     "not_in_kernel",
     "quick",

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use joulepath_model::policy::Policy;
 use joulepath_model::result::Provenance;
-use joulepath_report::search::{Claim, Search};
+use joulepath_report::search::{Claim, Search, sentence};
 use joulepath_report::{Made, Report, Reproduction, SecondMeasurement, Since};
 use sha2::{Digest, Sha256};
 use toml::Table;
@@ -98,16 +98,21 @@ impl Experiment {
     }
 }
 
-/// Compares stored rows with the present files and engines, and adds why the kernel does not
-/// measure some.
+/// Compares stored rows with the present files and engines. Gives them the present words, and the
+/// reason why the kernel does not measure some.
 ///
 /// # Errors
 /// If a file under `papers/` is wrong.
 pub(super) fn compare_with_present(stored: &mut Reproduction) -> Result<()> {
     let present = present(Experiment::made)?;
     for report in &mut stored.experiments {
-        let experiment = papers()?.experiments.iter().find(|of| of.id == report.id);
-        report.not_in_kernel = experiment.and_then(|of| of.not_in_kernel.clone());
+        if let Some(experiment) = experiment(&report.id)? {
+            report.not_in_kernel.clone_from(&experiment.not_in_kernel);
+            experiment.put_words([&mut report.title, &mut report.source, &mut report.claim]);
+            if let Standing::Open(_) = experiment.standing {
+                report.reason = experiment.judged(&report.findings).reason;
+            }
+        }
         let present = present.get(report.id.as_str());
         if let Some(made) = &mut report.made {
             made.since = since(made, present);
@@ -128,7 +133,8 @@ pub(super) fn compare_with_present(stored: &mut Reproduction) -> Result<()> {
     Ok(())
 }
 
-/// Drops the claims whose set-up or box differs from the present one, and names their rows.
+/// Drops the claims whose set-up or box differs from the present one, and names their rows. Gives
+/// the others the present words.
 ///
 /// # Errors
 /// If a file under `papers/` is wrong.
@@ -140,8 +146,24 @@ pub(super) fn drop_outdated(stored: &mut Search) -> Result<()> {
         made.since = since(made, present.get(claim.id.as_str()));
         if made.since == Since::SetUp {
             stored.left_out.push(claim.id);
-        } else {
-            kept.push(claim);
+            continue;
+        }
+        if let Some(experiment) = experiment(&claim.id)? {
+            experiment.put_words([&mut claim.title, &mut claim.source, &mut claim.claim]);
+            if let Standing::Open(_) = experiment.standing {
+                claim.reason = experiment.judged(&claim.findings).reason;
+                claim.sentence = sentence(&claim);
+            }
+        }
+        kept.push(claim);
+    }
+    for of in &mut stored.boxes {
+        let present = papers()?.boxes.iter().find(|known| known.name == of.name);
+        for open in &mut of.parameters {
+            let parameters = present.map_or(&[][..], |known| &known.parameters);
+            if let Some(parameter) = parameters.iter().find(|known| known.key == open.key) {
+                open.reason.clone_from(&parameter.reason);
+            }
         }
     }
     // A claim as weak as others needs them.
@@ -161,6 +183,23 @@ pub(super) fn drop_outdated(stored: &mut Search) -> Result<()> {
     stored.counts = Search::count(&kept);
     stored.claims = kept;
     Ok(())
+}
+
+impl Experiment {
+    /// Replaces a stored row's words for readers, on which no result depends.
+    fn put_words(&self, [title, source, claim]: [&mut String; 3]) {
+        title.clone_from(&self.title);
+        source.clone_from(&self.source);
+        claim.clone_from(&self.claim);
+    }
+}
+
+fn experiment(id: &str) -> Result<Option<&'static Experiment>> {
+    Ok(papers()?
+        .experiments
+        .iter()
+        .find(|of| of.id == id)
+        .map(|of| &**of))
 }
 
 /// What would make each row now, by id.
@@ -183,8 +222,8 @@ fn since(made: &Made, present: Option<&Made>) -> Since {
     }
 }
 
-/// Adds the rows of `old` that `new` lacks, without papers and values, and the kernel's measurement
-/// of those that `new` measured without the kernel.
+/// Adds the rows of `old` that `new` lacks, and the kernel's measurement of those that `new` measured
+/// without the kernel.
 ///
 /// # Errors
 /// If a file under `papers/` is wrong.
@@ -209,7 +248,6 @@ pub(super) fn merge(new: &mut Reproduction, old: Reproduction) -> Result<()> {
     new.experiments
         .retain(|row| place.contains_key(row.id.as_str()));
     new.experiments.sort_by_key(|row| place[row.id.as_str()]);
-    (new.papers, new.set_ups) = (vec![], vec![]);
     Ok(())
 }
 
@@ -315,6 +353,46 @@ mod tests {
             all.claims[0].made.as_ref().unwrap().since,
             Since::Engine,
             "only its engine differs"
+        );
+    }
+
+    #[test]
+    fn a_stored_claim_has_the_present_words() {
+        let present = claims();
+        let mut old = present.clone();
+        for claim in &mut old.claims {
+            for words in [&mut claim.title, &mut claim.source, &mut claim.claim] {
+                "old words".clone_into(words);
+            }
+        }
+        "an old reason".clone_into(&mut old.boxes[0].parameters[0].reason);
+        let is_open = |claim: &&mut Claim| claim.id == "001-3g3g";
+        let open = old.claims.iter_mut().find(is_open).unwrap();
+        "an old sentence".clone_into(&mut open.sentence);
+        drop_outdated(&mut old).unwrap();
+        let text = format!("{old:?}");
+        assert!(!text.contains("old words") && !text.contains("an old"));
+        let open = old.claims.iter().find(|claim| claim.id == "001-3g3g");
+        assert_eq!(
+            open.unwrap().sentence,
+            "Undetermined: the paper shows no result of it."
+        );
+    }
+
+    #[test]
+    fn each_commit_of_a_merged_search_is_named_once() {
+        let mut all = claims();
+        drop_outdated(&mut all).unwrap();
+        let since = |claim: &Claim| claim.made.as_ref().map(|made| made.since);
+        let first = since(&all.claims[0]);
+        assert!(all.claims.iter().any(|claim| since(claim) != first));
+        let text = joulepath_report::search::search_summary(&all);
+        let (sentence, _) = text.split_once('.').unwrap();
+        let commits: Vec<&str> = sentence.split("commit ").skip(1).collect();
+        let once: BTreeSet<&str> = commits.iter().map(|of| of.trim_end_matches(", ")).collect();
+        assert!(
+            !commits.is_empty() && commits.len() == once.len(),
+            "{sentence}"
         );
     }
 

@@ -8,7 +8,7 @@ use joulepath_model::cancel::Cancel;
 use joulepath_model::names::suggest;
 use joulepath_model::policy::Policy as Written;
 use joulepath_model::units::{Nanos, Probability};
-use joulepath_slotted::{Feasible, Params, Policy, RunError, SlottedResult, run};
+use joulepath_slotted::{Feasible, Params, Policy, RunError, SlottedResult, Windows, run};
 use serde::Deserialize;
 
 use crate::event::{Event, Watch};
@@ -29,6 +29,52 @@ pub(super) enum System {
     LossyRadios,
     #[serde(rename = "fixed windows")]
     FixedWindows,
+}
+
+impl System {
+    fn params(self, load: u64) -> Params {
+        match self {
+            System::Radios => Params::three_radios(load),
+            System::LossyRadios => Params::three_radios_lossy(load),
+            System::FixedWindows => Params::fixed_windows(FIXED_SLOTS),
+        }
+    }
+
+    /// Its values for the list of a set-up, without those that [`KEYS`] name.
+    pub(super) fn values(self, load: u64) -> Vec<(String, String)> {
+        let params = self.params(load);
+        let mut values = vec![
+            ("load".to_owned(), params.load.to_string()),
+            ("mtu".to_owned(), params.mtu.to_string()),
+            ("duration".to_owned(), params.duration.to_string()),
+            ("warm_up".to_owned(), params.warm_up.to_string()),
+        ];
+        if let Windows::Controlled(controller) = &params.windows {
+            values.push(("controller".to_owned(), controller.name().to_owned()));
+        }
+        for path in &params.paths {
+            let mut push =
+                |key: &str, value: String| values.push((format!("{}.{key}", path.name), value));
+            push("energy", format!("{} J/Mbit", path.transfer.0 * 1e6));
+            push("idle", path.idle.to_string());
+            match self {
+                System::FixedWindows => {}
+                System::Radios => push("rate", path.rate.to_string()),
+                System::LossyRadios => {
+                    push("rate", path.rate.to_string());
+                    push("loss, lossy", format!("{} %", path.loss.get() * 100.0));
+                }
+            }
+        }
+        if let Windows::Fixed(windows) = &params.windows {
+            let windows: Vec<String> = windows.iter().map(f64::to_string).collect();
+            values.push((
+                "windows".to_owned(),
+                format!("{} packets", windows.join(", ")),
+            ));
+        }
+        values
+    }
 }
 
 /// A system with a policy and several seeds.
@@ -164,11 +210,7 @@ impl Case {
     }
 
     fn parts(&self) -> (Params, Policy) {
-        let mut params = match self.system {
-            System::Radios => Params::three_radios(self.load),
-            System::LossyRadios => Params::three_radios_lossy(self.load),
-            System::FixedWindows => Params::fixed_windows(FIXED_SLOTS),
-        };
+        let mut params = self.system.params(self.load);
         let mut policy = policy(&self.policy).expect("`new` has read it");
         for (key, value) in &self.set {
             let number = value

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use joulepath_report::rounded;
+use joulepath_report::{Origin, rounded};
 
 use crate::error::{Error, Result};
 use crate::source::Overrides;
@@ -56,6 +56,8 @@ pub(super) struct Parameter {
     pub(super) range: Range,
     /// Value of the shipped scenario as text and number; of a choice the first.
     pub(super) usual: (String, f64),
+    /// Origin of that value.
+    pub(super) origin: Origin,
     /// Effect of its value.
     pub(super) acts: Acts,
 }
@@ -393,6 +395,7 @@ mod tests {
             reason: "why".to_owned(),
             range,
             usual,
+            origin: Origin::Chosen,
             acts,
         }
     }

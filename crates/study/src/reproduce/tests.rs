@@ -475,6 +475,44 @@ fn every_value_that_a_shipped_set_up_uses_has_an_origin() {
 }
 
 #[test]
+fn stored_results_have_the_present_values() {
+    let (mut stored, _) = stored_results().unwrap();
+    stored.set_ups = vec![joulepath_report::SetUp {
+        name: "000, three radios".to_owned(),
+        values: vec![],
+    }];
+    with_values(&mut stored).unwrap();
+    assert!(stored.set_ups.len() > 10);
+    assert!(stored.set_ups.iter().all(|of| !of.values.is_empty()));
+}
+
+#[test]
+fn each_value_of_a_key_has_its_own_origin() {
+    let all = papers().unwrap();
+    let origins = |set_up: &str, key: &str| {
+        let of = all.values[set_up].of_set_up(set_up, &all.experiments, &all.boxes);
+        let values = of.unwrap().values.into_iter().filter(|of| of.key == key);
+        values
+            .map(|of| format!("{} {}", of.origin.name(), of.value))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        origins("004, radios", "receiver.buffer"),
+        ["printed 144800 B", "chosen 4 MiB"]
+    );
+    assert_eq!(
+        origins("003, three radios", "V"),
+        ["printed 100"],
+        "a parameter of the box"
+    );
+    assert_eq!(origins("003, three radios", "slot"), ["chosen 10 ms"]);
+    assert_eq!(
+        origins("003, three radios", "lte.rate"),
+        ["printed 600 Mbit/s"]
+    );
+}
+
+#[test]
 fn a_value_without_an_origin_or_with_another_value_is_refused() {
     let (_, text) = FILES
         .iter()

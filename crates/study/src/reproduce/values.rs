@@ -5,7 +5,7 @@
 //! policies, and of the parameters of its box. `[values]` names the printed and derived ones, and
 //! the chosen ones that are not in the box; the reason for the others is the box's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use joulepath_report::{Origin, SetUp, UsedValue};
@@ -34,6 +34,14 @@ pub(super) struct Values {
     chosen: Named,
 }
 
+/// Between the values of a key.
+const SEPARATOR: &str = ", ";
+
+/// The values of a key, sorted.
+fn parts(values: &str) -> BTreeSet<&str> {
+    values.split(SEPARATOR).collect()
+}
+
 /// Keys of a scenario that change no run.
 const WORDS: [&str; 4] = ["title", "source", "compare", "variant"];
 /// Last parts of keys that say what is compared, not with which values.
@@ -49,6 +57,12 @@ impl Values {
             (Origin::Chosen, &self.chosen),
         ]
         .into_iter()
+    }
+
+    /// The values of a key, whatever their origins.
+    fn values_of(&self, key: &str) -> Vec<&str> {
+        let named = self.origins().filter_map(|(_, named)| named.get(key));
+        named.map(|(value, _)| value.as_str()).collect()
     }
 
     /// The values that the experiments of the set-up's paper use. Headline claims change some of
@@ -75,17 +89,20 @@ impl Values {
         let claim_box = boxes.iter().find(|of| of.name == name);
         let wrong = |what: String| Error::usage(format!("set-up `{name}`: {what}"));
         let mut values = vec![];
+        let mut seen: Vec<&String> = vec![];
         for (origin, named) in self.origins() {
             for (key, (value, why)) in named {
-                let ours = used.take(|known| is_like(known, key)).join(", ");
-                match ours.as_str() {
-                    "" => return Err(wrong(format!("[values] has `{key}`, which no study uses"))),
-                    ours if ours != value => {
-                        return Err(wrong(format!(
-                            "`{key}` is {ours}, but [values] has {value}"
-                        )));
+                if !seen.contains(&key) {
+                    seen.push(key);
+                    let ours = used.take(|known| is_like(known, key)).join(SEPARATOR);
+                    let named = self.values_of(key).join(SEPARATOR);
+                    if ours.is_empty() {
+                        return Err(wrong(format!("[values] has `{key}`, which no study uses")));
                     }
-                    _ => {}
+                    if parts(&ours) != parts(&named) {
+                        let message = format!("`{key}` is {ours}, but [values] has {named}");
+                        return Err(wrong(message));
+                    }
                 }
                 let (key, value, why) = (key.clone(), value.clone(), why.clone());
                 values.push(UsedValue {
@@ -109,7 +126,7 @@ impl Values {
             values.push(UsedValue {
                 key: parameter.key.clone(),
                 value: parameter.usual.0.clone(),
-                origin: Origin::Chosen,
+                origin: parameter.origin,
                 why: parameter.reason.clone(),
             });
         }
@@ -155,8 +172,8 @@ impl Used {
                 flatten("", &Value::Table(text.collect()), &mut flat);
                 source.overrides(variant.as_deref(), &study.set)?
             }
-            RunsOn::Slotted { load, .. } => {
-                flat.insert("load".to_owned(), format!("{load} Mbit/s"));
+            RunsOn::Slotted { system, load } => {
+                flat.extend(system.values(*load));
                 study.set.clone()
             }
         };

@@ -1,6 +1,6 @@
 //! Tables for the papers' pages.
 
-use joulepath_report::reproduction_markdown;
+use joulepath_report::{Finding, Rule, reproduction_markdown};
 
 use super::fixture::{scoreboard, with_text_everywhere};
 
@@ -12,6 +12,24 @@ fn the_results_of_a_paper_contain_only_its_experiments() {
 #[test]
 fn a_paper_without_experiments_has_no_results() {
     assert_eq!(reproduction_markdown(&scoreboard(), "009"), "");
+}
+
+#[test]
+fn a_judged_finding_is_not_shown_a_second_time() {
+    let mut all = scoreboard();
+    let findings = &mut all.experiments[0].findings;
+    let judged = findings.iter().find(|of| of.verdict.is_some()).unwrap();
+    let again = Finding {
+        rule: Rule::Shown,
+        verdict: None,
+        ..judged.clone()
+    };
+    findings.push(again);
+    let paper = all.experiments[0].id[..3].to_owned();
+    assert_eq!(
+        reproduction_markdown(&all, &paper),
+        reproduction_markdown(&scoreboard(), &paper)
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Scoreboard in a terminal.
 
-use joulepath_report::{Reproduction, reproduction_table};
+use joulepath_report::{Report, Reproduction, Verdict, reproduction_markdown, reproduction_table};
 
 use super::fixture::scoreboard;
 
@@ -50,6 +50,44 @@ fn every_experiment_is_shown_at_any_width() {
             assert!(line.contains(report.verdict.name()), "{line}");
         }
     }
+}
+
+/// The experiment under two readings.
+fn of_two_readings(all: &mut Reproduction) -> &mut Report {
+    let of = |report: &&mut Report| report.id == "003-fig2a";
+    all.experiments.iter_mut().find(of).unwrap()
+}
+
+#[test]
+fn a_finding_of_another_reading_does_not_decide() {
+    let mut all = scoreboard();
+    let report = of_two_readings(&mut all);
+    report.findings[1].verdict = report.findings[0].verdict;
+    report.findings.swap(0, 1);
+    let text = reproduction_table(&all, usize::MAX, false);
+    let line = text.lines().find(|line| line.contains("003-fig2a"));
+    assert!(line.unwrap().contains("deep queue"), "{text}");
+}
+
+#[test]
+fn a_claim_that_holds_as_far_as_it_is_judged_says_so() {
+    let mut all = scoreboard();
+    let report = of_two_readings(&mut all);
+    report.verdict = Verdict::Reproduced;
+    report.findings[0].verdict = Some(Verdict::Reproduced);
+    report.findings[1].rival = true;
+    let says_so = |all: &Reproduction| {
+        let table = reproduction_table(all, usize::MAX, false);
+        let page = reproduction_markdown(all, "003");
+        assert_eq!(
+            table.contains("a part is not judged"),
+            page.contains("reproduced (deep queue), a part is not judged")
+        );
+        table.contains("a part is not judged")
+    };
+    assert!(!says_so(&all), "the other reading lacks it");
+    of_two_readings(&mut all).findings[0].rival = true;
+    assert!(says_so(&all));
 }
 
 #[test]

@@ -249,6 +249,7 @@ mod tests {
             reason,
             range,
             usual,
+            origin: joulepath_report::Origin::Chosen,
             acts: Acts::Reading,
         }
     }

@@ -183,6 +183,7 @@ mod tests {
             reason: "for the test".to_owned(),
             range: Range::Linear(0.0, 1.0, "ms".to_owned()),
             usual: ("0.25 ms".to_owned(), 0.25),
+            origin: joulepath_report::Origin::Chosen,
             acts: Acts::Reading,
         })
     }
