@@ -82,11 +82,7 @@ impl Page<'_> {
             chips.push(format!("{} runs", all.runs));
         }
         chips.push(format!("seed {}", all.seed));
-        chips.extend(
-            all.commits()
-                .iter()
-                .map(|commit| format!("commit {commit}")),
-        );
+        chips.extend(all.commits());
         chips
     }
 

@@ -75,14 +75,10 @@ fn provenance(all: &Search) -> String {
                 all.command, all.runs
             )
         }
-        true => format!(
-            "Searched by {}.",
-            all.commits()
-                .iter()
-                .map(|commit| format!("commit {commit}"))
-                .collect::<Vec<_>>()
-                .join(", ")
-        ),
+        true => {
+            let commits: Vec<String> = all.commits().into_iter().collect();
+            format!("Searched by {}.", commits.join(", "))
+        }
     };
     format!("{made} Parts of a box are with 95 % intervals.\n\n")
 }

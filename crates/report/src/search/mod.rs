@@ -292,9 +292,10 @@ impl Search {
     }
 
     /// The commits that made the claims, without repetition.
-    pub(crate) fn commits(&self) -> BTreeSet<&str> {
+    pub(crate) fn commits(&self) -> BTreeSet<String> {
         let made = self.claims.iter().filter_map(|claim| claim.made.as_ref());
-        made.map(Made::short_commit).collect()
+        made.map(|made| format!("commit {}", made.short_commit()))
+            .collect()
     }
 
     /// The box of a claim.
