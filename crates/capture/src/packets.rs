@@ -273,19 +273,10 @@ impl View<'_> {
             }
             PacketKind::Priority => options.mptcp(subtype::PRIO, (header.ssn != 0).into(), &[]),
             _ => {
-                let blocks = header
-                    .sack
-                    .and_then(|at| self.trace.sacks.get(at as usize))
-                    .map_or(0, |sack| {
-                        sack.ranges.len() + usize::from(sack.duplicate.is_some())
-                    });
-                // Three blocks of SACK fill the header.
-                if blocks < 3 || !options.has_room(28 + 8) {
-                    let expected = (kind == PacketKind::Ack).then_some(header.dsn);
-                    let mut rest = vec![DATA_ACK];
-                    rest.extend(self.data_ack(from, expected, left).to_be_bytes());
-                    options.mptcp(subtype::DSS, 0, &rest);
-                }
+                let expected = (kind == PacketKind::Ack).then_some(header.dsn);
+                let mut rest = vec![DATA_ACK];
+                rest.extend(self.data_ack(from, expected, left).to_be_bytes());
+                options.mptcp(subtype::DSS, 0, &rest);
             }
         }
     }

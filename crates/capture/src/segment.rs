@@ -19,11 +19,6 @@ impl Options {
         self.0.resize(padded, 1);
     }
 
-    /// Whether an option of `length` bytes still fits.
-    pub(crate) fn has_room(&self, length: usize) -> bool {
-        self.0.len() + length.next_multiple_of(4) <= ROOM
-    }
-
     /// Options of a SYN: MSS, SACK permitted, timestamps and window scale.
     pub(crate) fn opening(&mut self, mss: u16, scale: u8, stamps: [u32; 2]) {
         let [high, low] = mss.to_be_bytes();
