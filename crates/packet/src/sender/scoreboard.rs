@@ -302,6 +302,7 @@ impl Scoreboard {
         // Without SACK, a cumulative ACK cancels the duplicates caused by its later segments.
         self.dup_acks = self.dup_acks.saturating_sub(acked - 1);
         self.una = ack;
+        self.limit_duplicates();
         acked
     }
 
@@ -497,6 +498,7 @@ impl Scoreboard {
     pub(crate) fn mark_head_lost(&mut self) {
         if self.una < self.next {
             self.mark_lost(self.una);
+            self.limit_duplicates();
         }
     }
 
@@ -518,7 +520,15 @@ impl Scoreboard {
     pub(crate) fn duplicate_ack(&mut self) -> u32 {
         let outstanding = self.next - self.una;
         self.dup_acks = (self.dup_acks + 1).min(outstanding - 1);
+        self.limit_duplicates();
         self.dup_acks
+    }
+
+    /// Lost segments cause no duplicates (`tcp_limit_reno_sacked`).
+    fn limit_duplicates(&mut self) {
+        let sent = self.next - self.una + self.retransmitted;
+        let rest = sent.saturating_sub(self.sacked + self.lost);
+        self.dup_acks = self.dup_acks.min(rest);
     }
 
     pub(crate) fn forget_duplicates(&mut self) {

@@ -122,6 +122,22 @@ fn a_partial_ack_without_sack_repairs_the_next_hole() {
     assert_eq!(board.next_repair(), Some(4));
 }
 
+#[test]
+fn after_a_partial_ack_a_new_segment_is_in_flight() {
+    let mut board = sent(5);
+    for _ in 0..4 {
+        board.duplicate_ack();
+    }
+    board.mark_head_lost();
+    board.retransmit(0, Stamp::at(0));
+    assert_eq!(board.in_flight(), 1);
+    board.advance(2);
+    board.mark_head_lost();
+    assert_eq!(board.in_flight(), 0);
+    board.push(Segment::new(5, 1460, Stamp::at(0)));
+    assert_eq!(board.in_flight(), 1);
+}
+
 proptest! {
     /// The counters equal a count over the flags after any sequence of steps.
     #[test]
