@@ -270,12 +270,29 @@ impl Grammar {
     }
 }
 
-/// The text without the blanks around it, in the characters of a keyboard: the Greek letter μ and
-/// the sign − look like the prefix µ and a hyphen.
+/// Characters that look like one of a keyboard, and that one: the Greek letter μ, the minus sign,
+/// two hyphens, the slashes of fractions, and the full-width slash and percent sign.
+const LOOK_ALIKES: [(char, char); 8] = [
+    ('\u{3bc}', 'µ'),
+    ('\u{2212}', '-'),
+    ('\u{2010}', '-'),
+    ('\u{2011}', '-'),
+    ('\u{2044}', '/'),
+    ('\u{2215}', '/'),
+    ('\u{ff0f}', '/'),
+    ('\u{ff05}', '%'),
+];
+
+/// The text without the blanks around it, in the characters of a keyboard.
 fn typed(text: &str) -> Cow<'_, str> {
     let text = text.trim();
-    match text.contains(['\u{3bc}', '\u{2212}']) {
-        true => Cow::Owned(text.replace('\u{3bc}', "µ").replace('\u{2212}', "-")),
+    let key = |of: char| LOOK_ALIKES.iter().find(|(like, _)| *like == of);
+    match text.contains(|of| key(of).is_some()) {
+        true => Cow::Owned(
+            text.chars()
+                .map(|of| key(of).map_or(of, |(_, key)| *key))
+                .collect(),
+        ),
         false => Cow::Borrowed(text),
     }
 }
@@ -607,6 +624,11 @@ mod tests {
                 .to_string()
                 .contains("not negative")
         );
+        let rate = "5 Mbit/s".parse::<BitRate>();
+        for slash in ['\u{2044}', '\u{2215}', '\u{ff0f}'] {
+            assert_eq!(format!("5 Mbit{slash}s").parse(), rate);
+        }
+        assert_eq!("2\u{ff05}".parse::<Probability>(), "2 %".parse());
         for text in ["70 ms", "1.5 s", "250 µs"] {
             let value: Nanos = text.parse().unwrap();
             assert_eq!(value.to_string().parse(), Ok(value));

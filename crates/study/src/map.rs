@@ -18,6 +18,7 @@ use joulepath_model::metric::Metric;
 use joulepath_model::policy::Policy;
 use joulepath_model::random::{Domain, Stream};
 use joulepath_model::result::Provenance;
+use joulepath_model::scenario::set_twice;
 use joulepath_report::map::{self, Axis, Map, SpotCheck, Winners};
 
 use self::plane::Plane;
@@ -126,7 +127,8 @@ impl<'a> Plan<'a> {
         packet: &'a dyn Engine,
     ) -> Result<Option<Self>> {
         let [x, y] = &request.axes;
-        if let Some(key) = x.keys.iter().find(|key| y.keys.contains(key)) {
+        let keys = x.keys.iter().chain(&y.keys).map(String::as_str);
+        if let Some(key) = set_twice(source.content(), keys) {
             return Err(Error::usage(format!("both axes set `{key}`"))
                 .with_help("vary another key on one of them"));
         }

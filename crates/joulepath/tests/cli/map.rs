@@ -112,7 +112,12 @@ fn few_points_may_be_drawn_by_the_packet_engine() {
 /// What is wrong, with which exit code, and what it says.
 #[test]
 fn a_wrong_map_is_refused_with_place_and_fix() {
-    let cases: [(i32, &[&str], &[&str]); 9] = [
+    let cases: [(i32, &[&str], &[&str]); 10] = [
+        (
+            2,
+            &["--x", RATE, "--y", "path.1.rate=1..9 Mbit/s"],
+            &["both axes set `path.1.rate`"],
+        ),
         (
             2,
             &["--x", "path.wifi.los=1 %..2 %", "--y", DELAY],

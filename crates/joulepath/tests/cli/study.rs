@@ -137,6 +137,11 @@ fn a_study_with_mistakes_is_refused_with_place_and_fix() {
             "\"path.wifi.loss\"",
             "varies twice",
         ),
+        (
+            "[\"path.wifi.delay\", \"path.lte.delay\"]",
+            "\"path.0.loss\"",
+            "varies twice",
+        ),
     ] {
         fs::write(folder.path().join("sweep.toml"), STUDY.replace(from, to)).unwrap();
         let said = joulepath_in(folder.path(), &["study", "sweep.toml"]);

@@ -136,6 +136,30 @@ fn leaf_depth(text: &str) -> Option<usize> {
     }
 }
 
+/// The place in a document that an override's key names: the parts of the key without quotes, with
+/// the index of a list's element in place of its name. `None` for a malformed key.
+pub(super) fn place(text: &str, key: &str) -> Option<Vec<String>> {
+    let (document, line) = (DeTable::parse(text).ok()?, format!("{key} = 0"));
+    let mut node = Some(Spanned::new(0..0, DeValue::Table(document.into_inner())));
+    let written = DeTable::parse(&line).ok()?;
+    let mut rest = Some(written.get_ref());
+    let mut place = vec![];
+    while let Some((key, value)) = rest.and_then(|table| table.iter().next()) {
+        let mut part = key.get_ref().to_string();
+        node = match node.map(Spanned::into_inner) {
+            Some(DeValue::Table(mut table)) => table.remove(part.as_str()),
+            Some(DeValue::Array(items)) => position(&items, &part).and_then(|index| {
+                part = index.to_string();
+                items.into_iter().nth(index)
+            }),
+            _ => None,
+        };
+        place.push(part);
+        rest = value.get_ref().as_table();
+    }
+    Some(place)
+}
+
 /// A string as TOML.
 pub(super) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
@@ -172,6 +196,16 @@ fn set_in_table<'t>(table: &mut DeTable<'t>, keys: &[Key], value: Node<'t>, out:
     }
 }
 
+fn name_of<'a>(item: &'a Node<'_>) -> Option<&'a str> {
+    item.get_ref().get("name")?.get_ref().as_str()
+}
+
+/// Index of the element of a list that has this name or, if none has it, this index.
+fn position(items: &[Node<'_>], wanted: &str) -> Option<usize> {
+    let named = items.iter().position(|item| name_of(item) == Some(wanted));
+    named.or_else(|| wanted.parse().ok().filter(|index| *index < items.len()))
+}
+
 /// Replaces a value in one element of a list. The element is given by its name or index.
 fn set_in_list<'t>(
     list: &Key,
@@ -183,22 +217,12 @@ fn set_in_list<'t>(
     let (wanted, rest) = keys
         .split_first()
         .expect("set_in_table passes at least one key");
-    let name_of = |item: &Node<'_>| {
-        item.get_ref()
-            .get("name")
-            .and_then(|name| name.get_ref().as_str().map(str::to_owned))
-    };
-    let names: Vec<String> = items.iter().filter_map(name_of).collect();
-    let position = items
+    let names: Vec<String> = items
         .iter()
-        .position(|item| name_of(item).as_deref() == Some(wanted.get_ref()))
-        .or_else(|| {
-            wanted
-                .get_ref()
-                .parse()
-                .ok()
-                .filter(|index| *index < items.len())
-        });
+        .filter_map(name_of)
+        .map(str::to_owned)
+        .collect();
+    let position = position(items, wanted.get_ref());
     let Some(item) = position.and_then(|index| items.get_mut(index)) else {
         let message = format!("there is no {} `{}`", list.get_ref(), wanted.get_ref());
         let help = suggest(wanted.get_ref(), names.iter().map(String::as_str), "names");

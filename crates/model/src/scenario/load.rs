@@ -1,8 +1,10 @@
 //! Loading: text to tree, tree to tables, tables to scenario.
 
+use std::collections::BTreeSet;
+
 use super::Scenario;
 use super::beside::Beside;
-use super::document::Document;
+use super::document::{self, Document};
 use super::error::{Problems, ScenarioErrors};
 use super::raw::RawScenario;
 use super::read::Read;
@@ -103,8 +105,42 @@ pub fn variants(text: &str) -> Result<Vec<Variant>, ScenarioErrors> {
     problems.finish(document.text, variants)
 }
 
+/// The first of some keys of overrides that sets what one before it sets, in any spelling:
+/// `path.0.rate` and `path."wifi".rate` are `path.wifi.rate` if that is the first path.
+pub fn set_twice<'k>(text: &str, keys: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let mut before = BTreeSet::new();
+    keys.into_iter().find(|key| {
+        let place = document::place(text, key).unwrap_or_else(|| vec![(*key).to_owned()]);
+        !before.insert(place)
+    })
+}
+
 /// The tables of a document.
 fn read(document: &Document, out: &mut Problems) -> Option<RawScenario> {
     let root = document.parse(out)?;
     RawScenario::read(&root, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_in_another_spelling_is_set_twice() {
+        let text = "[[path]]\nname = \"wifi\"\n[[path]]\nname = \"1\"\n[[path]]\nname = \"lte\"";
+        for (one, other, is_same) in [
+            ("path.wifi.rate", "path.wifi.rate", true),
+            ("path.wifi.rate", "path.0.rate", true),
+            ("path.wifi.rate", "path.\"wifi\" . 'rate'", true),
+            ("path.lte.energy.base", "path.2.energy.base", true),
+            ("path.wifi.rate", "path.1.rate", false),
+            ("path.lte.rate", "path.lte.delay", false),
+            ("path.nope.rate", "path.3.rate", false),
+            ("workload.size", "\"workload.size\"", false),
+            ("=", "=", true),
+        ] {
+            let twice = set_twice(text, [one, other]);
+            assert_eq!(twice, is_same.then_some(other), "{one} {other}");
+        }
+    }
 }

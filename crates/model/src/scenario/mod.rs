@@ -42,7 +42,7 @@ pub use error::{MOST_SHOWN, Problem, ScenarioErrors, Span};
 pub use judge::{BORNE_DB, Finding, WORST_ERROR, judge};
 pub use known::{KnownConnection, KnownPath};
 pub use live::{live_schema, read_live, read_live_beside};
-pub use load::{Variant, load, load_beside, load_with, variants};
+pub use load::{Variant, load, load_beside, load_with, set_twice, variants};
 pub use schema::schema;
 pub use show::show;
 pub use show_live::show_live;

@@ -241,24 +241,6 @@ fn spec(raw: RawStudy, text: &str, out: &mut Problems) -> Option<StudySpec> {
         out.note_with_help(&points.span, "nothing varies between the points", help);
     }
     let axes: Vec<Axis> = axes.into_iter().collect::<Option<_>>()?;
-    for (index, axis) in axes.iter().enumerate() {
-        let bare = |key: &str| key.replace('"', "");
-        let before = |place: usize| {
-            let others = axes[..index].iter().flat_map(|other| &other.keys);
-            others.chain(&axis.keys[..place]).map(|key| bare(key))
-        };
-        let mut keys = axis.keys.iter().enumerate();
-        if let Some((_, key)) =
-            keys.find(|(place, key)| before(*place).any(|other| other == bare(key)))
-        {
-            let span = &raw.vary[index].value.key.span;
-            out.note_with_help(
-                span,
-                format!("`{key}` varies twice"),
-                "name it in one [[vary]], once",
-            );
-        }
-    }
     let points = axes.iter().try_fold(1u64, |product, axis| {
         product.checked_mul(axis.levels.count().max(1))
     });

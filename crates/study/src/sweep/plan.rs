@@ -5,7 +5,7 @@ use std::path::Path;
 use joulepath_control::policy;
 use joulepath_model::policy::Policy;
 use joulepath_model::result::{PathResult, RunResult};
-use joulepath_model::scenario::read_study;
+use joulepath_model::scenario::{read_study, set_twice};
 use joulepath_model::study::{Level, StudyEngine, StudySpec};
 use joulepath_report::{Field, run_record};
 use sha2::{Digest, Sha256};
@@ -108,6 +108,11 @@ impl Sweep {
 
     fn of(name: &str, text: &str, spec: StudySpec, source: Source) -> Result<Self> {
         let set = source.overrides(spec.variant.as_deref(), &spec.set)?;
+        let keys = spec.axes.iter().flat_map(|axis| &axis.keys);
+        if let Some(key) = set_twice(source.content(), keys.map(String::as_str)) {
+            return Err(Error::usage(format!("`{key}` varies twice"))
+                .with_help("name it in one [[vary]], once"));
+        }
         let engines = spec
             .engines
             .iter()
