@@ -17,10 +17,9 @@ use crate::meter::{About, Meter, Quality, Reading, Unit, Value};
 use crate::sysfs::{self, Tree};
 
 const FOLDER: &str = "class/powercap";
-/// How often two counters are compared before they are different, and the time between: a package's
-/// counter may advance between the readings of its dies.
-const TRIALS: u32 = 4;
-const BETWEEN: Duration = Duration::from_millis(5);
+/// Pauses between the comparisons of counters, ms. Counters that differ in all of them are
+/// different: one that a driver updates die by die differs only for moments.
+const PAUSES_MS: [u64; 7] = [0, 5, 10, 20, 40, 80, 160];
 const JOULES_PER_MICROJOULE: f64 = 1e-6;
 
 /// A zone, or several that do not overlap.
@@ -191,19 +190,7 @@ impl Meter for Rapl {
         for zone in &mut self.zones {
             zone.advance()?;
         }
-        for index in 0..self.zones.len() {
-            let mut same_as = std::mem::take(&mut self.zones[index].same_as);
-            let mut wrong = None;
-            same_as.retain(|&other| match self.is_same(other, index) {
-                Ok(is_same) => is_same,
-                Err(error) => {
-                    wrong = Some(error);
-                    true
-                }
-            });
-            self.zones[index].same_as = same_as;
-            wrong.map_or(Ok(()), Err)?;
-        }
+        self.separate()?;
         // A counter that turns out to be another one has its total since the first reading.
         let counted = self.zones.iter().filter(|zone| zone.same_as.is_empty());
         let total: u64 = counted.map(|zone| zone.total).sum();
@@ -216,22 +203,43 @@ impl Meter for Rapl {
 }
 
 impl Rapl {
+    /// Counts the zones from now on whose counters are no other zone's.
+    fn separate(&mut self) -> Result<()> {
+        let mut apart: Vec<(usize, usize)> = (0..self.zones.len())
+            .flat_map(|index| {
+                self.zones[index]
+                    .same_as
+                    .iter()
+                    .map(move |&other| (other, index))
+            })
+            .collect();
+        for pause in PAUSES_MS {
+            if apart.is_empty() {
+                return Ok(());
+            }
+            sleep(Duration::from_millis(pause));
+            let mut still = vec![];
+            for (one, other) in apart {
+                if !self.is_same(one, other)? {
+                    still.push((one, other));
+                }
+            }
+            apart = still;
+        }
+        for (one, other) in apart {
+            self.zones[other].same_as.retain(|zone| *zone != one);
+        }
+        Ok(())
+    }
+
     /// True if the counter of one zone lies between two readings of the other.
     fn is_same(&mut self, one: usize, other: usize) -> Result<bool> {
-        for trial in 0..TRIALS {
-            if trial > 0 {
-                sleep(BETWEEN);
-            }
-            let before = self.zones[one].advance()?;
-            let between = self.zones[other].advance()?;
-            let after = self.zones[one].advance()?;
-            let range = self.zones[one].range;
-            let since = |counter: u64| (counter + range).saturating_sub(before) % range;
-            if since(between) <= since(after) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let before = self.zones[one].advance()?;
+        let between = self.zones[other].advance()?;
+        let after = self.zones[one].advance()?;
+        let range = self.zones[one].range;
+        let since = |counter: u64| (counter + range).saturating_sub(before) % range;
+        Ok(since(between) <= since(after))
     }
 }
 

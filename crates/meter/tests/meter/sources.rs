@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use joulepath_meter::{Kind, Meter, Quality, Tree, Unit, all, by_name, command, survey};
@@ -409,6 +410,23 @@ fn dies_with_the_counter_of_their_package_count_once() {
     // Both wrap around.
     count(&folder, [500_000, 500_000, 9_250_000]);
     assert!((number(&mut sum) - first - 1.75).abs() < 1e-9);
+}
+
+#[test]
+fn a_die_that_is_updated_late_has_the_counter_of_its_package() {
+    let (folder, tree) = dies();
+    count(&folder, [1_500_000, 1_000_000, 0]);
+    let zone = folder.path().join("class/powercap/intel-rapl:1");
+    let late = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(60));
+        fs::write(zone.join("next"), "1500000").unwrap();
+        fs::rename(zone.join("next"), zone.join("energy_uj")).unwrap();
+    });
+    let mut sum = by_name(&tree, "rapl").unwrap();
+    let first = number(&mut sum);
+    late.join().unwrap();
+    count(&folder, [2_500_000, 2_500_000, 0]);
+    assert!((number(&mut sum) - first - 1.0).abs() < 1e-9);
 }
 
 #[test]
