@@ -156,15 +156,25 @@ impl Protocol for Socks {
     }
 }
 
+/// The bytes after the first of these texts that they begin with.
+fn after<'a>(bytes: &'a [u8], texts: &[&str]) -> Option<&'a [u8]> {
+    texts
+        .iter()
+        .find_map(|text| bytes.strip_prefix(text.as_bytes()))
+}
+
 #[derive(Clone, Copy)]
 struct Http;
 
 impl Protocol for Http {
     fn next(self, bytes: &[u8]) -> Next<Self> {
-        // Empty lines before a request (RFC 9112, section 2.2).
-        let empty = 2 * bytes.chunks(2).take_while(|two| two == b"\r\n").count();
-        let bytes = &bytes[empty..];
-        let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
+        // Empty lines before a request, and lines that end without CR (RFC 9112, section 2.2).
+        let mut request = bytes;
+        while let Some(rest) = after(request, &["\r\n", "\n"]) {
+            request = rest;
+        }
+        let end_at = |at: usize| Some((at, after(&request[at..], &["\n\r\n", "\n\n"])?));
+        let Some((end, more)) = (0..request.len()).find_map(end_at) else {
             return Next::More;
         };
         let refuse = |status: &str, text: &str| {
@@ -174,11 +184,11 @@ impl Protocol for Http {
             );
             Next::Refuse(format!("{head}\r\n\r\n{text}").into_bytes())
         };
-        let head = str::from_utf8(&bytes[..end]).unwrap_or_default();
+        let head = str::from_utf8(&request[..end]).unwrap_or_default();
         let words: Vec<&str> = head.lines().next().unwrap_or_default().split(' ').collect();
         match words[..] {
             ["CONNECT", to, version] if version.starts_with("HTTP/1.") => match to.parse() {
-                Ok(to) => Next::Done(empty + end + 4, to),
+                Ok(to) => Next::Done(bytes.len() - more.len(), to),
                 Err(_) => refuse("400 Bad Request", "CONNECT needs host:port.\n"),
             },
             [_, _, version] if version.starts_with("HTTP/") => refuse(
@@ -258,7 +268,10 @@ mod tests {
             play(Http, good).1,
             Some(("[2001:db8::1]:443".into(), b"more".to_vec()))
         );
-        for empty in ["\r\n", "\r\n\r\n\r\n"] {
+        let short = b"CONNECT [2001:db8::1]:443 HTTP/1.1\nHost: x\n\nmore";
+        assert_eq!(play(Http, short), play(Http, good));
+        assert_eq!(play(Http, &short[..short.len() - 5]), (vec![], None));
+        for empty in ["\r\n", "\r\n\r\n\r\n", "\n", "\n\r\n"] {
             let late = [empty.as_bytes(), good].concat();
             assert_eq!(play(Http, &late), play(Http, good));
         }
