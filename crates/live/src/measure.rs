@@ -3,10 +3,13 @@
 //! The capacity of an idle path cannot be measured. The highest rate seen stands for it and decays
 //! slowly. The delivery rate of subflows that are not limited by the application counts at once.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use joulepath_kernel::mptcp::diag::{Connection, Listing, SocketMemory, TcpSocket};
+use joulepath_kernel::mptcp::diag::{Connection, Listing, TcpSocket};
 use joulepath_kernel::mptcp::{TcpState, Token};
 use joulepath_kernel::route::Counters;
 use joulepath_model::units::Nanos;
@@ -32,6 +35,9 @@ const LEAST_FLOW_BPS: f64 = 50e3;
 const FLOWING_LOOKS: u32 = 2;
 /// Upper bound of that count.
 const MOST_FLOWING: u32 = 8;
+
+/// A program with more unread bytes does not wait for data.
+const UNREAD_BYTES: u32 = 65_536;
 
 /// Measurements of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -201,7 +207,7 @@ impl Measurer {
             {
                 measured.only += 1;
             }
-            let unread = connection.memory.as_ref().is_some_and(is_full);
+            let unread = is_unread(connection);
             for subflow in subflows(connection) {
                 let Some(name) = places.of(subflow) else {
                     continue;
@@ -234,6 +240,10 @@ impl Measurer {
             if let Some(measured) = measured.get_mut(name) {
                 measured.paused = unread;
                 measured.silent = measured.silent.filter(|_| !unread);
+            }
+            // Silence counts from the time at which the program has read everything.
+            if let Some(last) = self.last.get_mut(name).filter(|_| unread) {
+                last.silent_since = last.silent_since.map(|_| last.at);
             }
         }
         self.known.clone_from(&measured);
@@ -359,9 +369,26 @@ impl Measurer {
     }
 }
 
-/// True if the receive buffer is at least half full: the program does not read.
-fn is_full(memory: &SocketMemory) -> bool {
-    memory.receive_used_bytes > memory.receive_limit_bytes / 2
+/// True if the program does not read what has arrived. With several subflows, data may wait for
+/// data of another subflow: then only a receive buffer that is half full is a sign.
+fn is_unread(connection: &Connection) -> bool {
+    let mut carrying = connection.subflows.iter().filter(|one| brings_data(one));
+    let is_in_order = carrying.next().is_some() && carrying.next().is_none();
+    connection.memory.as_ref().is_some_and(|memory| {
+        let half = memory.receive_limit_bytes / 2;
+        let most = if is_in_order {
+            half.min(UNREAD_BYTES)
+        } else {
+            half
+        };
+        memory.receive_used_bytes > most
+    })
+}
+
+/// True if data has arrived over the subflow.
+fn brings_data(subflow: &TcpSocket) -> bool {
+    let info = subflow.info.as_ref();
+    info.is_some_and(|info| info.data_segments_in > 0)
 }
 
 /// Counts connections without a subflow on an interface because the peer refused it.
@@ -514,183 +541,5 @@ fn take(measured: &mut Measured, subflow: &TcpSocket) {
         if bps > most.max(LEAST_CAPACITY_BPS) {
             measured.capacity_bps = Some(bps);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use joulepath_kernel::mptcp::TcpInfo;
-
-    use super::*;
-
-    fn look(measurer: &mut Measurer, s: u64, device: u32, received_bytes: u64) -> Measured {
-        let counters = Some(Counters {
-            received_bytes,
-            received_packets: received_bytes / 1000,
-            ..Counters::default()
-        });
-        let one = Looked {
-            name: "eth0",
-            device,
-            addresses: &[],
-            counters,
-        };
-        measurer.count_all(Nanos::from_secs(s), &[one])["eth0"]
-    }
-
-    #[test]
-    fn polls_between_listings_update_counters_and_keep_connections() {
-        let mut measurer = Measurer::default();
-        let of = |received_bytes| Looked {
-            name: "eth0",
-            device: 2,
-            addresses: &[],
-            counters: Some(Counters {
-                received_bytes,
-                ..Counters::default()
-            }),
-        };
-        let counted = measurer.count_all(Nanos::ZERO, &[of(0)]);
-        measurer.list(
-            &[of(0)],
-            &BTreeMap::new(),
-            &Listing::default(),
-            &Refusals::default(),
-            counted,
-        );
-        let rtt = Some(Nanos::from_millis(20));
-        measurer.known.insert(
-            "eth0".into(),
-            Measured {
-                subflows: 3,
-                healthy: 2,
-                rtt,
-                capacity_bps: Some(8e6),
-                ..Measured::default()
-            },
-        );
-        let mut measured = measurer.count_all(Nanos::from_secs(1), &[of(500_000)]);
-        measurer.recall(&mut measured);
-        let one = measured["eth0"];
-        assert_eq!((one.received_bps, one.capacity_bps), (4e6, Some(8e6)));
-        assert_eq!((one.subflows, one.healthy, one.rtt), (3, 2, rtt));
-    }
-
-    #[test]
-    fn a_program_that_does_not_read_makes_no_path_silent() {
-        let addresses = ["192.0.2.7".parse().unwrap()];
-        for (used, is_silent) in [(60_000, false), (1_000, true)] {
-            let mut measurer = Measurer::default();
-            let of = |received_bytes| Looked {
-                name: "wlan0",
-                device: 2,
-                addresses: &addresses,
-                counters: Some(Counters {
-                    received_bytes,
-                    received_packets: received_bytes / 1000,
-                    ..Counters::default()
-                }),
-            };
-            let mut connection = crate::samples::connection(1, &addresses);
-            connection.subflows[0].info = Some(TcpInfo {
-                data_segments_in: 9,
-                ..crate::samples::heard(10)
-            });
-            connection.memory = Some(SocketMemory {
-                receive_used_bytes: used,
-                receive_limit_bytes: 100_000,
-                send_used_bytes: 0,
-                send_limit_bytes: 0,
-            });
-            let listing = Listing {
-                connections: vec![connection],
-                ..Listing::default()
-            };
-            for (s, bytes) in [1_000_000, 2_000_000, 3_000_000, 3_000_000]
-                .into_iter()
-                .enumerate()
-            {
-                let all = [of(bytes)];
-                let counted = measurer.count_all(Nanos::from_secs(s as u64), &all);
-                let owners = [(addresses[0], 2)].into();
-                measurer.list(&all, &owners, &listing, &Refusals::default(), counted);
-            }
-            // Also in a poll without a listing.
-            let mut measured = measurer.count_all(Nanos::from_secs(6), &[of(3_000_000)]);
-            measurer.recall(&mut measured);
-            assert_eq!(measured["wlan0"].silent.is_some(), is_silent, "{used}");
-        }
-    }
-
-    #[test]
-    fn with_a_shared_address_a_subflow_counts_on_its_bound_or_routed_interface() {
-        let address: IpAddr = "192.168.8.100".parse().unwrap();
-        let addresses = [address];
-        let of = |name, device| Looked {
-            name,
-            device,
-            addresses: &addresses,
-            counters: None,
-        };
-        let all = [of("w0", 2), of("l0", 3)];
-        for (interface, on) in [
-            (Some(2), [1, 0]),
-            (Some(3), [0, 1]),
-            (None, [1, 0]),
-            (Some(9), [1, 0]),
-        ] {
-            let mut connection = crate::samples::connection(1, &addresses);
-            connection.subflows[0].interface = interface;
-            let listing = Listing {
-                connections: vec![connection],
-                ..Listing::default()
-            };
-            let mut measurer = Measurer::default();
-            let counted = measurer.count_all(Nanos::ZERO, &all);
-            let measured = measurer.list(
-                &all,
-                &[(address, 2)].into(),
-                &listing,
-                &Refusals::default(),
-                counted,
-            );
-            assert_eq!(
-                ["w0", "l0"].map(|name| measured[name].subflows),
-                on,
-                "{interface:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn rates_are_differences_of_counters() {
-        let mut measurer = Measurer::default();
-        assert_eq!(look(&mut measurer, 0, 2, 5_000_000), Measured::default());
-        // 2.5 MB in 2 s are 10 Mbit/s.
-        let measured = look(&mut measurer, 2, 2, 7_500_000);
-        assert_eq!(
-            (measured.received_bps, measured.capacity_bps),
-            (10e6, Some(10e6))
-        );
-        assert_eq!(
-            (measured.passed.packets, measured.carried_bytes),
-            (2500, 2_500_000)
-        );
-        // A new device of that name starts at 0; its earlier traffic is unknown.
-        let measured = look(&mut measurer, 4, 3, 900);
-        assert_eq!(
-            (measured.received_bps, measured.carried_bytes),
-            (0.0, 2_500_000)
-        );
-        assert_eq!(look(&mut measurer, 6, 3, 1900).carried_bytes, 2_501_000);
-    }
-
-    #[test]
-    fn the_highest_rate_decays_slowly_and_only_under_traffic() {
-        let most = capacity(Some(10e6), 2e6, HALF_LIFE_S).unwrap();
-        assert!((most - 6e6).abs() < 1.0, "{most}");
-        assert_eq!(capacity(Some(10e6), 1e3, 1e6), Some(10e6));
-        assert_eq!(capacity(Some(10e6), 12e6, 2.0), Some(12e6));
-        assert_eq!(capacity(None, 50e3, 2.0), None);
     }
 }
