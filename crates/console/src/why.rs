@@ -46,7 +46,7 @@ pub fn text(report: &Report, width: usize, all: bool) -> String {
         }
         text.push('\n');
     }
-    text + &last(report) + "\n"
+    text + &fill(&last(report), width) + "\n"
 }
 
 /// The costliest finding in one line; `None` if nothing was found.

@@ -94,6 +94,21 @@ pub(super) fn download(connection: &Connection) -> Download<'_> {
     }
 }
 
+/// Does a test on a host whose daemon has this configuration, beside a download of 4 Mbit/s that
+/// begins on the first path.
+pub(super) fn beside_download(
+    configuration: &str,
+    test: impl FnOnce(&Host, &Daemon<'_>, &Download<'_>),
+) {
+    let (host, listener) = Host::with_server();
+    host.configure(configuration, "");
+    let daemon = host.start();
+    let connection = host.connect(&listener, 0);
+    let download = download(&connection);
+    download.beside(4 * MBPS, || test(&host, &daemon, &download));
+    assert_eq!(daemon.stop(), Some(0));
+}
+
 #[test(needs(NET, RATES))]
 fn overflow_opens_the_second_path_when_the_first_is_full_and_closes_it_when_it_is_not() {
     let (host, listener) = Host::with_server();

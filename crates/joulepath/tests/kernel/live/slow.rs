@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::paths::{MBPS, download};
+use super::paths::{MBPS, beside_download, download};
 use super::*;
 
 /// Bytes in the queue of a slow path.
@@ -75,42 +75,36 @@ impl Host {
 
 /// A stream of 4 Mbit/s whose path is throttled to 50 kbit/s continues on the other path.
 fn leaves_the_throttled_path(intent: &str, manager: &str) {
-    let (host, listener) = Host::with_server();
     let soon = "open_after = { bytes = \"100 kB\", age = \"300 ms\" }";
     let manager = if manager == "userspace" {
         format!("pm = \"userspace\"\n{soon}")
     } else {
         String::new()
     };
-    host.configure(
+    beside_download(
         &format!("intent = \"{intent}\"\nhandover_budget = \"100 MB\"\n{manager}"),
-        "",
-    );
-    let daemon = host.start();
-    let connection = host.connect(&listener, 0);
-    let download = download(&connection);
-    download.beside(4 * MBPS, || {
-        wait_until("it flows", || download.received() > 2_000_000);
-        host.throttle(0, "50kbit", QUEUE);
-        let (before, received) = (host.carried(1), download.received());
-        wait_until("the second carries the stream", || {
-            host.carried(1) > before + 1_000_000
-        });
-        wait_until("the stream goes on", || {
-            download.received() > received + 1_000_000
-        });
-        if intent != "aggregate" {
-            // With this intent the stream may already avoid the slow path.
-            wait_until("the trial was worth it", || {
-                host.says(|reason| reason["code"] == "slow" && reason["path"] == "c0")
+        |host, daemon, download| {
+            wait_until("it flows", || download.received() > 2_000_000);
+            host.throttle(0, "50kbit", QUEUE);
+            let (before, received) = (host.carried(1), download.received());
+            wait_until("the second carries the stream", || {
+                host.carried(1) > before + 1_000_000
             });
-            assert_eq!(
-                (daemon.role("c0"), daemon.role("c1")),
-                ("backup".into(), "regular".into())
-            );
-        }
-    });
-    assert_eq!(daemon.stop(), Some(0));
+            wait_until("the stream goes on", || {
+                download.received() > received + 1_000_000
+            });
+            if intent != "aggregate" {
+                // With this intent the stream may already avoid the slow path.
+                wait_until("the trial was worth it", || {
+                    host.says(|reason| reason["code"] == "slow" && reason["path"] == "c0")
+                });
+                assert_eq!(
+                    (daemon.role("c0"), daemon.role("c1")),
+                    ("backup".into(), "regular".into())
+                );
+            }
+        },
+    );
 }
 
 /// Tests all these intents at the same time, each on its own host.
@@ -140,12 +134,7 @@ fn the_user_space_path_manager_leaves_a_throttled_path_under_every_intent() {
 
 #[test(needs(NET, tool("tc")))]
 fn a_second_path_that_is_also_slow_is_closed_again() {
-    let (host, listener) = Host::with_server();
-    host.configure("intent = \"frugal\"", "");
-    let daemon = host.start();
-    let connection = host.connect(&listener, 0);
-    let download = download(&connection);
-    download.beside(4 * MBPS, || {
+    beside_download("intent = \"frugal\"", |host, daemon, download| {
         wait_until("it flows", || download.received() > 2_000_000);
         host.throttle(1, "50kbit", QUEUE);
         host.throttle(0, "50kbit", QUEUE);
@@ -160,7 +149,6 @@ fn a_second_path_that_is_also_slow_is_closed_again() {
             download.received() > received + 10_000
         });
     });
-    assert_eq!(daemon.stop(), Some(0));
 }
 
 #[test(needs(NET, tool("tc")))]
@@ -171,30 +159,27 @@ fn the_budget_of_handover_bounds_the_bytes_during_a_silence() {
     const LOOK: u64 = 4 * MBPS / 8;
     /// The daemon leaves the first path for 15 s and then tries it again.
     const TROUBLE: Duration = Duration::from_secs(20);
-    let (host, listener) = Host::with_server();
-    host.configure("intent = \"handover\"\nhandover_budget = \"1 MB\"", "");
-    let daemon = host.start();
-    let connection = host.connect(&listener, 0);
-    let download = download(&connection);
-    download.beside(4 * MBPS, || {
-        wait_until("it flows", || download.received() > 1_000_000);
-        host.throttle(1, "4mbit", QUEUE);
-        let before = host.carried(1);
-        host.silence();
-        wait_until("the budget is used up", || {
-            host.says(|reason| reason["code"] == "budget-used")
-        });
-        wait_until("the second path is closed", || {
-            host.kinds().iter().all(|&(path, _)| path == 0)
-        });
-        let used = host.carried(1) - before;
-        assert!((BUDGET / 2..=BUDGET + LOOK).contains(&used), "{used}");
-        std::thread::sleep(TROUBLE);
-        let used = host.carried(1) - before;
-        assert!(used <= BUDGET + LOOK, "{used}");
-        assert_eq!(daemon.role("c1"), "unused");
-    });
-    assert_eq!(daemon.stop(), Some(0));
+    beside_download(
+        "intent = \"handover\"\nhandover_budget = \"1 MB\"",
+        |host, daemon, download| {
+            wait_until("it flows", || download.received() > 1_000_000);
+            host.throttle(1, "4mbit", QUEUE);
+            let before = host.carried(1);
+            host.silence();
+            wait_until("the budget is used up", || {
+                host.says(|reason| reason["code"] == "budget-used")
+            });
+            wait_until("the second path is closed", || {
+                host.kinds().iter().all(|&(path, _)| path == 0)
+            });
+            let used = host.carried(1) - before;
+            assert!((BUDGET / 2..=BUDGET + LOOK).contains(&used), "{used}");
+            std::thread::sleep(TROUBLE);
+            let used = host.carried(1) - before;
+            assert!(used <= BUDGET + LOOK, "{used}");
+            assert_eq!(daemon.role("c1"), "unused");
+        },
+    );
 }
 
 #[test(needs(NET, QUIET_CLOCK))]
@@ -203,13 +188,8 @@ fn an_address_that_returns_carries_data_within_three_seconds() {
     const BACK: Duration = Duration::from_millis(3200);
     /// More than acknowledgements: half a second of the stream.
     const CARRIES: u64 = 4 * MBPS / 8 / 2;
-    let (host, listener) = Host::with_server();
-    host.configure("intent = \"interactive\"", "");
-    let daemon = host.start();
-    let connection = host.connect(&listener, 0);
-    let download = download(&connection);
-    let both = [(host.ip(0), false), (host.ip(1), true)];
-    download.beside(4 * MBPS, || {
+    beside_download("intent = \"interactive\"", |host, daemon, _| {
+        let both = [(host.ip(0), false), (host.ip(1), true)];
         for _ in 0..3 {
             wait_until("a backup subflow joins", || {
                 host.kinds() == [(0, false), (1, true)]
@@ -231,7 +211,6 @@ fn an_address_that_returns_carries_data_within_three_seconds() {
             assert!(took < BACK, "{took:?}: {}", daemon.said.lock().unwrap());
         }
     });
-    assert_eq!(daemon.stop(), Some(0));
 }
 
 #[test(needs(NET))]

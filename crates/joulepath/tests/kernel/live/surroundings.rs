@@ -2,7 +2,7 @@
 
 use joulepath_kernel::mptcp::AddressId;
 
-use super::paths::{MBPS, download};
+use super::paths::beside_download;
 use super::*;
 
 impl Host {
@@ -170,12 +170,7 @@ fn a_clock_that_jumps_while_no_daemon_runs_does_not_reset_a_quota() {
 /// Under `frugal`, the second radio is spared on purpose.
 #[test(needs(NET))]
 fn the_command_of_why_makes_the_daemon_use_a_path_that_it_spares() {
-    let (host, listener) = Host::with_server();
-    host.configure("intent = \"frugal\"", "");
-    let daemon = host.start();
-    let connection = host.connect(&listener, 0);
-    let download = download(&connection);
-    download.beside(4 * MBPS, || {
+    beside_download("intent = \"frugal\"", |host, _, download| {
         wait_until("it flows", || download.received() > 1_000_000);
         let said = host
             .run(&["why", "--json", "--all", "--seconds", "2"])
@@ -194,5 +189,4 @@ fn the_command_of_why_makes_the_daemon_use_a_path_that_it_spares() {
             host.kinds() == [(0, false), (1, false)]
         });
     });
-    assert_eq!(daemon.stop(), Some(0));
 }
