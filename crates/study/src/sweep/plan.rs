@@ -110,7 +110,7 @@ impl Sweep {
         let set = source.overrides(spec.variant.as_deref(), &spec.set)?;
         let keys = spec.axes.iter().flat_map(|axis| &axis.keys);
         if let Some(key) = set_twice(source.content(), keys.map(String::as_str)) {
-            return Err(Error::usage(format!("`{key}` varies twice"))
+            return Err(Error::usage(format!("{name}: `{key}` varies twice"))
                 .with_help("name it in one [[vary]], once"));
         }
         let engines = spec

@@ -51,7 +51,8 @@ pub(super) const BACKUP: &str = "ip mptcp endpoint change id 1 backup";
 pub(super) const PEER_BACKUP: &str = "ip mptcp endpoint add $(ip -4 -o addr show scope global | \
                            sed -n 's/.* inet \\([0-9.]*\\).*/\\1/p' | head -n 1) backup";
 /// Rules by source address, with their tables.
-pub(super) const NO_RULES: &str = "for one in $(ip rule | sed -n 's/.*from [0-9].* lookup \\([0-9]*\\).*/\\1/p'); \
+pub(super) const NO_RULES: &str = "for one in $(ip rule | \
+                        sed -n 's/.*from [0-9].* lookup \\([0-9]*\\).*/\\1/p'); \
                         do ip route flush table $one; done; \
                         for one in $(ip rule | sed -n 's/^\\([0-9]*\\):.*from [0-9].*/\\1/p'); \
                         do ip rule del priority $one; done";
