@@ -17,20 +17,13 @@ const RATE: BitRate = BitRate::from_bps(12_000_000);
 const GAP: Nanos = Nanos(833_333);
 
 fn constant() -> LinkSpec {
-    LinkSpec {
-        name: "bench".into(),
-        rate: RateSpec::Constant(RATE),
-        delay: Nanos::from_millis(20),
-        jitter: None,
-        policer: None,
-        aqm: None,
-        reorder: None,
-        aggregate: None,
-        queue: QueueLimit::Packets(50),
-        ecn_threshold: None,
-        loss: LossSpec::None,
-        outages: Vec::new(),
-    }
+    let queue = QueueLimit::Packets(50);
+    LinkSpec::new(
+        "bench".into(),
+        RateSpec::Constant(RATE),
+        Nanos::from_millis(20),
+        queue,
+    )
 }
 
 fn probability(p: f64) -> Probability {

@@ -123,7 +123,7 @@ pub(crate) fn check(scenario: &Scenario, setup: &Setup) -> Result<(), Unsupporte
             competitor: name.clone(),
         });
     }
-    let marks = |link: &&LinkSpec| scenario.transport.ecn && link.ecn_threshold.is_some();
+    let marks = |link: &&LinkSpec| scenario.transport.ecn && link.marks();
     if let Some(link) = scenario.links.iter().find(marks) {
         return Err(Unsupported::Marking {
             link: link.name.clone(),

@@ -39,6 +39,24 @@ pub struct LinkSpec {
 }
 
 impl LinkSpec {
+    /// A link with a DropTail queue that loses packets only there.
+    pub fn new(name: String, rate: RateSpec, delay: Nanos, queue: QueueLimit) -> Self {
+        LinkSpec {
+            name,
+            rate,
+            delay,
+            jitter: None,
+            policer: None,
+            queue,
+            aqm: None,
+            ecn_threshold: None,
+            loss: LossSpec::None,
+            outages: Vec::new(),
+            reorder: None,
+            aggregate: None,
+        }
+    }
+
     /// True if packets come out at once and unchanged.
     pub fn is_transparent(&self) -> bool {
         self.rate == RateSpec::Unlimited
@@ -49,6 +67,16 @@ impl LinkSpec {
             && self.policer.is_none()
             && self.reorder.is_none()
             && self.aggregate.is_none()
+    }
+
+    /// True if packets are lost or marked by chance, not only at a full queue. PIE drops at random.
+    pub fn draws_fates(&self) -> bool {
+        self.loss != LossSpec::None || matches!(self.aqm, Some(AqmSpec::Pie(_)))
+    }
+
+    /// True if the link may mark packets of flows with ECN, besides what its `aqm` marks.
+    pub fn marks(&self) -> bool {
+        self.ecn_threshold.is_some()
     }
 
     /// Long-run throughput if the transmitter has `rate_bps`, bit/s: at most the policer's rate.

@@ -8,9 +8,8 @@ use std::num::NonZeroUsize;
 
 use joulepath_control::Setup;
 use joulepath_control::limit::most_bps;
-use joulepath_model::aqm::AqmSpec;
 use joulepath_model::cancel::Cancel;
-use joulepath_model::network::{LinkSpec, LossSpec};
+use joulepath_model::network::LinkSpec;
 use joulepath_model::policy::Policy;
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario::Scenario;
@@ -179,11 +178,9 @@ impl Planned {
     }
 }
 
-/// Whether a link loses packets by chance, not only in a full queue. PIE drops at random.
+/// Whether a link loses packets by chance, not only in a full queue.
 fn loses_at_random(scenario: &Scenario) -> bool {
-    let draws =
-        |link: &LinkSpec| link.loss != LossSpec::None || matches!(link.aqm, Some(AqmSpec::Pie(_)));
-    scenario.links.iter().any(draws)
+    scenario.links.iter().any(LinkSpec::draws_fates)
 }
 
 /// The policy with the kernel's only scheduler.

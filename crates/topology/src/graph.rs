@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use joulepath_model::network::{LinkSpec, LossSpec, RateSpec};
+use joulepath_model::network::{LinkSpec, RateSpec};
 use joulepath_model::scenario::LinkIndex;
 use joulepath_model::topology::TopologySpec;
 
@@ -49,19 +49,11 @@ impl Graph {
     pub(crate) fn specs(&self, spec: &TopologySpec, hosts: u32) -> Vec<LinkSpec> {
         let link = |arc: &Arc| {
             let at_host = arc.from < hosts || arc.to < hosts;
+            let name = format!("{}-{}", name(arc.from, hosts), name(arc.to, hosts));
+            let rate = RateSpec::Constant(if at_host { spec.rate } else { spec.switch_rate });
             LinkSpec {
-                name: format!("{}-{}", name(arc.from, hosts), name(arc.to, hosts)),
-                rate: RateSpec::Constant(if at_host { spec.rate } else { spec.switch_rate }),
-                delay: spec.delay,
-                jitter: None,
-                policer: None,
-                aqm: None,
-                reorder: None,
-                aggregate: None,
-                queue: spec.queue,
                 ecn_threshold: spec.ecn_threshold,
-                loss: LossSpec::None,
-                outages: vec![],
+                ..LinkSpec::new(name, rate, spec.delay, spec.queue)
             }
         };
         self.arcs.iter().map(link).collect()

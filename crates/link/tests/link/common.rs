@@ -1,7 +1,7 @@
 //! Links for tests.
 
 use joulepath_link::Outcome;
-use joulepath_model::network::{LinkSpec, LossSpec, QueueLimit, RateSpec};
+use joulepath_model::network::{LinkSpec, QueueLimit, RateSpec};
 use joulepath_model::units::Nanos;
 
 /// Milliseconds.
@@ -11,20 +11,8 @@ pub(crate) fn ms(n: u64) -> Nanos {
 
 /// No delay, at most 50 waiting packets, no loss on the wire.
 pub(crate) fn with_rate(rate: RateSpec) -> LinkSpec {
-    LinkSpec {
-        name: "under test".into(),
-        rate,
-        delay: Nanos::ZERO,
-        jitter: None,
-        policer: None,
-        aqm: None,
-        reorder: None,
-        aggregate: None,
-        queue: QueueLimit::Packets(50),
-        ecn_threshold: None,
-        loss: LossSpec::None,
-        outages: Vec::new(),
-    }
+    let queue = QueueLimit::Packets(50);
+    LinkSpec::new("under test".into(), rate, Nanos::ZERO, queue)
 }
 
 /// Delivery time of a packet; fails if it is lost.

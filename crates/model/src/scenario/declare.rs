@@ -6,11 +6,16 @@ use serde_json::json;
 
 /// Declares a TOML table: the struct, its reader and its JSON schema. `= literal` sets a key's
 /// default. `of kind` adds the key `kind`, whose value has already selected this table.
+/// `..field: Table` adds the keys of another table.
 macro_rules! table {
     (
         $(#[$meta:meta])*
         struct $name:ident in $label:literal $(of kind $kind:literal)? {
             $( $(#[$field_meta:meta])* $field:ident : $type:ty $(= $default:tt)?, )*
+            $(
+                ..$more:ident : $table:ty,
+                $( $(#[$late_meta:meta])* $late:ident : $late_type:ty $(= $late_default:tt)?, )*
+            )?
         }
     ) => {
         $(#[$meta])*
@@ -23,19 +28,52 @@ macro_rules! table {
                 $(#[schemars(extend("default" = serde_json::json!($default)))])?
                 pub(super) $field: $type,
             )*
+            $(
+                #[schemars(flatten)]
+                pub(super) $more: $table,
+                $(
+                    $(#[$late_meta])*
+                    $(#[schemars(extend("default" = serde_json::json!($late_default)))])?
+                    pub(super) $late: $late_type,
+                )*
+            )?
+        }
+
+        impl super::read::Keys for $name {
+            fn keys() -> Vec<&'static str> {
+                [
+                    &[$(super::declare::kind_key!($kind),)? $(stringify!($field)),*] as &[_],
+                    $( &<$table as super::read::Keys>::keys(), &[$(stringify!($late)),*], )?
+                ]
+                .concat()
+            }
+
+            fn read_keys(
+                table: &super::read::Table<'_, '_>,
+                out: &mut super::error::Problems,
+            ) -> Option<Self> {
+                $(
+                    let default = super::declare::default_text!($($default)?);
+                    let $field = table.get(stringify!($field), default, out);
+                )*
+                $(
+                    let $more = <$table as super::read::Keys>::read_keys(table, out);
+                    $(
+                        let default = super::declare::default_text!($($late_default)?);
+                        let $late = table.get(stringify!($late), default, out);
+                    )*
+                )?
+                Some($name { $( $field: $field?, )* $( $more: $more?, $( $late: $late?, )* )? })
+            }
         }
 
         impl super::read::Read for $name {
             const EXAMPLE: &'static str = "{ … }";
 
             fn read(node: &super::read::Node<'_>, out: &mut super::error::Problems) -> Option<Self> {
-                const KEYS: &[&str] = &[$(super::declare::kind_key!($kind),)? $(stringify!($field)),*];
-                let table = super::read::Table::open(node, $label, KEYS, out)?;
-                $(
-                    let default = super::declare::default_text!($($default)?);
-                    let $field = table.get(stringify!($field), default, out);
-                )*
-                Some($name { $( $field: $field? ),* })
+                let known = <Self as super::read::Keys>::keys();
+                let table = super::read::Table::open(node, $label, &known, out)?;
+                <Self as super::read::Keys>::read_keys(&table, out)
             }
         }
     };

@@ -14,6 +14,7 @@ mod forms;
 mod judge;
 mod known;
 mod lengths;
+mod link_keys;
 mod live;
 mod live_controllers;
 mod live_interfaces;

@@ -2,11 +2,10 @@
 //! JSON schema all derive from them.
 
 use super::declare::table;
-use super::forms::{Aqm, Energy, Jitter, Loss, Rate, Signal, VariantSet, Workload};
+use super::forms::{Energy, Rate, Signal, VariantSet, Workload};
 use super::lengths::{Packets, Queue, ReceiveBuffer};
-use super::parts::{
-    CrossKind, Medium, RawAggregate, RawHistory, RawPolicer, RawReorder, RelayWord, TopologyWord,
-};
+use super::link_keys::LinkKeys;
+use super::parts::{CrossKind, Medium, RawHistory, RelayWord, TopologyWord};
 use super::read::At;
 use super::{Direction, ProcessingDelay, Recovery};
 use crate::topology::{Routing, TrafficPattern};
@@ -66,24 +65,7 @@ table! {
         /// One-way propagation delay of the path's own link; may be absent if `via` names shared
         /// links.
         delay: Option<Nanos>,
-        /// Variation of the delay.
-        jitter: Option<Jitter>,
-        /// Capacity of the queue; absent: 100 packets, or the default limit of its `aqm`.
-        queue: Option<At<Queue>>,
-        /// Queue management; absent: DropTail.
-        aqm: Option<At<Aqm>>,
-        /// An ECN-capable packet is marked if it finds a queue of at least this length.
-        ecn_threshold: Option<At<Queue>>,
-        /// Random loss towards the device.
-        loss: Option<At<Loss>>,
-        /// Periods in which every packet is lost.
-        outages: At<Vec<At<(Nanos, Nanos)>>> = [],
-        /// Token bucket in front of the queue; only towards the device.
-        policer: Option<RawPolicer>,
-        /// Reordering of packets; only towards the device.
-        reorder: Option<RawReorder>,
-        /// Release of packets in bursts; only towards the device.
-        aggregate: Option<RawAggregate>,
+        ..keys: LinkKeys,
         /// The direction to the server. Absent keys are as towards the device, except that there is
         /// no random loss, reordering, aggregation or policing.
         up: RawUp = {},
@@ -148,24 +130,7 @@ table! {
         rate: At<Rate>,
         /// One-way propagation delay.
         delay: Nanos,
-        /// Variation of the delay.
-        jitter: Option<Jitter>,
-        /// Capacity of the queue; absent: 100 packets, or the default limit of its `aqm`.
-        queue: Option<At<Queue>>,
-        /// Queue management; absent: DropTail.
-        aqm: Option<At<Aqm>>,
-        /// An ECN-capable packet is marked if it finds a queue of at least this length.
-        ecn_threshold: Option<At<Queue>>,
-        /// Random loss towards the devices.
-        loss: Option<At<Loss>>,
-        /// Periods in which every packet is lost.
-        outages: At<Vec<At<(Nanos, Nanos)>>> = [],
-        /// Token bucket in front of the queue; only towards the devices.
-        policer: Option<RawPolicer>,
-        /// Reordering of packets; only towards the devices.
-        reorder: Option<RawReorder>,
-        /// Release of packets in bursts; only towards the devices.
-        aggregate: Option<RawAggregate>,
+        ..keys: LinkKeys,
         /// The direction to the server. Absent keys are as towards the devices, except that there
         /// is no random loss, reordering, aggregation or policing.
         up: RawUp = {},
@@ -233,24 +198,7 @@ table! {
         rate: Option<At<Rate>>,
         /// One-way propagation delay.
         delay: Option<Nanos>,
-        /// Variation of the delay.
-        jitter: Option<Jitter>,
-        /// Capacity of the queue; absent: 100 packets, or the default limit of its `aqm`.
-        queue: Option<At<Queue>>,
-        /// Queue management; absent: DropTail.
-        aqm: Option<At<Aqm>>,
-        /// An ECN-capable packet is marked if it finds a queue of at least this length.
-        ecn_threshold: Option<At<Queue>>,
-        /// Random loss.
-        loss: Option<At<Loss>>,
-        /// Periods in which every packet is lost.
-        outages: Option<At<Vec<At<(Nanos, Nanos)>>>>,
-        /// Token bucket in front of the queue.
-        policer: Option<RawPolicer>,
-        /// Reordering of packets.
-        reorder: Option<RawReorder>,
-        /// Release of packets in bursts.
-        aggregate: Option<RawAggregate>,
+        ..keys: LinkKeys,
     }
 }
 

@@ -244,6 +244,15 @@ pub(super) fn kind_of(node: &Node<'_>) -> String {
     }
 }
 
+/// A type whose keys are in a TOML table, maybe next to the keys of others.
+pub(super) trait Keys: Sized {
+    /// The names of its keys, in the order of the declaration.
+    fn keys() -> Vec<&'static str>;
+
+    /// The value, or `None` after noting a problem.
+    fn read_keys(table: &Table<'_, '_>, out: &mut Problems) -> Option<Self>;
+}
+
 /// A TOML table and the keys that it may have.
 pub(super) struct Table<'n, 't> {
     span: Span,

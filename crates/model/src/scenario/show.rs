@@ -6,16 +6,17 @@ use super::book::path_history;
 use super::document::quoted;
 use super::exact::Exact;
 use super::lengths::ReceiveBuffer;
+use super::link_keys;
 use super::parts::{EnergyKind, Medium, RelayWord, TopologyWord};
 use super::read::Named;
 use super::resolve::CHANGED;
-use super::written::{aqm, jitter, list, loss, rate, rate_by_signal, reorder, signal};
+use super::written::{list, rate, rate_by_signal, signal};
 use super::{
     Competitor, ConnectionGroup, CrossPattern, CrossTraffic, Direction, LinkIndex, RelayKind,
     RelaySpec, Scenario, Transport, Workload,
 };
 use crate::energy::{DeviceEnergy, HostCurve, InterfaceEnergy, InterfaceModel, RrcModel, Stage};
-use crate::network::{AggregateSpec, ChannelSpec, ChannelTiming, LinkSpec, PolicerSpec, RateSpec};
+use crate::network::{ChannelSpec, ChannelTiming, LinkSpec, RateSpec};
 use crate::topology::{TopologyKind, TopologySpec};
 use crate::units::{BitRate, Dbm, Nanos};
 
@@ -220,40 +221,13 @@ impl Page {
         link: &LinkSpec,
         by_signal: Option<&Vec<(Dbm, BitRate)>>,
     ) -> fmt::Result {
-        // An unlimited link has no queue, and a scenario with one would be refused.
-        if link.rate != RateSpec::Unlimited {
-            self.key(
-                "rate",
-                by_signal.map_or_else(|| rate(&link.rate), |table| rate_by_signal(table)),
-            )?;
-            self.key("queue", link.queue.exact())?;
-            self.key("aqm", aqm(link.aqm.as_ref()))?;
-        }
-        if let Some(threshold) = &link.ecn_threshold {
-            self.key("ecn_threshold", threshold.exact())?;
-        }
-        self.key("delay", link.delay.exact())?;
-        self.key("jitter", jitter(link.jitter))?;
-        self.key("loss", loss(&link.loss))?;
-        let outages = link
-            .outages
-            .iter()
-            .map(|o| format!("[{}, {}]", o.from.exact(), o.until.exact()));
-        self.key("outages", list(outages))?;
-        if let Some(PolicerSpec { rate, burst }) = link.policer {
-            self.key(
-                "policer",
-                format!("{{ rate = {}, burst = {} }}", rate.exact(), burst.exact()),
-            )?;
-        }
-        if let Some(spec) = link.reorder {
-            self.key("reorder", reorder(spec))?;
-        }
-        if let Some(AggregateSpec { period, size }) = link.aggregate {
-            self.key(
-                "aggregate",
-                format!("{{ period = {}, size = {} }}", period.exact(), size.exact()),
-            )?;
+        let has_rate = link.rate != RateSpec::Unlimited;
+        let rate = has_rate.then(|| match by_signal {
+            None => rate(&link.rate),
+            Some(table) => rate_by_signal(table),
+        });
+        for (key, value) in link_keys::written(link, rate) {
+            self.key(key, value)?;
         }
         Ok(())
     }

@@ -108,7 +108,7 @@ fn check_name(name: &At<String>, out: &mut Problems) {
 }
 
 /// The limit of a queue, if it holds at least one segment.
-pub(super) fn usable_queue(
+pub(in crate::scenario) fn usable_queue(
     queue: &At<Queue>,
     transport: Option<&Transport>,
     out: &mut Problems,
@@ -132,6 +132,25 @@ pub(super) fn usable_queue(
             None
         }
         limit => Some(limit),
+    }
+}
+
+/// Notes an ECN threshold that is longer than the queue.
+pub(in crate::scenario) fn never_reached(
+    threshold: &At<Queue>,
+    queue: QueueLimit,
+    out: &mut Problems,
+) {
+    let beyond = match (threshold.value.0, queue) {
+        (QueueLimit::Packets(threshold), QueueLimit::Packets(queue)) => threshold > queue,
+        (QueueLimit::Bytes(threshold), QueueLimit::Bytes(queue)) => threshold > queue,
+        _ => false,
+    };
+    if beyond {
+        out.note(
+            &threshold.span,
+            "`ecn_threshold` is longer than the queue: no packet is ever marked",
+        );
     }
 }
 

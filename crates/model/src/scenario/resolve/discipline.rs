@@ -8,30 +8,12 @@ use super::super::parts::{RawAggregate, RawPolicer, RawReorder};
 use super::super::read::At;
 use super::check::{at_least, moving, positive, usable_queue};
 use crate::aqm::{AqmSpec, CodelSpec, FqCodelSpec, PieSpec};
-use crate::network::{AggregateSpec, PolicerSpec, QueueLimit, ReorderDepth, ReorderSpec};
+use crate::network::{AggregateSpec, PolicerSpec, ReorderDepth, ReorderSpec};
 use crate::units::Nanos;
-
-/// The queue of a link: its limit and its management.
-pub(super) struct Managed {
-    pub(super) queue: QueueLimit,
-    pub(super) aqm: Option<AqmSpec>,
-    pub(super) ecn_threshold: Option<QueueLimit>,
-}
-
-impl Managed {
-    /// A DropTail queue.
-    pub(super) fn drop_tail(queue: QueueLimit) -> Self {
-        Managed {
-            queue,
-            aqm: None,
-            ecn_threshold: None,
-        }
-    }
-}
 
 /// Resolves an optional key. The outer `None` stands for a problem, the inner `None` for an absent
 /// key.
-pub(super) fn each<R, T>(
+pub(in crate::scenario) fn each<R, T>(
     raw: Option<R>,
     resolve: impl FnOnce(R) -> Option<T>,
 ) -> Option<Option<T>> {
@@ -39,7 +21,7 @@ pub(super) fn each<R, T>(
 }
 
 /// Queue management; the inner `None` is DropTail.
-pub(super) fn aqm(raw: &Aqm, out: &mut Problems) -> Option<Option<AqmSpec>> {
+pub(in crate::scenario) fn aqm(raw: &Aqm, out: &mut Problems) -> Option<Option<AqmSpec>> {
     let before = out.len();
     let spec = match raw {
         Aqm::DropTail => None,
@@ -149,7 +131,7 @@ fn codel(
 }
 
 /// A token bucket that can hold one segment.
-pub(super) fn policer(
+pub(in crate::scenario) fn policer(
     raw: &RawPolicer,
     transport: Option<&Transport>,
     out: &mut Problems,
@@ -172,7 +154,10 @@ pub(super) fn policer(
 }
 
 /// Reordering; the inner `None` if no packets are held back.
-pub(super) fn reorder(raw: &RawReorder, out: &mut Problems) -> Option<Option<ReorderSpec>> {
+pub(in crate::scenario) fn reorder(
+    raw: &RawReorder,
+    out: &mut Problems,
+) -> Option<Option<ReorderSpec>> {
     let (depth, empty) = match raw.depth.value {
         Depth::Time(time) => (ReorderDepth::Time(time), time == Nanos::ZERO),
         Depth::Packets(packets) => {
@@ -206,7 +191,7 @@ pub(super) fn reorder(raw: &RawReorder, out: &mut Problems) -> Option<Option<Reo
 }
 
 /// Aggregation of packets into bursts.
-pub(super) fn aggregate(
+pub(in crate::scenario) fn aggregate(
     raw: &RawAggregate,
     transport: Option<&Transport>,
     out: &mut Problems,

@@ -1,7 +1,7 @@
 //! From the tables as written to a [`Scenario`]: resolves names, checks values, fills in defaults.
 
-mod check;
-mod discipline;
+pub(super) mod check;
+pub(super) mod discipline;
 mod energy;
 mod link;
 mod network;

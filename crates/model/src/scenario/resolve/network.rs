@@ -281,13 +281,14 @@ fn energy_at(
 
 /// Notes every queue of a path that has no rate in either direction.
 fn refuse_queues(raw: &RawPath, out: &mut Problems) {
+    let (down, up) = (&raw.keys, &raw.up.keys);
     let queues = [
-        &raw.queue,
-        &raw.ecn_threshold,
-        &raw.up.queue,
-        &raw.up.ecn_threshold,
+        &down.queue,
+        &down.ecn_threshold,
+        &up.queue,
+        &up.ecn_threshold,
     ];
-    let aqms = [&raw.aqm, &raw.up.aqm]
+    let aqms = [&down.aqm, &up.aqm]
         .into_iter()
         .flatten()
         .map(|aqm| &aqm.span);

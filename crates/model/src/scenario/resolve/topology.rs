@@ -6,13 +6,12 @@ use super::super::parts::TopologyWord;
 use super::super::raw::{RawScenario, RawTopology};
 use super::super::read::{At, Named};
 use super::super::{MAX_CONNECTIONS, MAX_SUBFLOWS, PathSpec, Transport};
-use super::check::{moving, usable_queue};
+use super::check::{moving, never_reached, usable_queue};
 use super::energy;
-use super::link::never_reached;
 use super::network::Network;
 use crate::energy::InterfaceModel;
 use crate::history::PathHistory;
-use crate::network::{LinkSpec, LossSpec, RateSpec};
+use crate::network::{LinkSpec, RateSpec};
 use crate::topology::{SwitchPower, TopologyKind, TopologySpec};
 use crate::units::{BitRate, Nanos};
 
@@ -117,19 +116,10 @@ fn names(interfaces: u32) -> Vec<String> {
 }
 
 fn host_link(name: String, spec: &TopologySpec) -> LinkSpec {
+    let rate = RateSpec::Constant(spec.rate);
     LinkSpec {
-        name,
-        rate: RateSpec::Constant(spec.rate),
-        delay: spec.delay,
-        jitter: None,
-        policer: None,
-        queue: spec.queue,
-        aqm: None,
         ecn_threshold: spec.ecn_threshold,
-        loss: LossSpec::None,
-        outages: vec![],
-        reorder: None,
-        aggregate: None,
+        ..LinkSpec::new(name, rate, spec.delay, spec.queue)
     }
 }
 
