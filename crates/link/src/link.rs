@@ -48,6 +48,8 @@ const _: () = assert!(size_of::<Link>() <= 104);
 #[derive(Clone, Debug)]
 struct Extras {
     loss: Option<Loss>,
+    /// Draws which ECN-capable packets are marked.
+    marks: Option<(Loss, Quiet)>,
     service: Service,
     byte_limits: Option<ByteLimits>,
     outages: Outages,
@@ -65,6 +67,8 @@ struct Offer {
     /// Bytes.
     size: u32,
     ecn_capable: bool,
+    /// True if the link marks it at random.
+    marked: bool,
 }
 
 /// How the transmitter works.
@@ -87,8 +91,10 @@ impl Link {
         let stream = |domain| Stream::new(seed, domain, index);
         let (rate, service) = transmitter(&spec.rate, stream(Domain::LinkRate));
         let (loss, quiet) = Loss::new(spec.loss, stream(Domain::LinkLoss));
+        let (marks, unmarked) = Loss::new(spec.mark.into(), stream(Domain::LinkMark));
         let extras = Extras {
             loss,
+            marks: marks.map(|marks| (marks, unmarked)),
             service,
             byte_limits: ByteLimits::new(spec.queue, spec.ecn_threshold),
             outages: Outages::new(&spec.outages),
@@ -387,6 +393,7 @@ impl Link {
             now: now.0,
             size,
             ecn_capable,
+            marked: ecn_capable && !refused && extras.marks_next(),
         };
         let outcome = if refused {
             Outcome::QueueDrop
@@ -434,9 +441,10 @@ impl Link {
             now,
             size,
             ecn_capable,
+            marked,
         } = offer;
         self.serve(extras, keeper, now);
-        let number = keeper.packets.add(now, size, ecn_capable, false);
+        let number = keeper.packets.add(now, size, ecn_capable, marked);
         let Some(front) = &mut keeper.front else {
             unreachable!("only called with a managed queue")
         };
@@ -538,7 +546,7 @@ impl Link {
         match self.send(extras, now, start, size) {
             Some(at_ns) => Outcome::Delivered {
                 at: Nanos(at_ns),
-                marked: congested,
+                marked: congested || offer.marked,
             },
             None => Outcome::WireLoss,
         }
@@ -571,6 +579,14 @@ impl Link {
 }
 
 impl Extras {
+    /// True if the next ECN-capable packet is marked at random.
+    fn marks_next(&mut self) -> bool {
+        let Some((marks, unmarked)) = &mut self.marks else {
+            return false;
+        };
+        unmarked.is_over() && unmarked.ask(Some(marks))
+    }
+
     fn are_void(&self) -> bool {
         self.loss.is_none() && self.are_plain()
     }
@@ -582,6 +598,7 @@ impl Extras {
             && self.outages.is_empty()
             && self.jitter.is_none()
             && self.policer.is_none()
+            && self.marks.is_none()
             && self.keeper.is_none()
     }
 }

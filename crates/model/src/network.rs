@@ -28,6 +28,8 @@ pub struct LinkSpec {
     /// An ECN-capable packet is marked if it finds a queue of at least this length (RFC 8257,
     /// section 3.1).
     pub ecn_threshold: Option<QueueLimit>,
+    /// An ECN-capable packet is marked with this probability.
+    pub mark: Probability,
     /// Loss on the wire: a lost packet has used queue and rate.
     pub loss: LossSpec,
     /// Periods in which every packet is lost.
@@ -50,6 +52,7 @@ impl LinkSpec {
             queue,
             aqm: None,
             ecn_threshold: None,
+            mark: Probability::default(),
             loss: LossSpec::None,
             outages: Vec::new(),
             reorder: None,
@@ -71,12 +74,14 @@ impl LinkSpec {
 
     /// True if packets are lost or marked by chance, not only at a full queue. PIE drops at random.
     pub fn draws_fates(&self) -> bool {
-        self.loss != LossSpec::None || matches!(self.aqm, Some(AqmSpec::Pie(_)))
+        self.loss != LossSpec::None
+            || self.mark.get() > 0.0
+            || matches!(self.aqm, Some(AqmSpec::Pie(_)))
     }
 
     /// True if the link may mark packets of flows with ECN, besides what its `aqm` marks.
     pub fn marks(&self) -> bool {
-        self.ecn_threshold.is_some()
+        self.ecn_threshold.is_some() || self.mark.get() > 0.0
     }
 
     /// Long-run throughput if the transmitter has `rate_bps`, bit/s: at most the policer's rate.
@@ -326,6 +331,17 @@ pub enum LossSpec {
         /// Loss in the bad state.
         loss_bad: Probability,
     },
+}
+
+impl From<Probability> for LossSpec {
+    /// Each packet independently.
+    fn from(probability: Probability) -> Self {
+        if probability.get() == 0.0 {
+            LossSpec::None
+        } else {
+            LossSpec::Bernoulli(probability)
+        }
+    }
 }
 
 impl LossSpec {

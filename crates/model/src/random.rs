@@ -45,6 +45,8 @@ pub enum Domain {
     LinkAggregate = 14,
     /// Shadowing of a path's signal.
     Shadowing = 15,
+    /// Random marks of a link.
+    LinkMark = 16,
     /// Random scenarios of the benchmark.
     Benchmark = 20,
     /// Order of a calibration's blocks, its bootstrap, and the radios that test it.

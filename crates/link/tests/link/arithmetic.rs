@@ -1,7 +1,9 @@
 //! Departure times computed by hand.
 
 use crate::common::{delivered_at, ms, with_rate};
+use crate::managed::CODEL;
 use joulepath_link::{Link, Outcome};
+use joulepath_model::aqm::AqmSpec;
 use joulepath_model::network::{JitterSpec, LinkSpec, LossSpec, Outage, QueueLimit, RateSpec};
 use joulepath_model::units::{BitRate, Bytes, Nanos, Probability};
 
@@ -245,6 +247,35 @@ fn a_threshold_of_zero_marks_every_capable_packet_and_one_beyond_the_limit_none(
         assert!(!marked(link.offer(Nanos::ZERO, 1500, true)));
     }
     assert_eq!(link.offer(Nanos::ZERO, 1500, true), Outcome::QueueDrop);
+}
+
+#[test]
+fn a_link_marks_the_configured_share_of_capable_packets_behind_any_queue() {
+    let codel = AqmSpec::Codel(CODEL);
+    for aqm in [None, Some(codel)] {
+        let spec = |percent: f64| LinkSpec {
+            mark: Probability::new(percent / 100.0).unwrap(),
+            aqm: aqm.clone(),
+            ..one_per_ms()
+        };
+        let share = |percent: f64, ecn_capable: bool| {
+            let mut link = Link::new(&spec(percent), 3, 0);
+            let mut marks = 0;
+            for n in 0..10_000 {
+                let outcome = match link.offer(ms(30 * n), 1500, ecn_capable) {
+                    Outcome::Held(_) => link.take(ms(30 * n + 29)).unwrap().outcome,
+                    known => known,
+                };
+                marks += u32::from(marked(outcome));
+            }
+            marks
+        };
+        assert_eq!(share(0.0, true), 0);
+        assert_eq!(share(100.0, true), 10_000);
+        assert_eq!(share(100.0, false), 0);
+        // 200 are expected; the standard deviation is 14.
+        assert!((130..270).contains(&share(2.0, true)));
+    }
 }
 
 #[test]

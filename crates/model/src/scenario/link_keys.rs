@@ -19,7 +19,7 @@ use super::written::{aqm, jitter, list, loss, reorder};
 use crate::network::{
     AggregateSpec, JitterSpec, LinkSpec, LossSpec, Outage, PolicerSpec, QueueLimit,
 };
-use crate::units::Nanos;
+use crate::units::{Nanos, Probability};
 
 /// The queue of a link if its scenario sets none.
 pub(super) const DEFAULT_QUEUE: QueueLimit = QueueLimit::Packets(100);
@@ -35,6 +35,9 @@ table! {
         aqm: Option<At<Aqm>>,
         /// An ECN-capable packet is marked if it finds a queue of at least this length.
         ecn_threshold: Option<At<Queue>>,
+        /// Probability with which an ECN-capable packet is marked at random; only in this
+        /// direction; absent: 0 %.
+        mark: Option<Probability>,
         /// Random loss; only in this direction.
         loss: Option<At<Loss>>,
         /// Periods in which every packet is lost; absent: none.
@@ -98,6 +101,7 @@ impl LinkKeys {
         Some(LinkSpec {
             jitter: self.jitter.as_ref().and_then(jitter_spec),
             policer: policer?,
+            mark: self.mark.unwrap_or_default(),
             loss: loss?,
             outages: outages?,
             reorder: reorder?.flatten(),
@@ -175,6 +179,7 @@ pub(super) fn written(link: &LinkSpec, rate: Option<String>) -> Vec<(&'static st
         ),
         ("delay", Some(link.delay.exact())),
         ("jitter", Some(jitter(link.jitter))),
+        ("mark", (link.mark.get() > 0.0).then(|| link.mark.exact())),
         ("loss", Some(loss(&link.loss))),
         ("outages", Some(list(link.outages.iter().map(outage)))),
         ("policer", link.policer.map(policer)),
@@ -188,8 +193,7 @@ pub(super) fn written(link: &LinkSpec, rate: Option<String>) -> Vec<(&'static st
 
 fn loss_spec(loss: &At<Loss>, out: &mut Problems) -> Option<LossSpec> {
     let spec = match &loss.value {
-        Loss::Bernoulli(p) if p.get() == 0.0 => LossSpec::None,
-        Loss::Bernoulli(p) => LossSpec::Bernoulli(*p),
+        Loss::Bernoulli(probability) => LossSpec::from(*probability),
         Loss::Bursts(bursts) => LossSpec::GilbertElliott {
             enter_bad: bursts.enter_bad,
             leave_bad: bursts.leave_bad,

@@ -267,6 +267,8 @@ fn loss_policing_and_reordering_apply_to_one_direction() {
         (QueueLimit::Bytes(Bytes(40_000)), QueueLimit::Packets(1000))
     );
     assert!(down.aggregate.is_none() && up.aggregate.is_some());
+    let marks = |name: &str| link(name).mark.get();
+    assert_eq!((marks("wifi.down"), marks("wifi.up")), (0.02, 0.0));
 }
 
 #[test]

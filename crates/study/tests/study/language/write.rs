@@ -277,6 +277,7 @@ fn link(dice: &mut Dice, bps: f64, duration: f64, varies: bool) -> String {
     text += &dice.maybe(0.06, |_| {
         "reorder = { share = \"2 %\", depth = \"3 packets\" }".into()
     });
+    text += &dice.maybe(0.06, |_| "mark = \"2 %\"".into());
     text + &dice.maybe(0.06, |_| {
         "aggregate = { period = \"4 ms\", size = \"16 packets\" }".into()
     })
