@@ -1,7 +1,7 @@
 //! The daemon's output as text.
 
 use comfy_table::CellAlignment;
-use joulepath_live::record::{Replayed, Simulated};
+use joulepath_live::record::Replayed;
 use joulepath_live::status::{InterfaceStatus, Status};
 
 use crate::figures::{self, UNKNOWN, bytes, head, joules, role, short};
@@ -60,40 +60,6 @@ pub fn replayed(replayed: &Replayed) -> String {
     }
     if replayed.is_cut {
         text += "The last line is incomplete and was skipped.\n";
-    }
-    text
-}
-
-/// The result of a replay on simulated paths.
-pub fn simulated(simulated: &Simulated) -> String {
-    let Simulated {
-        looks,
-        agree,
-        roles,
-        roles_agree,
-        length_s,
-        stretches,
-        ..
-    } = simulated;
-    let busy = simulated.simulated;
-    let percent = |part: usize, all: usize| 100.0 * part as f64 / all.max(1) as f64;
-    let mut text = format!(
-        "{} in {}; {busy} of {stretches} half minutes had traffic and were simulated by the packet engine\n",
-        count(*looks, "poll"),
-        figures::duration(*length_s),
-    );
-    text += &format!(
-        "all roles agree at {agree} of them ({:.1} %); {:.1} % of single roles agree\n",
-        percent(*agree, *looks),
-        percent(*roles_agree, *roles),
-    );
-    for (place, difference) in simulated.differences.iter().enumerate() {
-        let which = if place == 0 {
-            "first difference: "
-        } else {
-            "then: "
-        };
-        text += &format!("  {which}{difference}\n");
     }
     text
 }

@@ -13,7 +13,6 @@ use joulepath_console::{page, why};
 use joulepath_live::daemon::Chosen;
 use joulepath_live::metrics::openmetrics;
 use joulepath_live::{Request, client, daemon, record, simulate, units};
-use joulepath_study::deployed;
 use serde_json::json;
 
 use crate::cli::live::{
@@ -24,9 +23,6 @@ use crate::show::print_json;
 use crate::terminal;
 
 pub(crate) use self::top::top;
-
-/// Seed of the losses on simulated paths.
-const SEED: u64 = 1;
 
 /// Runs the daemon, or talks to it.
 ///
@@ -66,11 +62,7 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         ));
     }
     if let Some(record) = &options.replay {
-        return if options.simulate {
-            simulated(record, options.json)
-        } else {
-            replay(record, options.json)
-        };
+        return replay(record, options.json);
     }
     if options.undo {
         let undone = daemon::undo(options.wait, &mut terminal::say)?;
@@ -137,16 +129,6 @@ fn replay(path: &Path, json: bool) -> Result<Exit, Failure> {
         false => terminal::print(&page::replayed(&replayed))?,
     };
     Ok(exit)
-}
-
-/// Repeats a daemon's recorded decisions on simulated paths.
-fn simulated(path: &Path, json: bool) -> Result<Exit, Failure> {
-    let simulated = deployed::replay(path, SEED)?;
-    if json {
-        print_json(&simulated)
-    } else {
-        terminal::print(&page::simulated(&simulated))
-    }
 }
 
 fn set_intent(options: &SetIntentOptions) -> Result<Exit, Failure> {

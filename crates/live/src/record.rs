@@ -5,10 +5,8 @@
 //!   {"what": "look", "snapshot": …, "overrides": …, "decision": …}      one line per poll
 //!   {"what": "reload", "config": …}                                     the configuration was reread
 //! ```
-//! A decision depends only on these and on earlier decisions. A poll also has the traffic
-//! (`traffic`), from which paths can be simulated.
+//! A decision depends only on these and on earlier decisions.
 
-use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -21,7 +19,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::decide::{Decider, Decision, Overrides, Role};
 use crate::error::{Error, Result};
-use crate::measure::Measured;
 use crate::snapshot::{Snapshot, Strength};
 
 /// Schema version; increases when a field is removed or renamed.
@@ -44,41 +41,11 @@ enum Line {
 }
 
 /// One poll and its decision.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Look {
-    /// Input of the decision.
-    pub snapshot: Snapshot,
-    /// Settings that override the configuration.
-    pub overrides: Overrides,
-    /// The recorded decision.
-    pub decision: Decision,
-    /// Traffic since the last poll, by interface; empty in records of older versions.
-    #[serde(default)]
-    pub traffic: BTreeMap<String, Traffic>,
-}
-
-/// Traffic of an interface.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Traffic {
-    /// Receive rate, bit/s.
-    pub received_bps: f64,
-    /// Send rate, bit/s.
-    pub sent_bps: f64,
-    /// Bytes sent since the last poll.
-    pub sent_bytes: u64,
-    /// Payload retransmitted by the open subflows, bytes.
-    pub retransmitted_bytes: u64,
-}
-
-impl Traffic {
-    fn of(measured: &Measured) -> Self {
-        Traffic {
-            received_bps: measured.received_bps,
-            sent_bps: measured.sent_bps,
-            sent_bytes: measured.passed.sent_bytes,
-            retransmitted_bytes: measured.retransmitted_bytes,
-        }
-    }
+#[derive(Debug, Serialize, Deserialize)]
+struct Look {
+    snapshot: Snapshot,
+    overrides: Overrides,
+    decision: Decision,
 }
 
 /// Writes a record.
@@ -127,16 +94,11 @@ impl<W: Write> Recorder<W> {
         snapshot: &Snapshot,
         overrides: &Overrides,
         decision: &Decision,
-        measured: &BTreeMap<String, Measured>,
     ) -> std::io::Result<()> {
-        let traffic = measured
-            .iter()
-            .map(|(name, measured)| (name.clone(), Traffic::of(measured)));
         self.write(&Line::Look(Box::new(Look {
             snapshot: snapshot.clone(),
             overrides: overrides.clone(),
             decision: decision.clone(),
-            traffic: traffic.collect(),
         })))
     }
 
@@ -164,77 +126,6 @@ pub struct Replayed {
     pub differences: Vec<String>,
     /// True if the last line is incomplete and was skipped.
     pub is_cut: bool,
-}
-
-/// Result of a replay on simulated paths.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Simulated {
-    /// Number of polls in the record.
-    pub looks: usize,
-    /// Polls at which all interfaces have the recorded role.
-    pub agree: usize,
-    /// Number of pairs (interface, poll).
-    pub roles: usize,
-    /// Pairs with the recorded role.
-    pub roles_agree: usize,
-    /// Time from the first to the last poll, s.
-    pub length_s: f64,
-    /// Parts of the record that are simulated separately.
-    pub stretches: usize,
-    /// Parts with traffic.
-    pub simulated: usize,
-    /// The first differing polls, each with its first differing interface: both roles and reasons.
-    pub differences: Vec<String>,
-}
-
-/// A line of a record.
-#[derive(Clone, Debug)]
-pub enum Entry {
-    /// The configuration from here on.
-    Config(Box<LiveConfig>),
-    /// One poll.
-    Look(Box<Look>),
-}
-
-/// Reads a record; the first entry is its configuration. An incomplete last line is skipped.
-///
-/// # Errors
-/// As [`replay`].
-pub fn read(path: &Path) -> Result<Vec<Entry>> {
-    let mut entries = vec![];
-    each_line(path, &mut |_, line| {
-        entries.push(match line {
-            Line::Begin { schema, config, .. } => {
-                check_schema(schema)?;
-                Entry::Config(Box::new(read_config(&config)?))
-            }
-            Line::Reload { config } => Entry::Config(Box::new(read_config(&config)?)),
-            Line::Look(mut look) => {
-                if look.traffic.is_empty() {
-                    look.traffic = carried(&look.snapshot);
-                }
-                Entry::Look(look)
-            }
-        });
-        Ok(())
-    })?;
-    match entries.first() {
-        Some(Entry::Config(_)) => Ok(entries),
-        _ => Err(nothing_in(path)),
-    }
-}
-
-/// Traffic from a record of an older version, which lacks the direction.
-fn carried(snapshot: &Snapshot) -> BTreeMap<String, Traffic> {
-    let traffic = |rate_bps| Traffic {
-        received_bps: rate_bps,
-        ..Traffic::default()
-    };
-    snapshot
-        .interfaces
-        .iter()
-        .map(|one| (one.name.clone(), traffic(one.rate_bps)))
-        .collect()
 }
 
 /// Repeats the decisions of a record.
@@ -495,9 +386,7 @@ mod tests {
                 _ => {}
             }
             let decision = decider.decide(&config, &overrides, &snapshot);
-            recorder
-                .look(&snapshot, &overrides, &decision, &BTreeMap::new())
-                .unwrap();
+            recorder.look(&snapshot, &overrides, &decision).unwrap();
         }
         recorder.to
     }
@@ -507,27 +396,6 @@ mod tests {
         let path = folder.path().join("x");
         std::fs::write(&path, text).unwrap();
         replay(&path)
-    }
-
-    #[test]
-    fn a_record_is_read_in_order_with_its_traffic() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x");
-        std::fs::write(&path, recorded()).unwrap();
-        let entries = read(&path).unwrap();
-        let configs = entries
-            .iter()
-            .filter(|entry| matches!(entry, Entry::Config(_)))
-            .count();
-        assert_eq!((entries.len(), configs), (1802, 2));
-        // The eighth poll: 7 / 3 Mbit/s. The direction was not recorded.
-        let Entry::Look(look) = &entries[8] else {
-            panic!()
-        };
-        assert!(
-            (look.traffic["wlan0"].received_bps - 7e6 / 3.0).abs() < 1.0,
-            "{look:?}"
-        );
     }
 
     #[test]
@@ -573,9 +441,7 @@ mod tests {
             snapshot.interfaces[0].usable =
                 !(10..110).contains(&second) && !(200..400).contains(&second);
             let decision = decider.decide(&config, &overrides, &snapshot);
-            recorder
-                .look(&snapshot, &overrides, &decision, &BTreeMap::new())
-                .unwrap();
+            recorder.look(&snapshot, &overrides, &decision).unwrap();
         }
         let replayed = replay_lines(&recorder.to).unwrap();
         assert_eq!(

@@ -10,7 +10,6 @@
 //! | [`map`] | the winning policy at each point of a plane of two keys |
 //! | [`gap`] | difference between simulator and kernel |
 //! | `gym` | connections that an agent steers step by step; needs the packet engine |
-//! | `deployed` | repeats a daemon's decisions in the packet engine; needs both |
 //! | `judge` | cost of the daemon's choice of paths; needs the kernel engine |
 //! | `remedy` | what a fix of a slow connection yields; needs the packet engine |
 //! | [`reproduce`] | checks the claims of the papers |
@@ -53,8 +52,6 @@ pub mod compare;
 pub mod completion;
 #[cfg(all(feature = "packet", not(target_family = "wasm")))]
 pub mod conformance;
-#[cfg(all(feature = "live", feature = "packet"))]
-pub mod deployed;
 pub mod diagnose;
 mod digest;
 pub mod engine;

@@ -22,7 +22,6 @@ Examples:
   joulepath compare here.toml
   sudo joulepath live --record today.jsonl
   joulepath live --replay today.jsonl
-  joulepath live --replay today.jsonl --simulate
   sudo joulepath live --undo
 
 SIGHUP reads the configuration again. SIGTERM and Ctrl-C put everything back, without cutting off a \
@@ -88,9 +87,8 @@ pub(crate) struct LiveOptions {
     /// With --dry-run or --replay: as JSON.
     #[arg(long, requires = "offline")]
     pub(crate) json: bool,
-    /// Print a scenario from the running daemon's measurements, for `compare` and `map`. With
-    /// --replay: repeat the decisions on simulated paths.
-    #[arg(long, conflicts_with_all = ["dry_run", "undo"])]
+    /// Print a scenario from the running daemon's measurements, for `compare` and `map`.
+    #[arg(long, conflicts_with_all = ["dry_run", "undo", "replay"])]
     pub(crate) simulate: bool,
     /// Record the inputs of all decisions in this new file, JSON lines, about 1 kB each.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "undo", "simulate"])]

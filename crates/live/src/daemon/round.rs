@@ -110,8 +110,8 @@ impl Daemon<'_> {
         }
         self.decider = decider;
         let recorder = self.recorder.as_mut();
-        let recorded = recorder
-            .map(|recorder| recorder.look(&snapshot, &self.overrides, &decision, &look.measured));
+        let recorded =
+            recorder.map(|recorder| recorder.look(&snapshot, &self.overrides, &decision));
         self.recorded(recorded, say);
         let seen = (&look, listing.as_ref());
         self.open_gates(&look, &decision, say);
