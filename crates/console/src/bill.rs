@@ -2,7 +2,6 @@
 
 use std::process::ExitStatus;
 
-use comfy_table::{CellAlignment, Table, TableStyle};
 use joulepath_control::Setup;
 use joulepath_kernel::lateness::milliseconds_apart;
 use joulepath_lab::emulator::allowed_lateness;
@@ -12,6 +11,8 @@ use joulepath_model::result::EnergySplit;
 use joulepath_model::scenario::Scenario;
 use joulepath_model::units::Nanos;
 use serde::Serialize;
+
+use crate::words::columns;
 
 /// The bill, as text and as JSON.
 #[derive(Debug, Serialize)]
@@ -119,9 +120,7 @@ impl Bill {
 
     /// The table; at most 80 columns, unless the scenario's names are long.
     pub fn table(&self) -> String {
-        let mut table = Table::new();
-        table.load_style(TableStyle::new());
-        table.set_header([
+        let header = [
             "path",
             "",
             "delivered",
@@ -130,37 +129,26 @@ impl Bill {
             "lost",
             "marked",
             "energy",
-        ]);
+        ];
+        let mut rows = vec![header.map(str::to_owned).to_vec()];
         for path in &self.paths {
             for (name, way, flow, energy) in [
-                (
-                    path.name.as_str(),
-                    "down",
-                    &path.down,
-                    joules(path.energy_j),
-                ),
-                ("", "up", &path.up, "".into()),
+                (&*path.name, "down", &path.down, joules(path.energy_j)),
+                ("", "up", &path.up, String::new()),
             ] {
                 let lost = flow.wire_losses + flow.interrupted;
                 let counts = [flow.delivered_packets, flow.queue_drops, lost, flow.marks];
-                let [packets, dropped, lost, marked] = counts.map(|count| count.to_string());
-                let delivered = bytes(flow.delivered_bytes);
-                table.add_row([
-                    name, way, &delivered, &packets, &dropped, &lost, &marked, &energy,
-                ]);
-            }
-        }
-        for (index, column) in table.column_iter_mut().enumerate() {
-            column.set_padding((0, 2));
-            if index >= 2 {
-                column.set_cell_alignment(CellAlignment::Right);
+                let mut row = vec![name.into(), way.into(), bytes(flow.delivered_bytes)];
+                row.extend(counts.map(|count| count.to_string()));
+                row.push(energy);
+                rows.push(row);
             }
         }
         format!(
             "\n{} · lab · {}\n\n{}\n\n{}",
             self.title,
             self.label,
-            table.trim_fmt(),
+            columns(&rows, 2..header.len()),
             self.summary()
         )
     }

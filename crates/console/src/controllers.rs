@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use comfy_table::{CellAlignment, Table};
 use joulepath_kernel::capability::Task;
 use joulepath_kernel::cc::{LoadedController, PREFIX, SubflowState, Users, View};
 use joulepath_kernel::namespace::{Cookie, Place};
 use serde_json::{Value, json};
 
-use crate::words::{count, plain};
+use crate::words::{columns, count};
 
 /// Identifies a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,21 +109,16 @@ fn heading(controller: &LoadedController, connections: usize) -> String {
 }
 
 /// Names namespaces only if some socket is in another namespace.
-fn table(connections: &Connections<'_>, view: &View) -> Table {
+fn table(connections: &Connections<'_>, view: &View) -> String {
     let own = view.namespaces.first().map(|users| users.cookie);
     let elsewhere = connections.keys().any(|(netns, _)| Some(*netns) != own);
-    let mut table = plain([
+    let header = [
         "token", "from", "to", "cwnd", "srtt", "rate", "α", "cost", "in",
-    ]);
-    for column in 3..8 {
-        table
-            .column_mut(column)
-            .expect("nine columns")
-            .set_cell_alignment(CellAlignment::Right);
-    }
+    ];
+    let mut rows = vec![header.map(str::to_owned).to_vec()];
     for ((netns, identity), subflows) in connections {
         for subflow in subflows {
-            table.add_row([
+            rows.push(vec![
                 match identity {
                     Identity::Token(token) => format!("{token:08x}"),
                     Identity::Ends(..) => "TCP".into(),
@@ -141,12 +135,9 @@ fn table(connections: &Connections<'_>, view: &View) -> Table {
         }
     }
     if !elsewhere {
-        table
-            .column_mut(8)
-            .expect("nine columns")
-            .set_constraint(comfy_table::ColumnConstraint::Hidden);
+        rows.iter_mut().for_each(|row| row.truncate(8));
     }
-    table
+    columns(&rows, 3..8)
 }
 
 /// Short name of a namespace.

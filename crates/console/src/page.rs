@@ -1,12 +1,11 @@
 //! The daemon's output as text.
 
-use comfy_table::CellAlignment;
 use joulepath_live::record::Replayed;
 use joulepath_live::status::{InterfaceStatus, Status};
 
 use crate::figures::{self, UNKNOWN, bytes, head, joules, role, short};
 use crate::why;
-use crate::words::{count, plain};
+use crate::words::{columns, count};
 
 /// The status.
 pub fn status(status: &Status, width: usize) -> String {
@@ -65,7 +64,7 @@ pub fn replayed(replayed: &Replayed) -> String {
 }
 
 fn table(status: &Status) -> String {
-    let mut table = plain([
+    let header = [
         "interface",
         "used as",
         "down\nMbit/s",
@@ -76,23 +75,18 @@ fn table(status: &Status) -> String {
         "\nJ",
         "month\nGB",
         "\nkJ",
-    ]);
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    for one in status.interfaces.iter().filter(|one| one.allowed) {
-        table.add_row(
-            [one.name.clone(), role(one.role).to_owned()]
-                .into_iter()
-                .chain(cells(one)),
-        );
-    }
-    let lines: Vec<String> = table
-        .to_string()
-        .lines()
-        .map(|line| line.trim_end().to_owned())
+    ];
+    let row = |one: &InterfaceStatus| {
+        [one.name.clone(), role(one.role).to_owned()]
+            .into_iter()
+            .chain(cells(one))
+            .collect()
+    };
+    let allowed = status.interfaces.iter().filter(|one| one.allowed);
+    let rows: Vec<Vec<String>> = std::iter::once(header.map(str::to_owned).to_vec())
+        .chain(allowed.map(row))
         .collect();
-    lines.join("\n")
+    columns(&rows, 2..header.len())
 }
 
 /// An interface's numbers: Mbit/s down and up, RTT in ms, subflows, MB and J of today, GB and kJ of

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use joulepath_console::controllers::{self, unseen};
-use joulepath_console::words::{count, plain};
+use joulepath_console::words::{columns, count};
 use joulepath_controllers::Controller;
 use joulepath_kernel::Result as KernelResult;
 use joulepath_kernel::cc::{
@@ -110,11 +110,12 @@ fn list(options: &CcJson) -> Result<Exit, Failure> {
             .collect();
         return print_json(&all);
     }
-    let mut table = plain(["name", "in the kernel", "state", "what it does"]);
+    let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
+    let mut table = vec![row(["name", "in the kernel", "state", "what it does"])];
     for (controller, name, state) in &rows {
         let summary = textwrap::fill(controller.summary(), 44);
         let state = if *name == default { "default" } else { state };
-        table.add_row([controller.name(), name, state, &summary]);
+        table.push(row([controller.name(), name, state, &summary]));
     }
     for name in of_users {
         let state = if *name == default {
@@ -122,10 +123,11 @@ fn list(options: &CcJson) -> Result<Exit, Failure> {
         } else {
             "loaded"
         };
-        table.add_row([&name[PREFIX.len()..], name, state, OF_USER]);
+        table.push(row([&name[PREFIX.len()..], name, state, OF_USER]));
     }
     terminal::print(&format!(
-        "{table}\n\nThe kernel also has: {}. Default: {default}.\n",
+        "{}\n\nThe kernel also has: {}. Default: {default}.\n",
+        columns(&table, 0..0),
         others(&available)
     ))
 }
