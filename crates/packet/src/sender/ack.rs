@@ -76,7 +76,7 @@ impl Sender<'_> {
             subflow.repair(cx, end);
         }
         if subflow.probe.is_some() {
-            subflow.weigh_probe(cx, end, &packet);
+            subflow.process_tlp_ack(cx, end, &packet);
             subflow.refresh_view(cx, end);
         }
         if subflow.phase == Phase::Closing
@@ -214,7 +214,7 @@ impl SubflowSender {
             if (has_blocks || self.congestion != Congestion::Open)
                 && self.undo_if_spurious(config, now_ns, end, packet.sent(), acked)
             {
-                report.newly_lost = self.judge_by_time(&mut case.clock(), end);
+                report.newly_lost = self.rack_mark_lost(&mut case.clock(), end);
             }
             report.delivered = self.board.delivered().saturating_sub(before);
             if self.congestion != Congestion::Open || report.newly_lost || report.echo {
@@ -229,7 +229,7 @@ impl SubflowSender {
         }
         if !C::IN_ORDER && !owns_window && self.is_reducing() && config.is_rack() {
             let safe = report.acked > 0 && !report.newly_lost;
-            self.reduce_proportionally(&mut end.cc.subflows[i], report.delivered, safe, now_ns);
+            self.cwnd_reduction(&mut end.cc.subflows[i], report.delivered, safe, now_ns);
         }
     }
 
@@ -245,8 +245,8 @@ impl SubflowSender {
     ) -> bool {
         let config = case.config();
         match config.transport.recovery {
-            _ if !C::IS_GENERAL => return self.judge_by_time(&mut case.clock(), end),
-            Recovery::Rack => return self.judge_by_time(&mut case.clock(), end),
+            _ if !C::IS_GENERAL => return self.rack_mark_lost(&mut case.clock(), end),
+            Recovery::Rack => return self.rack_mark_lost(&mut case.clock(), end),
             Recovery::Sack => return has_blocks && self.board.judge() > 0,
             Recovery::NewReno => {}
         }

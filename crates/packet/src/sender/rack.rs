@@ -5,7 +5,7 @@
 //! - A probe is new data only if the scheduler has committed data to the subflow. Otherwise it is a
 //!   copy of the last segment.
 
-use joulepath_controllers::{LossKind, Subflow as Window};
+use joulepath_controllers::{LossKind, Subflow};
 
 use super::cases::General;
 use super::connection::{Sender, SenderEnd};
@@ -21,15 +21,15 @@ use crate::run::config::Config;
 const ACK_DELAY_NS: u64 = 200_000_000;
 
 impl Sender<'_> {
-    /// Handles the timer of [`SubflowSender::judge_by_time`].
+    /// Handles the timer of [`SubflowSender::rack_mark_lost`].
     #[cold]
-    pub(super) fn give_up_overtaken(&mut self, i: usize) {
+    pub(super) fn rack_reo_timeout(&mut self, i: usize) {
         let (subflow, cx, end) = self.split(i);
-        if subflow.judge_by_time(&mut cx.clock(i), end) {
+        if subflow.rack_mark_lost(&mut cx.clock(i), end) {
             if subflow.congestion != Congestion::Recovery {
                 subflow.enter_recovery(&mut General { cx, i }, end);
                 if subflow.owned.is_none() {
-                    subflow.reduce_proportionally(&mut end.cc.subflows[i], 1, false, cx.now_ns);
+                    subflow.cwnd_reduction(&mut end.cc.subflows[i], 1, false, cx.now_ns);
                     subflow.refresh_view(cx, end);
                 }
             }
@@ -44,7 +44,7 @@ impl Sender<'_> {
 
     /// Sends a tail loss probe: no ACK for two round trips (RFC 8985, section 7.3).
     #[cold]
-    pub(super) fn probe_tail(&mut self, i: usize) {
+    pub(super) fn send_loss_probe(&mut self, i: usize) {
         let (subflow, cx, end) = self.split(i);
         if subflow.board.is_empty() {
             return;
@@ -130,12 +130,12 @@ impl SubflowSender {
     /// Marks segments as lost that were overtaken long enough ago; returns whether there were any.
     /// If others may be lost later, sets the timer.
     #[inline(always)]
-    pub(super) fn judge_by_time(&mut self, clock: &mut Clock<'_>, end: &SenderEnd) -> bool {
+    pub(super) fn rack_mark_lost(&mut self, clock: &mut Clock<'_>, end: &SenderEnd) -> bool {
         if !self.board.has_overtaken() {
             return false;
         }
         let least_rtt_us = end.cc.subflows[self.id.index()].own.base_rtt_us;
-        self.judge_overtaken(
+        self.rack_detect_loss(
             least_rtt_us,
             clock.config,
             clock.now_ns,
@@ -144,10 +144,10 @@ impl SubflowSender {
         )
     }
 
-    /// [`Self::judge_by_time`] after the quick check. It takes the clock's fields, so that they
+    /// [`Self::rack_mark_lost`] after the quick check. It takes the clock's fields, so that they
     /// stay in registers.
     #[inline(never)]
-    fn judge_overtaken(
+    fn rack_detect_loss(
         &mut self,
         least_rtt_us: u32,
         config: &Config,
@@ -158,15 +158,13 @@ impl SubflowSender {
         // Until the path is known to reorder, three SACKed segments suffice, without a reordering
         // window (RFC 8985, section 6.2, step 4).
         let many_sacked = self.board.sacked() >= config.transport.dup_threshold;
-        let reordering_ns = if !self.board.reordering_seen()
-            && (self.is_recovering() || many_sacked)
-        {
+        let reo_wnd_ns = if !self.board.reordering_seen() && (self.is_recovering() || many_sacked) {
             0
         } else {
-            let quarters_ns = u64::from(self.window.quarters) * u64::from(least_rtt_us) * 1_000 / 4;
-            quarters_ns.min(u64::from(self.rtt.srtt_us()) * 1_000)
+            let wide_ns = u64::from(self.reo_wnd.mult) * u64::from(least_rtt_us) * 1_000 / 4;
+            wide_ns.min(u64::from(self.rtt.srtt_us()) * 1_000)
         };
-        let (lost, wait_ns) = self.board.judge_by_time(reordering_ns, now_ns);
+        let (lost, wait_ns) = self.board.detect_loss(reo_wnd_ns, now_ns);
         if let Some(wait_ns) = wait_ns {
             self.waiting = Waiting::Reordering;
             self.timer.set(now_ns + wait_ns, source, queue);
@@ -177,7 +175,12 @@ impl SubflowSender {
     /// Evaluates an ACK of the probe (RFC 8985, section 7.4): if the copy was needed, its segment
     /// counts as a loss.
     #[cold]
-    pub(super) fn weigh_probe(&mut self, cx: &Context<'_>, end: &mut SenderEnd, packet: &Packet) {
+    pub(super) fn process_tlp_ack(
+        &mut self,
+        cx: &Context<'_>,
+        end: &mut SenderEnd,
+        packet: &Packet,
+    ) {
         let Some(probe) = self.probe.filter(|probe| packet.ssn() >= probe.end) else {
             return;
         };
@@ -191,7 +194,7 @@ impl SubflowSender {
     }
 
     /// Reduces the window to the controller's new ssthresh: at once, or by PRR.
-    pub(super) fn begin_reduction(
+    pub(super) fn init_cwnd_reduction(
         &mut self,
         config: &Config,
         now_ns: u64,
@@ -216,9 +219,9 @@ impl SubflowSender {
     /// to what may be in flight after an ACK that delivers `delivered` segments. A `safe` ACK
     /// advances and reports no loss.
     #[inline(always)]
-    pub(super) fn reduce_proportionally(
+    pub(super) fn cwnd_reduction(
         &mut self,
-        window: &mut Window,
+        view: &mut Subflow,
         delivered: u32,
         safe: bool,
         now_ns: u64,
@@ -226,7 +229,7 @@ impl SubflowSender {
         if delivered == 0 {
             return;
         }
-        let (in_flight, ssthresh) = (self.board.in_flight(), window.ssthresh);
+        let (in_flight, ssthresh) = (self.board.in_flight(), view.ssthresh);
         let reduction = &mut self.reduction;
         reduction.delivered += delivered;
         let quota = if in_flight > ssthresh {
@@ -244,9 +247,9 @@ impl SubflowSender {
         // The first retransmission may always leave.
         let quota = quota.max(u32::from(reduction.out == 0));
         let cwnd = (in_flight + quota).max(1);
-        if cwnd != window.cwnd {
-            self.integrate_cwnd(window.cwnd, now_ns);
-            window.cwnd = cwnd;
+        if cwnd != view.cwnd {
+            self.integrate_cwnd(view.cwnd, now_ns);
+            view.cwnd = cwnd;
         }
     }
 }

@@ -37,8 +37,8 @@ impl Sender<'_> {
     pub(crate) fn on_timer(&mut self, i: usize) -> Fate {
         match std::mem::replace(&mut self.subflows[i].waiting, Waiting::Retransmission) {
             Waiting::Retransmission => return self.on_timeout(i),
-            Waiting::Probe => self.probe_tail(i),
-            Waiting::Reordering => self.give_up_overtaken(i),
+            Waiting::Probe => self.send_loss_probe(i),
+            Waiting::Reordering => self.rack_reo_timeout(i),
         }
         Fate::Lives
     }
@@ -179,7 +179,7 @@ impl SubflowSender {
             self.remember(prior);
         }
         if self.congestion != Congestion::Cwr {
-            self.begin_reduction(config, now_ns, end, LossKind::FastRetransmit);
+            self.init_cwnd_reduction(config, now_ns, end, LossKind::FastRetransmit);
         }
         end.cc.subflows[self.id.index()].flags |= Window::RECOVERY;
         self.congestion = Congestion::Recovery;
@@ -197,7 +197,7 @@ impl SubflowSender {
 
     #[cold]
     fn reduce_for_mark(&mut self, config: &Config, now_ns: u64, end: &mut SenderEnd) {
-        self.begin_reduction(config, now_ns, end, LossKind::Ecn);
+        self.init_cwnd_reduction(config, now_ns, end, LossKind::Ecn);
         end.cc.subflows[self.id.index()].flags |= Window::RECOVERY;
         self.congestion = Congestion::Cwr;
         self.recover = self.board.next();
@@ -209,7 +209,7 @@ impl SubflowSender {
         let window = &mut end.cc.subflows[self.id.index()];
         self.integrate_cwnd(window.cwnd, now_ns);
         if self.is_recovering() {
-            self.window.end_recovery();
+            self.reo_wnd.end_recovery();
         }
         let reduced = self.congestion == Congestion::Recovery
             || (config.is_rack() && self.congestion == Congestion::Cwr);

@@ -427,11 +427,11 @@ impl Scoreboard {
     }
 
     /// RACK (RFC 8985, section 6.2, step 5): a segment is lost if it left before the latest copy
-    /// that arrived and its age exceeds that copy's RTT plus `reordering_ns`. Returns the number of
+    /// that arrived and its age exceeds that copy's RTT plus `reo_wnd_ns`. Returns the number of
     /// copies newly judged lost, and how long to wait for the next ones, ns.
-    pub(crate) fn judge_by_time(&mut self, reordering_ns: u64, now_ns: u64) -> (u32, Option<u64>) {
+    pub(crate) fn detect_loss(&mut self, reo_wnd_ns: u64, now_ns: u64) -> (u32, Option<u64>) {
         let latest = self.latest.departure;
-        let patience_ns = self.latest.rtt_ns + reordering_ns;
+        let patience_ns = self.latest.rtt_ns + reo_wnd_ns;
         let (mut lost, mut wait_ns) = (0, None);
         let (mut at, next) = (self.judged.max(self.una), self.next);
         let mut judged = at;

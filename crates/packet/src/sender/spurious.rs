@@ -31,7 +31,7 @@ impl SubflowSender {
             // did not cause the probe.
             self.probe = None;
         } else if self.board.reordering_seen() {
-            self.window.widen(self.board.una(), self.board.next());
+            self.reo_wnd.widen(self.board.una(), self.board.next());
         }
     }
 
@@ -103,7 +103,7 @@ impl SubflowSender {
             window.flags &= !(Window::RECOVERY | Window::LOSS);
             self.congestion = Congestion::Open;
             self.board.unmark_lost();
-            self.window.end_recovery();
+            self.reo_wnd.end_recovery();
         }
     }
 }

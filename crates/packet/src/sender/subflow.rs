@@ -5,7 +5,7 @@ use joulepath_model::scenario::{Recovery, Transport};
 use super::owned::Owned;
 use super::rtt::{RtoBounds, RttEstimator};
 use super::scoreboard::Scoreboard;
-use super::undo::{ReorderingWindow, Undo};
+use super::undo::{RackReoWnd, Undo};
 use super::usage::Usage;
 use crate::connection::subflow::{Phase, SubflowId};
 use crate::event::LazyTimer;
@@ -123,7 +123,7 @@ pub(crate) struct SubflowSender {
     /// Whether this recovery has used NextSeg rule 4.
     pub(crate) rescued: bool,
     pub(crate) undo: Option<Undo>,
-    pub(crate) window: ReorderingWindow,
+    pub(crate) reo_wnd: RackReoWnd,
     /// State for a controller that owns the window; `None` for others.
     pub(crate) owned: Option<Box<Owned>>,
     /// Pacing holds the next segment until this instant, ns; 0: not held.
@@ -179,7 +179,7 @@ impl SubflowSender {
             reduction: Reduction::default(),
             probe: None,
             undo: None,
-            window: ReorderingWindow::default(),
+            reo_wnd: RackReoWnd::default(),
             owned: None,
             held_until_ns: 0,
             stats: SenderStats::default(),

@@ -7,7 +7,7 @@ use crate::path::packet::Stamp;
 /// RACK.reo_wnd_persist: recoveries without a DSACK after which the reordering window is reset.
 const PERSIST: u32 = 16;
 /// Most quarters of the minimum RTT, as in Linux. The smoothed RTT is another bound.
-const MOST_QUARTERS: u32 = 255;
+const MAX_MULT: u32 = 255;
 
 /// The latest reduction: which copies can prove it spurious, and the window before it
 /// (`undo_marker`, `undo_retrans`, `retrans_stamp`, `prior_cwnd`, `prior_ssthresh` of Linux).
@@ -88,31 +88,31 @@ impl Undo {
 
 /// RACK's reordering window, in quarters of the minimum RTT (RFC 8985, section 6.2, step 4).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ReorderingWindow {
+pub(crate) struct RackReoWnd {
     /// RACK.reo_wnd_mult.
-    pub(super) quarters: u32,
+    pub(super) mult: u32,
     /// RACK.reo_wnd_persist.
     persist: u32,
     /// RACK.dsack_round: until this SSN is acknowledged, further DSACKs do not widen the window.
-    round: Option<u32>,
+    dsack_round: Option<u32>,
 }
 
-impl Default for ReorderingWindow {
+impl Default for RackReoWnd {
     fn default() -> Self {
-        ReorderingWindow {
-            quarters: 1,
+        RackReoWnd {
+            mult: 1,
             persist: 0,
-            round: None,
+            dsack_round: None,
         }
     }
 }
 
-impl ReorderingWindow {
+impl RackReoWnd {
     /// Handles a DSACK. Segments from `una` up to `next` are outstanding.
     pub(super) fn widen(&mut self, una: u32, next: u32) {
-        if self.round.is_none_or(|round| una >= round) {
-            self.round = Some(next);
-            self.quarters = (self.quarters + 1).min(MOST_QUARTERS);
+        if self.dsack_round.is_none_or(|round| una >= round) {
+            self.dsack_round = Some(next);
+            self.mult = (self.mult + 1).min(MAX_MULT);
             self.persist = PERSIST;
         }
     }
@@ -120,7 +120,7 @@ impl ReorderingWindow {
     pub(super) fn end_recovery(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
-            self.quarters = 1;
+            self.mult = 1;
         }
     }
 }
@@ -196,16 +196,16 @@ mod tests {
     /// without one, the window is one quarter again.
     #[test]
     fn the_reordering_window_grows_once_in_a_round() {
-        let mut window = ReorderingWindow::default();
-        window.widen(0, 20);
-        window.widen(5, 25);
-        window.widen(19, 39);
-        assert_eq!(window.quarters, 2);
-        window.widen(20, 40);
-        assert_eq!(window.quarters, 3);
-        (0..15).for_each(|_| window.end_recovery());
-        assert_eq!(window.quarters, 3);
-        window.end_recovery();
-        assert_eq!(window.quarters, 1);
+        let mut reo_wnd = RackReoWnd::default();
+        reo_wnd.widen(0, 20);
+        reo_wnd.widen(5, 25);
+        reo_wnd.widen(19, 39);
+        assert_eq!(reo_wnd.mult, 2);
+        reo_wnd.widen(20, 40);
+        assert_eq!(reo_wnd.mult, 3);
+        (0..15).for_each(|_| reo_wnd.end_recovery());
+        assert_eq!(reo_wnd.mult, 3);
+        reo_wnd.end_recovery();
+        assert_eq!(reo_wnd.mult, 1);
     }
 }

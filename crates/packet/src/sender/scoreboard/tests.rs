@@ -43,9 +43,9 @@ fn an_overtaken_segment_is_lost_after_the_reordering_window() {
     board.sack(2);
     board.arrived(Stamp::at(2 * MS), 2, 22 * MS);
     // With a reordering window of 5 ms they are lost at 25 and 26 ms: sent + 20 + 5.
-    assert_eq!(board.judge_by_time(5 * MS, 22 * MS), (0, Some(4 * MS)));
-    assert_eq!(board.judge_by_time(5 * MS, 25 * MS), (1, Some(MS)));
-    assert_eq!(board.judge_by_time(5 * MS, 26 * MS), (1, None));
+    assert_eq!(board.detect_loss(5 * MS, 22 * MS), (0, Some(4 * MS)));
+    assert_eq!(board.detect_loss(5 * MS, 25 * MS), (1, Some(MS)));
+    assert_eq!(board.detect_loss(5 * MS, 26 * MS), (1, None));
     assert_eq!((board.lost(), board.next_repair()), (2, Some(0)));
     // A retransmission is lost when a later one has arrived, without a reordering window.
     board.retransmit(0, Stamp::at(26 * MS));
@@ -53,7 +53,7 @@ fn an_overtaken_segment_is_lost_after_the_reordering_window() {
     board.sack(1);
     board.arrived(Stamp::at(27 * MS), 1, 47 * MS);
     assert_eq!(
-        board.judge_by_time(0, 47 * MS),
+        board.detect_loss(0, 47 * MS),
         (2, None),
         "including the one of 3 ms"
     );
@@ -70,15 +70,15 @@ fn a_hole_in_a_burst_is_overtaken() {
     board.advance(1);
     board.arrived(Stamp::at(0), 0, 20 * MS);
     assert_eq!(
-        board.judge_by_time(5 * MS, 20 * MS),
+        board.detect_loss(5 * MS, 20 * MS),
         (0, None),
         "nothing has been overtaken"
     );
     board.sack(3);
     board.arrived(Stamp::at(0), 3, 21 * MS);
     // The reordering window ends at 21 + 5 ms. Segments 4 to 9 are not overtaken.
-    assert_eq!(board.judge_by_time(5 * MS, 21 * MS), (0, Some(5 * MS)));
-    assert_eq!(board.judge_by_time(5 * MS, 26 * MS), (2, None));
+    assert_eq!(board.detect_loss(5 * MS, 21 * MS), (0, Some(5 * MS)));
+    assert_eq!(board.detect_loss(5 * MS, 26 * MS), (2, None));
     assert_eq!((board.next_repair(), board.lost()), (Some(1), 2));
     // Both are retransmitted in one event. After the second one arrives, the first is lost again.
     board.retransmit(1, Stamp::at(26 * MS));
@@ -86,7 +86,7 @@ fn a_hole_in_a_burst_is_overtaken() {
     board.sack(2);
     board.arrived(Stamp::at(26 * MS), 2, 47 * MS);
     assert_eq!(
-        board.judge_by_time(0, 47 * MS),
+        board.detect_loss(0, 47 * MS),
         (7, None),
         "1, and 4 to 9, which left before it"
     );
@@ -159,7 +159,7 @@ proptest! {
                     let sent = Stamp::at(now_ns.saturating_sub(u64::from(n) * 500));
                     board.arrived(sent, board.una + n, now_ns);
                 }
-                7 => { board.judge_by_time(u64::from(n) * 100, now_ns); }
+                7 => { board.detect_loss(u64::from(n) * 100, now_ns); }
                 8 => if !board.is_empty() { board.copy(board.next() - 1, now); },
                 _ => if n == 0 { board.mark_all_lost() },
             }
