@@ -1,7 +1,7 @@
 //! The input of decisions as JSON lines, and its replay.
 //!
 //! ```text
-//!   {"what": "begin", "schema": 2, "version": …, "config": …}
+//!   {"what": "begin", "schema": 3, "version": …, "config": …}
 //!   {"what": "look", "snapshot": …, "overrides": …, "decision": …}      one line per poll
 //!   {"what": "reload", "config": …}                                     the configuration was reread
 //! ```
@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::snapshot::{Snapshot, Strength};
 
 /// Schema version; increases when a field is removed or renamed.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 /// Differences reported one by one.
 const MOST_TOLD: usize = 10;
 
@@ -316,12 +316,17 @@ fn read_config(text: &str) -> std::result::Result<LiveConfig, Wrong> {
     })
 }
 
-/// Records of schema 1 have reasons as text. The wording is not part of the decision, so equal
-/// roles count as the same decision.
+/// Records of schema 1 have reasons as text, those of schema 2 none for closed subflows. The wording
+/// is not part of the decision, so equal roles and addresses count as the same decision.
 fn take_over_texts(before: &mut Decision, now: &Decision) {
     for (one, other) in before.interfaces.iter_mut().zip(&now.interfaces) {
         if one.reason.is_text_only() && (&one.name, one.role) == (&other.name, other.role) {
             (one.reason, one.notes) = (other.reason.clone(), other.notes.clone());
+        }
+    }
+    for (one, other) in before.closed.iter_mut().zip(&now.closed) {
+        if one.reason.is_text_only() && one.address == other.address {
+            one.reason = other.reason.clone();
         }
     }
 }
@@ -337,6 +342,8 @@ fn difference(before: &Decision, now: &Decision) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use joulepath_model::units::Bytes;
 
     use super::*;
@@ -489,8 +496,8 @@ mod tests {
             (String::new(), "the record is empty"),
             (format!("{second}\n"), "x:1: the line `begin` is missing"),
             (
-                text.replacen("\"schema\":2", "\"schema\":3", 1),
-                "x:1: its schema is 3",
+                text.replacen("\"schema\":3", "\"schema\":4", 1),
+                "x:1: its schema is 4",
             ),
             (text.replacen("intent", "intend", 1), "x:1: "),
             (text.replacen("\"now_ns\":0", "\"now_ns\":-1", 1), "x:2: "),
@@ -533,6 +540,20 @@ mod tests {
             replayed.differences[0].contains("wwan0: not used: said at that time"),
             "{replayed:?}"
         );
+    }
+
+    #[test]
+    fn closed_addresses_of_schema_2_are_read_without_a_reason() {
+        let old =
+            serde_json::json!({"closed": ["192.0.2.3"], "interfaces": [], "look_again_ns": null});
+        let mut old: Decision = serde_json::from_value(old).unwrap();
+        let closed = &old.closed[0];
+        assert!(closed.address == IpAddr::from([192, 0, 2, 3]) && closed.reason.is_text_only());
+        let mut now = old.clone();
+        now.closed[0].reason = crate::reason::Reason::Metered;
+        assert_ne!(old, now);
+        take_over_texts(&mut old, &now);
+        assert_eq!(old, now);
     }
 
     #[test]

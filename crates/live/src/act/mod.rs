@@ -293,10 +293,8 @@ impl<T: Table, S: Store> Actor<T, S> {
     ///
     /// # Errors
     /// As [`Table::delete_first`].
-    pub fn close_first(&mut self, addresses: &[IpAddr]) -> Result<()> {
-        addresses
-            .iter()
-            .try_for_each(|&address| self.table.delete_first(address))
+    pub fn close_first(&mut self, mut addresses: impl Iterator<Item = IpAddr>) -> Result<()> {
+        addresses.try_for_each(|address| self.table.delete_first(address))
     }
 
     /// Restores a setting that an earlier process changed.

@@ -131,14 +131,11 @@ pub(super) fn may_be_used(
     let Some(one) = look.interfaces.iter().find(|one| one.index == index) else {
         return false;
     };
-    let told = decision
-        .interfaces
-        .iter()
-        .find(|told| told.name == one.name);
+    let told = decision.told(&one.name);
     let is_off = overrides.of(config, &one.name) == Some(Intent::Off);
     let is_allowed = told.is_some_and(|told| told.allowed) && !is_off;
-    let has_to_go = decision.ended.contains(&index) || is_over_hard_quota(config, one);
-    one.usable && one.routed && is_allowed && !has_to_go
+    let is_cut_off = told.is_some_and(Told::is_cut_off);
+    one.usable && one.routed && is_allowed && !is_cut_off
 }
 
 #[cfg(test)]

@@ -122,7 +122,8 @@ impl Daemon<'_> {
         }
         let acted = self.act(&decision, &look, now);
         // Close forbidden subflows even if the rest of the action failed.
-        if let Err(error) = self.actor.close_first(&decision.closed) {
+        let closed = decision.closed.iter().map(|closed| closed.address);
+        if let Err(error) = self.actor.close_first(closed) {
             self.fail(&error.to_string(), say);
         }
         if !is_cut && let Err(error) = self.start_connections(&decision, seen, now, say) {
@@ -338,7 +339,7 @@ impl Daemon<'_> {
             let works = |other: &TcpSocket| other.state == TcpState::Established && !is_cut(other);
             connection.info.fallback
                 || others.contains(&local)
-                    && (connection.subflows.iter().any(works) || decision.closed.contains(&local))
+                    && (connection.subflows.iter().any(works) || decision.closes(&local))
         };
         let of_mptcp = listing.connections.iter().flat_map(|connection| {
             connection

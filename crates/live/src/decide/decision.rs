@@ -89,6 +89,51 @@ impl Display for Told {
     }
 }
 
+impl Told {
+    /// True if the interface must carry nothing, even if a connection has no other working subflow:
+    /// its hard quota or the budget of `handover` is used up.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        let is_spent = matches!(
+            self.reason,
+            Reason::HardQuota { .. } | Reason::BudgetUsed { .. }
+        );
+        is_spent && self.role == Role::Unused
+    }
+}
+
+/// An address whose connections must lose their initial subflow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "WrittenClosed")]
+pub struct Closed {
+    /// Own address.
+    pub address: IpAddr,
+    /// Why its interface is not used.
+    pub reason: Reason,
+}
+
+/// Records of schema 2 have addresses alone.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenClosed {
+    Address(IpAddr),
+    Whole { address: IpAddr, reason: Reason },
+}
+
+impl From<WrittenClosed> for Closed {
+    fn from(written: WrittenClosed) -> Self {
+        let (address, reason) = match written {
+            WrittenClosed::Address(address) => (
+                address,
+                Reason::Other {
+                    said: "not recorded".into(),
+                },
+            ),
+            WrittenClosed::Whole { address, reason } => (address, reason),
+        };
+        Closed { address, reason }
+    }
+}
+
 /// The result of [`Decider::decide`](super::Decider::decide).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
@@ -98,11 +143,8 @@ pub struct Decision {
     /// may wait.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<Wanted>,
-    /// Addresses whose connections must lose their initial subflow.
-    pub closed: Vec<IpAddr>,
-    /// Indexes of interfaces whose endpoints go even if a connection has no other working subflow.
-    #[serde(default)]
-    pub ended: Vec<u32>,
+    /// Addresses whose connections must lose their initial subflow, with the reason.
+    pub closed: Vec<Closed>,
     /// True if the next poll must list connections.
     #[serde(default)]
     pub lists_next: bool,
@@ -135,12 +177,31 @@ impl Decision {
         self.endpoints.as_ref().map_or(0, Vec::len) as u32
     }
 
+    /// The decision about the interface `name`.
+    pub(crate) fn told(&self, name: &str) -> Option<&Told> {
+        self.interfaces.iter().find(|told| told.name == name)
+    }
+
+    /// All addresses of `interface`, with the reason of its role.
+    pub(super) fn closes_all(&self, interface: &Interface) -> Vec<Closed> {
+        let Some(told) = self.told(&interface.name) else {
+            return vec![];
+        };
+        let closed = |&address: &IpAddr| Closed {
+            address,
+            reason: told.reason.clone(),
+        };
+        interface.addresses.iter().map(closed).collect()
+    }
+
+    /// True if the connections that begin at `address` must lose their initial subflow.
+    pub(crate) fn closes(&self, address: &IpAddr) -> bool {
+        self.closed.iter().any(|closed| closed.address == *address)
+    }
+
     /// True if the daemon manages the interface.
     pub(crate) fn manages(&self, interface: &Interface) -> bool {
-        let told = self
-            .interfaces
-            .iter()
-            .find(|told| told.name == interface.name);
+        let told = self.told(&interface.name);
         told.is_some_and(|told| told.allowed && told.intent != Intent::Off)
     }
 }

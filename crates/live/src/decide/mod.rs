@@ -57,7 +57,7 @@ use joulepath_model::live::{Intent, LiveConfig};
 use joulepath_model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-pub use self::decision::{Bound, Decision, Role, Told, Wanted};
+pub use self::decision::{Bound, Closed, Decision, Role, Told, Wanted};
 use self::eligible::Eligible;
 use self::frugal::Frugal;
 pub(crate) use self::frugal::UNTRIED_BPS;
@@ -134,7 +134,8 @@ impl Decider {
         let is_idle = snapshot.families == Families::default();
         let mut eligible = vec![];
         let mut refused = vec![];
-        let mut closed = vec![];
+        // Interfaces whose initial subflows are closed.
+        let mut closed = BTreeSet::new();
         let mut look_again = vec![];
         for interface in &snapshot.interfaces {
             let own = overrides.of(config, &interface.name);
@@ -179,7 +180,7 @@ impl Decider {
             memory.is_missing(interface.missing > 0, now);
             let waited = lasted(&mut memory.forbidden_since, over, now, CLOSE_AFTER);
             if over && (waited || interface.sole == 0) {
-                closed.extend(&interface.addresses);
+                closed.insert(interface.index);
                 // A connection that starts here before the next poll gets its time, too.
                 memory.forbidden_since = None;
             }
@@ -213,28 +214,20 @@ impl Decider {
         let waits = self.apply(&eligible, &refused, &plan, now);
         let mut renewed = self.renew(&eligible, now);
         renewed.extend(self.leave(&eligible, &plan));
-        closed.extend(
-            eligible
-                .iter()
-                .filter(|one| one.is_left(&plan))
-                .flat_map(|one| &one.interface.addresses),
-        );
+        let left = eligible.iter().filter(|one| one.is_left(&plan));
+        closed.extend(left.map(|one| one.interface.index));
         let mut decision = self.told(config, (intent, snapshot), &eligible, refused, &plan, waits);
         decision.lists_next = self.slow.is_waiting();
         for endpoint in decision.endpoints.iter_mut().flatten() {
             endpoint.renew = renewed.contains(&endpoint.interface);
         }
-        decision.closed = closed;
-        decision.budget = self.budget(&eligible);
-        let ends = |one: &&Eligible| {
-            let name = &one.interface.name;
-            plan[name].forced && self.memory[name].role == Role::Unused
-        };
-        decision.ended = eligible
+        decision.closed = snapshot
+            .interfaces
             .iter()
-            .filter(ends)
-            .map(|one| one.interface.index)
+            .filter(|one| closed.contains(&one.index))
+            .flat_map(|one| decision.closes_all(one))
             .collect();
+        decision.budget = self.budget(&eligible);
         decision.look_again = look_again.into_iter().chain(decision.look_again).min();
         decision
     }
@@ -287,7 +280,6 @@ impl Decider {
             endpoints: None,
             waiting: vec![],
             closed: vec![],
-            ended: vec![],
             lists_next: false,
             budget: None,
             interfaces: snapshot.interfaces.iter().map(told).collect(),
@@ -542,7 +534,6 @@ impl Decider {
                 .flat_map(|one| one.endpoints(config, Role::Regular))
                 .collect(),
             closed: vec![],
-            ended: vec![],
             lists_next: false,
             budget: None,
             interfaces,

@@ -274,6 +274,10 @@ fn a_soft_quota_makes_a_backup_and_a_hard_quota_ends_it() {
     assert_eq!(world.roles(60), [Unused, Regular]);
 }
 
+fn closed(decision: &Decision) -> Vec<IpAddr> {
+    decision.closed.iter().map(|one| one.address).collect()
+}
+
 #[test]
 fn initial_subflows_on_an_unused_path_are_closed_when_others_work() {
     for (intent, closes) in [
@@ -292,7 +296,10 @@ fn initial_subflows_on_an_unused_path_are_closed_when_others_work() {
         } else {
             vec![]
         };
-        assert_eq!(world.pass(1).closed, expected, "{intent}");
+        let decision = world.pass(1);
+        assert_eq!(closed(&decision), expected, "{intent}");
+        let why = told(&decision, "wwan0").reason.clone();
+        assert!(decision.closed.iter().all(|one| one.reason == why));
         // A program that chose its own path is left alone.
         world.lte().first = false;
         assert!(world.pass(1).closed.is_empty());
@@ -310,21 +317,28 @@ fn initial_subflows_over_a_hard_quota_are_closed_when_others_work_or_after_a_del
     let (address, none): (_, Vec<IpAddr>) = (world.lte().addresses.clone(), vec![]);
     (world.lte().used, world.lte().subflows, world.lte().sole) =
         (Some(Bytes(10_000_000_000)), 2, 1);
-    assert_eq!(world.pass(1).closed, none);
+    assert_eq!(closed(&world.pass(1)), none);
     world.lte().sole = 0;
-    assert_eq!(world.pass(1).closed, address);
+    let decision = world.pass(1);
+    assert_eq!(closed(&decision), address);
+    let spent = Reason::HardQuota {
+        used_bytes: 10_000_000_000,
+        quota_bytes: 10_000_000_000,
+    };
+    assert_eq!(decision.closed[0].reason, spent);
+    assert!(told(&decision, "wwan0").is_cut_off() && !told(&decision, "wlan0").is_cut_off());
     world.lte().subflows = 0;
-    assert_eq!(world.pass(1).closed, none);
+    assert_eq!(closed(&world.pass(1)), none);
     // A new connection without another path.
     (world.lte().subflows, world.lte().sole) = (1, 1);
-    assert_eq!(world.pass(5).closed, none);
-    assert_eq!(world.pass(1).closed, address);
+    assert_eq!(closed(&world.pass(5)), none);
+    assert_eq!(closed(&world.pass(1)), address);
     // The next connection started before the poll.
-    assert_eq!(world.pass(5).closed, none);
-    assert_eq!(world.pass(1).closed, address);
+    assert_eq!(closed(&world.pass(5)), none);
+    assert_eq!(closed(&world.pass(1)), address);
     // Below the quota nothing is closed.
     world.lte().used = Some(Bytes(9_999_999_999));
-    assert_eq!(world.pass(10).closed, none);
+    assert_eq!(closed(&world.pass(10)), none);
 }
 
 #[test]
