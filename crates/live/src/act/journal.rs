@@ -262,7 +262,7 @@ impl Own {
     }
 
     /// Takes its state from the kernel's list, which resolves doubts.
-    pub(super) fn was_found(&mut self, there: &Endpoint) {
+    pub(super) fn take_state(&mut self, there: &Endpoint) {
         self.backup = there.backup;
         (self.may_be_backup, self.may_be_absent) = (None, false);
     }

@@ -311,7 +311,7 @@ impl<T: Table, S: Store> Actor<T, S> {
         let (mut kept, mut removed) = (vec![], vec![]);
         for mut own in std::mem::take(&mut self.journal.endpoints) {
             if let Some(there) = table.iter().find(|endpoint| own.is(endpoint)) {
-                own.was_found(there);
+                own.take_state(there);
                 kept.push(own);
             } else if own.is_certain() && !table.iter().any(|there| there.is_at(own.address)) {
                 removed.push(own.address);

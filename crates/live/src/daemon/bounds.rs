@@ -101,7 +101,7 @@ impl Bounds {
     }
 
     /// Notes when counters are read that were due earlier.
-    pub(super) fn is_late(&mut self, now: Nanos) {
+    pub(super) fn note_delay(&mut self, now: Nanos) {
         let late = self.due().map_or(Nanos::ZERO, |at| now.saturating_sub(at));
         self.late = late.max(Nanos(self.late.0 - self.late.0 / 8));
     }
@@ -351,12 +351,12 @@ mod tests {
         .into();
         near.fastest = [(3, 12.5e6)].into();
         // Due after 400 ms.
-        near.is_late(ms(1440));
+        near.note_delay(ms(1440));
         near.took(ms(60));
         assert_eq!(near.reaction(), ms(110));
         // Calm again.
         for _ in 0..40 {
-            near.is_late(ms(1400));
+            near.note_delay(ms(1400));
             near.took(ms(2));
         }
         assert_eq!(near.reaction(), ms(30));

@@ -173,7 +173,7 @@ impl Daemon<'_> {
 
     /// Reads the counters. Makes the next round immediate if a quota or budget is used up.
     pub(super) fn read_counters(&mut self, now: Nanos, say: &mut dyn FnMut(&str)) {
-        self.bounds.is_late(now);
+        self.bounds.note_delay(now);
         let is_near = self.bounds.due().is_some_and(|at| now >= at);
         if self.machine.is_still() && !is_near {
             return self.accounts.is_still(now);

@@ -56,13 +56,13 @@ impl Memory {
     }
 
     /// Records whether connections lack a possible subflow here.
-    pub(super) fn is_missing(&mut self, is_missing: bool, now: Nanos) {
+    pub(super) fn note_missing(&mut self, is_missing: bool, now: Nanos) {
         let holds = is_missing && self.role != Role::Unused && self.has_lasted(MISSING, now);
         self.misses = lasted(&mut self.missing_since, holds, now, MISSING);
     }
 
     /// Records that it is unusable.
-    pub(super) fn is_lost(&mut self, now: Nanos) {
+    pub(super) fn lose(&mut self, now: Nanos) {
         self.becomes_exempt(Role::Unused, now);
         self.lost = Some(now);
     }
@@ -77,7 +77,7 @@ impl Memory {
     }
 
     /// Takes a role because another path was lost, or because it was itself lost for a moment.
-    pub(super) fn is_forced(&mut self, role: Role, now: Nanos) {
+    pub(super) fn force(&mut self, role: Role, now: Nanos) {
         self.becomes_exempt(role, now);
         self.hold.force(now);
         self.stands_in = true;
@@ -112,15 +112,15 @@ mod tests {
     fn a_path_lost_for_less_than_ten_seconds_is_used_again_at_once() {
         let mut memory = Memory::default();
         assert!(!memory.was_lost_briefly(S(5)));
-        memory.is_lost(S(100));
+        memory.lose(S(100));
         assert!(memory.was_lost_briefly(S(100)) && memory.was_lost_briefly(S(109)));
         assert!(!memory.was_lost_briefly(S(110)) && !memory.was_lost_briefly(S(111)));
         // A path that is lost again and again waits.
         for _ in 0..5 {
             assert!(memory.was_lost_briefly(S(101)));
-            memory.is_forced(Role::Regular, S(101));
+            memory.force(Role::Regular, S(101));
             assert!(!memory.was_lost_briefly(S(101)));
-            memory.is_lost(S(101));
+            memory.lose(S(101));
         }
         assert!(!memory.was_lost_briefly(S(102)));
     }
@@ -129,7 +129,7 @@ mod tests {
     fn silence_is_ignored_for_half_a_minute_after_a_loss() {
         let mut memory = Memory::default();
         assert!(!memory.was_lost_lately());
-        memory.is_lost(S(100));
+        memory.lose(S(100));
         let mut lately = |s| {
             memory.seen = S(s);
             memory.was_lost_lately()

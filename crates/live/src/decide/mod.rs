@@ -177,7 +177,7 @@ impl Decider {
                 trouble
             };
             let over = standing::is_over_hard_quota(config, interface) && interface.subflows > 0;
-            memory.is_missing(interface.missing > 0, now);
+            memory.note_missing(interface.missing > 0, now);
             let waited = lasted(&mut memory.forbidden_since, over, now, CLOSE_AFTER);
             if over && (waited || interface.sole == 0) {
                 closed.insert(interface.index);
@@ -304,7 +304,7 @@ impl Decider {
         for (name, memory) in &mut self.memory {
             if !present.contains(name.as_str()) && memory.role != Role::Unused {
                 // Its return counts as a change, not its loss.
-                memory.is_lost(now);
+                memory.lose(now);
             }
         }
         debug_assert!(
@@ -343,7 +343,7 @@ impl Decider {
                 } else if want.exempt {
                     memory.becomes_exempt(want.role, now);
                 } else if alone || memory.was_lost_briefly(now) {
-                    memory.is_forced(want.role, now);
+                    memory.force(want.role, now);
                 } else {
                     memory.becomes(want.role, now);
                 }

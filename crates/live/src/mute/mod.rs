@@ -300,7 +300,7 @@ impl Paths {
         if is_answered {
             asking
                 .unanswered()
-                .for_each(|server| self.is_dead_since(server, now));
+                .for_each(|server| self.mark_dead(server, now));
             return State::Calm;
         }
         if let Some(why) = asking.verdict(now, (seen, all), arrived, is_known) {
@@ -315,7 +315,7 @@ impl Paths {
             Some(detour) => {
                 let is_used = is_vain_elsewhere(all, seen.device, detour.server);
                 if is_used || arrived && now.saturating_sub(detour.since) >= DETOUR {
-                    self.is_dead_since(detour.server, now);
+                    self.mark_dead(detour.server, now);
                     return State::Calm;
                 }
                 if doubt >= DETOUR {
@@ -345,7 +345,7 @@ impl Paths {
         {
             mute.servers
                 .iter()
-                .for_each(|server| self.is_dead_since(*server, now));
+                .for_each(|server| self.mark_dead(*server, now));
             told.news.push((seen.device, News::Dead(server)));
             return State::Calm;
         }
@@ -385,7 +385,7 @@ impl Paths {
         self.dead.get(&server).is_some_and(|dead| dead.until > now)
     }
 
-    fn is_dead_since(&mut self, server: SocketAddr, now: Nanos) {
+    fn mark_dead(&mut self, server: SocketAddr, now: Nanos) {
         let dead = self.dead.entry(server).or_default();
         let times = dead.times.times(now, FORGET_DEAD);
         (dead.since, dead.until) = (now, now.saturating_add(Nanos(DEAD.0 << times)));

@@ -212,7 +212,7 @@ impl Known {
         }
     }
 
-    pub(super) fn was_early(&mut self, now: Nanos, act: &Act) {
+    pub(super) fn note_early(&mut self, now: Nanos, act: &Act) {
         if let Act::Open(local, remote) = act
             && let Some(attempts) = self.pairs.get_mut(&(local.address, *remote))
         {
@@ -222,7 +222,7 @@ impl Known {
         self.early += 1;
     }
 
-    pub(super) fn was_refused(&mut self, act: &Act) {
+    pub(super) fn note_refusal(&mut self, act: &Act) {
         if let Act::Open(local, remote) = act
             && let Some(attempts) = self.pairs.get_mut(&(local.address, *remote))
         {

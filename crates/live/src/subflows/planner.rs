@@ -118,7 +118,7 @@ impl Planner {
     }
 
     /// Stores the kernel's answer: the device of the connection's route.
-    pub(crate) fn is_routed(&mut self, token: Token, device: Option<u32>) {
+    pub(crate) fn set_route(&mut self, token: Token, device: Option<u32>) {
         self.change(token, |known| known.routed = Some(device));
     }
 
@@ -155,13 +155,13 @@ impl Planner {
     }
 
     /// The kernel refused because the connection has no acknowledged data yet.
-    pub(crate) fn was_early(&mut self, now: Nanos, token: Token, act: &Act) {
-        self.change(token, |known| known.was_early(now, act));
+    pub(crate) fn note_early(&mut self, now: Nanos, token: Token, act: &Act) {
+        self.change(token, |known| known.note_early(now, act));
     }
 
     /// The kernel refused to open a subflow: its address may have another id there.
-    pub(crate) fn was_refused(&mut self, token: Token, act: &Act) {
-        self.change(token, |known| known.was_refused(act));
+    pub(crate) fn note_refusal(&mut self, token: Token, act: &Act) {
+        self.change(token, |known| known.note_refusal(act));
     }
 
     fn change(&mut self, token: Token, change: impl FnOnce(&mut Known)) {

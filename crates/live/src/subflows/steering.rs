@@ -213,7 +213,7 @@ impl<C: Commands> Steering<C> {
         }
         for (token, flow) in self.planner.unrouted(self.ground.routes_by_owner) {
             let device = self.commands.device(&flow)?;
-            self.planner.is_routed(token, device);
+            self.planner.set_route(token, device);
         }
         let Plan { steps, again } =
             self.planner
@@ -286,7 +286,7 @@ impl<C: Commands> Steering<C> {
             (Ok(()), Act::Withdraw(_)) => None,
             (Ok(()), Act::Announce(_)) => Some(format!("{name}: announced: {why}")),
             (Err(error), Act::Open(..)) if is_early(&error) => {
-                self.planner.was_early(now, *token, act);
+                self.planner.note_early(now, *token, act);
                 None
             }
             // Connections and subflows may have ended in the meantime.
@@ -297,7 +297,7 @@ impl<C: Commands> Steering<C> {
             }
             (Err(error), _) => {
                 self.totals.refused += 1;
-                self.planner.was_refused(*token, act);
+                self.planner.note_refusal(*token, act);
                 Some(format!("{name}: {error}"))
             }
         }
