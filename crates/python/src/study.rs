@@ -377,9 +377,9 @@ impl Dataset {
     fn texts(&self) -> (String, String, String) {
         let header = self.read.header();
         (
-            header.study.1.clone(),
-            header.scenario.0.clone(),
-            header.scenario.1.clone(),
+            header.study.text.clone(),
+            header.scenario.name.clone(),
+            header.scenario.text.clone(),
         )
     }
 

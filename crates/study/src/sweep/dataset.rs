@@ -43,6 +43,28 @@ const MOST_ROWS: usize = 50_000;
 const FLUSH_PART: u32 = 50;
 const FLUSH: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
 
+/// A study as given. Serde also reads it as a list of its fields, as earlier versions wrote it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StudyFile {
+    /// File name.
+    pub name: String,
+    /// Content of the file.
+    pub text: String,
+}
+
+/// A scenario as given. Serde also reads it as a list of its fields, as earlier versions wrote it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ScenarioFile {
+    /// Name of a shipped scenario or of a file.
+    pub name: String,
+    /// Content of the file.
+    pub text: String,
+    /// True for a shipped scenario.
+    pub is_shipped: bool,
+    /// SHA-256 of the scenario.
+    pub sha256: String,
+}
+
 /// Header of a dataset.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Header {
@@ -52,10 +74,10 @@ pub struct Header {
     pub id: String,
     /// Title for readers.
     pub title: String,
-    /// File name of the study as given, and its text.
-    pub study: (String, String),
-    /// Name and text of the scenario, whether it is a shipped one, and its SHA-256.
-    pub scenario: (String, String, bool, String),
+    /// The study as given.
+    pub study: StudyFile,
+    /// The scenario as given.
+    pub scenario: ScenarioFile,
     /// Number of points.
     pub points: u64,
     /// Number of runs.
@@ -84,13 +106,16 @@ impl Header {
             format: FORMAT,
             id: sweep.id().to_owned(),
             title: sweep.title().to_owned(),
-            study: (sweep.name().to_owned(), sweep.text().to_owned()),
-            scenario: (
-                source.name().to_owned(),
-                source.content().to_owned(),
-                source.is_shipped(),
-                sweep.scenario_sha256.clone(),
-            ),
+            study: StudyFile {
+                name: sweep.name().to_owned(),
+                text: sweep.text().to_owned(),
+            },
+            scenario: ScenarioFile {
+                name: source.name().to_owned(),
+                text: source.content().to_owned(),
+                is_shipped: source.is_shipped(),
+                sha256: sweep.scenario_sha256.clone(),
+            },
             points: sweep.points(),
             runs: sweep.runs(),
             axes: sweep.axis_columns(),
@@ -274,7 +299,7 @@ impl Files {
             about: vec![
                 ("joulepath.format", FORMAT.to_string()),
                 ("joulepath.study", header.id),
-                ("joulepath.scenario_sha256", header.scenario.3),
+                ("joulepath.scenario_sha256", header.scenario.sha256),
                 ("joulepath.design", format!("{:?}", sweep.spec().design)),
                 ("joulepath.version", by.version.clone()),
                 ("joulepath.commit", by.commit.clone()),
@@ -374,7 +399,7 @@ pub(super) fn another(folder: &Path, there: &Header, wanted: &Header) -> Error {
         {
             "another version of Joulepath wrote it, with other columns"
         }
-        () if there.scenario.3 != wanted.scenario.3 => "its scenario differs",
+        () if there.scenario.sha256 != wanted.scenario.sha256 => "its scenario differs",
         () if there.policies != wanted.policies => "its policies differ",
         () if there.axes != wanted.axes || there.points != wanted.points => "its points differ",
         () => "its points, seeds or engines differ",
@@ -541,4 +566,23 @@ fn lock(folder: &Path, shard: Shard) -> Result<Vec<File>> {
         ));
     }
     Ok(vec![own, shared])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_earlier_versions_have_lists_for_study_and_scenario() {
+        let old = r#"["home.toml", "title = \"home\"", false, "4fd2"]"#;
+        let scenario: ScenarioFile = serde_json::from_str(old).unwrap();
+        assert_eq!(
+            (&*scenario.name, scenario.is_shipped, &*scenario.sha256),
+            ("home.toml", false, "4fd2")
+        );
+        let new = serde_json::to_string(&scenario).unwrap();
+        assert!(new.starts_with(r#"{"name":"home.toml","text":"#), "{new}");
+        let again: ScenarioFile = serde_json::from_str(&new).unwrap();
+        assert_eq!(again.text, scenario.text);
+    }
 }

@@ -26,7 +26,7 @@ const REASONS: usize = 10;
 /// If a file cannot be read.
 pub fn page(dataset: &Dataset, by: &Provenance, cancel: &Cancel) -> Result<Study> {
     let header = dataset.header();
-    let spec = read_study(&header.study.1).map_err(|errors| Error::Scenario {
+    let spec = read_study(&header.study.text).map_err(|errors| Error::Scenario {
         errors: Box::new(errors),
         kind: Kind::Failed,
     })?;
@@ -41,7 +41,7 @@ pub fn page(dataset: &Dataset, by: &Provenance, cancel: &Cancel) -> Result<Study
     }
     Ok(Study {
         title: header.title.clone(),
-        scenario: header.scenario.0.clone(),
+        scenario: header.scenario.name.clone(),
         design: spec.design.word(),
         points: header.points,
         runs: header.runs,
