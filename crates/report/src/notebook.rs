@@ -12,7 +12,6 @@ use crate::sheet::{PARTIAL, Sheet};
 ///
 /// # Errors
 /// If the template fails.
-/// If the template fails.
 pub fn notebook(comparison: &Comparison) -> Result<String, ReportError> {
     let sheet = Sheet::of(comparison);
     let line = |(line, name): (usize, &String)| Line {

@@ -199,7 +199,6 @@ impl Dataset {
     ///
     /// # Errors
     /// If a file cannot be read.
-    /// If a file cannot be read.
     pub fn rows(&self) -> Result<u64> {
         self.parts.iter().try_fold(0, |sum, part| {
             let file = files::open(part, &reading(part))?;

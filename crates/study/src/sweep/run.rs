@@ -68,7 +68,6 @@ impl<'a> Runner<'a> {
     ///
     /// # Errors
     /// If a file cannot be written.
-    /// If a file cannot be written.
     pub fn run(
         &self,
         writer: &mut Writer,
@@ -112,7 +111,6 @@ impl<'a> Runner<'a> {
     /// and detect failures early.
     ///
     /// # Errors
-    /// If a file cannot be written.
     /// If a file cannot be written.
     pub fn probe(
         &self,
