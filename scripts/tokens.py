@@ -126,15 +126,19 @@ def sources(folder, pattern):
     return [file for file in sorted(folder.rglob(pattern)) if not skip & set(file.relative_to(ROOT).parts[:-1])]
 
 
+def crate(folder):
+    """The number of tokens of each file of a crate."""
+    files = {file: count for file, count in rust_files(folder).items() if file in sources(folder, "*.rs")}
+    return files | {file: c_file(file) for pattern in ("*.c", "*.h") for file in sources(folder, pattern)}
+
+
 def counted():
     """For each part of the tree, the number of tokens by file."""
     parts = {}
     for folder in sorted((ROOT / "crates").iterdir()):
         if folder.name in TESTS:
             continue
-        files = {file: count for file, count in rust_files(folder).items() if file in sources(folder, "*.rs")}
-        files |= {file: c_file(file) for pattern in ("*.c", "*.h") for file in sources(folder, pattern)}
-        parts[f"crates/{folder.name}"] = files
+        parts[f"crates/{folder.name}"] = crate(folder)
     parts["cc"] = {file: c_file(file) for file in sources(ROOT / "cc", "*.h")}
     package = ROOT / "python/joulepath"
     parts["python/joulepath"] = {file: python_file(file) for pattern in ("*.py", "*.pyi") for file in sources(package, pattern)}
