@@ -3,6 +3,7 @@
 //! A name ends with its unit. `share(1)` is the share of the second path.
 
 use joulepath_control::allocate::so_mptcp::{SlotPath, least_energy_j};
+use joulepath_model::metric::{self, METRICS};
 use joulepath_model::names::suggest;
 use joulepath_model::result::{BlockSeries, PathResult, RunResult, Series};
 use joulepath_slotted::{SlottedResult, bounds};
@@ -47,260 +48,122 @@ pub(super) enum Sampled {
     Slotted(fn(&SlottedResult, usize) -> Vec<Option<f64>>),
 }
 
-/// A row of a registry: name, whether a path's index follows it, unit, and reader.
-type Entry<T> = (&'static str, bool, &'static str, T);
-
-const NUMBERS: &[Entry<Number>] = &[
-    (
-        "goodput, kbit/s",
-        false,
-        "kbit/s",
-        Number::Engine(|run| run.goodput_bps / 1e3),
-    ),
-    (
-        "goodput, Mbit/s",
-        false,
-        "Mbit/s",
-        Number::Engine(|run| run.goodput_bps / 1e6),
-    ),
-    (
-        "goodput, Gbit/s",
-        false,
-        "Gbit/s",
-        Number::Engine(|run| run.goodput_bps / 1e9),
-    ),
-    (
-        "goodput, bit/s",
-        false,
-        "bit/s",
-        Number::Engine(|run| run.goodput_bps),
-    ),
-    ("power, W", false, "W", Number::Engine(|run| run.power_w)),
-    ("energy, J", false, "J", Number::Engine(|run| run.energy_j)),
+/// The papers' own combinations, besides the metrics of [`METRICS`] in each of their units. `(i)`
+/// stands for the index of a path.
+const NUMBERS: &[(&str, Number)] = &[
     (
         "energy, J/Gbit",
-        false,
-        "J/Gbit",
         Number::Engine(|run| 1e9 / run.bits_per_joule),
     ),
     (
-        "efficiency, kbit/J",
-        false,
-        "kbit/J",
-        Number::Engine(|run| run.bits_per_joule / 1e3),
-    ),
-    (
-        "efficiency, Mbit/J",
-        false,
-        "Mbit/J",
-        Number::Engine(|run| run.bits_per_joule / 1e6),
-    ),
-    (
-        "efficiency, bit/J",
-        false,
-        "bit/J",
-        Number::Engine(|run| run.bits_per_joule),
-    ),
-    (
-        "retransmitted, %",
-        false,
-        "%",
-        Number::Engine(|run| 100.0 * run.retransmission_ratio),
-    ),
-    (
-        "completion time, s",
-        false,
-        "s",
-        Number::Engine(|run| run.completion_s.unwrap_or(f64::NAN)),
-    ),
-    (
         "TCP shares",
-        false,
-        "",
         Number::Engine(|run| run.goodput_bps / run.competitors_bps),
     ),
+    ("switch energy, J/Gbit", Number::Engine(switch_energy)),
+    ("U_ep, packets", Number::Engine(price)),
+    ("block goodput, Mbit/s", Number::Engine(block_goodput)),
+    ("slow block goodput, Mbit/s", Number::Engine(slow_blocks)),
+    ("block goodput variation", Number::Engine(block_variation)),
+    ("block buffer, packets", Number::Engine(block_buffer)),
+    ("share(i)", Number::Path(|path| path.share)),
     (
-        "switch energy, J/Gbit",
-        false,
-        "J/Gbit",
-        Number::Engine(switch_energy),
-    ),
-    ("U_ep, packets", false, "packets", Number::Engine(price)),
-    (
-        "block goodput, Mbit/s",
-        false,
-        "Mbit/s",
-        Number::Engine(block_goodput),
-    ),
-    (
-        "slow block goodput, Mbit/s",
-        false,
-        "Mbit/s",
-        Number::Engine(slow_blocks),
-    ),
-    (
-        "block goodput variation",
-        false,
-        "",
-        Number::Engine(block_variation),
-    ),
-    (
-        "block buffer, packets",
-        false,
-        "packets",
-        Number::Engine(block_buffer),
-    ),
-    ("share", true, "", Number::Path(|path| path.share)),
-    (
-        "path goodput, Mbit/s",
-        true,
-        "Mbit/s",
+        "path goodput, Mbit/s(i)",
         Number::Path(|path| path.goodput_bps / 1e6),
     ),
     (
         "slotted throughput, Mbit/s",
-        false,
-        "Mbit/s",
         Number::Slotted(|run| run.means.throughput_mbps),
     ),
     (
         "slotted delay, s",
-        false,
-        "s",
         Number::Slotted(|run| run.means.delay_s.unwrap_or(f64::NAN)),
     ),
     (
         "slotted power, J/s",
-        false,
-        "J/s",
         Number::Slotted(|run| run.means.power_w),
     ),
-    (
-        "slotted peak power, J/s",
-        false,
-        "J/s",
-        Number::Slotted(peak_power),
-    ),
+    ("slotted peak power, J/s", Number::Slotted(peak_power)),
     (
         "slotted power deviation, J/s",
-        false,
-        "J/s",
         Number::Slotted(power_deviation),
     ),
-    ("start ÷ rest", false, "", Number::Slotted(start)),
+    ("start ÷ rest", Number::Slotted(start)),
     (
         "queue, packets",
-        false,
-        "packets",
         Number::Slotted(|run| run.means.backlog_packets),
     ),
+    ("queue bound (15), packets", Number::Slotted(queue_bound)),
+    ("gap to stationary, J/slot", Number::Slotted(gap)),
     (
-        "queue bound (15), packets",
-        false,
-        "packets",
-        Number::Slotted(queue_bound),
-    ),
-    (
-        "gap to stationary, J",
-        false,
-        "J/slot",
-        Number::Slotted(gap),
-    ),
-    (
-        "printed gap bound, J",
-        false,
-        "J/slot",
+        "printed gap bound, J/slot",
         Number::Slotted(printed_gap_bound),
     ),
     (
-        "B/V, J",
-        false,
-        "J/slot",
+        "B/V, J/slot",
         Number::Slotted(|run| bounds::gap(run.means.drift, v(run))),
     ),
     (
-        "window queue, packets",
-        true,
-        "packets",
+        "window queue, packets(i)",
         Number::SlottedPath(window_queue),
     ),
 ];
 
-const SERIES: &[Entry<Sampled>] = &[
+const SERIES: &[(&str, Sampled)] = &[
     (
         "goodput, Mbit/s",
-        false,
-        "Mbit/s",
         Sampled::Engine(|s, _| scaled(total(&s.goodput_bps), 1e6)),
     ),
     (
         "mean goodput, kbit/s",
-        false,
-        "kbit/s",
         Sampled::Engine(|s, _| mean_goodput_kbps(s)),
     ),
     (
         "mean goodput, Mbit/s",
-        false,
-        "Mbit/s",
         Sampled::Engine(|s, _| scaled(mean_goodput(s), 1e6)),
     ),
-    (
-        "mean power, W",
-        false,
-        "W",
-        Sampled::Engine(|s, _| mean_power(s)),
-    ),
+    ("mean power, W", Sampled::Engine(|s, _| mean_power(s))),
     (
         "mean efficiency, kbit/J",
-        false,
-        "kbit/J",
         Sampled::Engine(|s, _| mean_efficiency(s)),
     ),
-    ("share so far", true, "", Sampled::Engine(share_so_far)),
+    ("share so far(i)", Sampled::Engine(share_so_far)),
     (
         "block goodput, Mbit/s",
-        false,
-        "Mbit/s",
         Sampled::Blocks(|b| scaled(b.goodput_bps.clone(), 1e6)),
     ),
     (
         "block buffer, packets",
-        false,
-        "packets",
         Sampled::Blocks(|b| b.buffer.clone()),
     ),
     (
         "slotted throughput, Mbit/s",
-        false,
-        "Mbit/s",
         Sampled::Slotted(|r, _| some(&r.series.throughput_mbps)),
     ),
     (
         "slotted delay, s",
-        false,
-        "s",
         Sampled::Slotted(|r, _| r.series.delay_s.clone()),
     ),
     (
         "slotted power, J/s",
-        false,
-        "J/s",
         Sampled::Slotted(|r, _| some(&r.series.power_w)),
     ),
-    (
-        "window queue, packets",
-        true,
-        "packets",
-        Sampled::Slotted(window_queues),
-    ),
+    ("window queue, packets(i)", Sampled::Slotted(window_queues)),
 ];
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Metric {
-    entry: &'static Entry<Number>,
+    read: Read,
     path: usize,
+}
+
+/// Where a number comes from.
+#[derive(Clone, Copy)]
+enum Read {
+    /// A metric of [`METRICS`], in a unit with this size.
+    Metric(&'static metric::Metric, &'static (f64, &'static str)),
+    /// An entry of [`NUMBERS`].
+    Own(&'static (&'static str, Number)),
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -310,12 +173,27 @@ pub(super) struct SeriesMetric {
     pub(super) path: usize,
 }
 
-/// Entry of a registry, and the index in parentheses after its name.
+/// The metrics of the table in each of their units, then the papers' own numbers.
+fn numbers() -> impl Iterator<Item = (String, Read)> {
+    let in_units = |&metric: &&'static metric::Metric| {
+        let in_unit = move |unit: &'static (f64, &'static str)| {
+            (
+                format!("{}, {}", metric.title, unit.1),
+                Read::Metric(metric, unit),
+            )
+        };
+        metric.quantity.units().iter().map(in_unit)
+    };
+    let own = NUMBERS.iter().map(|own| (own.0.to_owned(), Read::Own(own)));
+    METRICS.iter().flat_map(in_units).chain(own)
+}
+
+/// The entry with this name, and the index in parentheses after the name.
 fn find<T>(
-    registry: &'static [Entry<T>],
+    registry: impl Iterator<Item = (String, T)>,
     what: &str,
     written: &str,
-) -> Result<(&'static Entry<T>, usize), String> {
+) -> Result<(T, usize), String> {
     let (name, index) = match written
         .strip_suffix(')')
         .and_then(|text| text.rsplit_once('('))
@@ -325,30 +203,39 @@ fn find<T>(
         }
         _ => (written, None),
     };
-    match registry.iter().find(|entry| entry.0 == name) {
-        Some(entry) if entry.1 == index.is_some() => Ok((entry, index.unwrap_or(0))),
-        Some((name, true, ..)) => Err(format!(
-            "`{written}` lacks the index of a path; write `{name}(0)`"
-        )),
-        Some((name, ..)) => Err(format!(
-            "`{name}` describes the whole connection; write it without an index"
-        )),
-        None => {
-            let known: Vec<&str> = registry.iter().map(|entry| entry.0).collect();
-            Err(format!(
-                "there is no {what} `{written}`; {}",
-                suggest(name, &known)
-            ))
+    let mut known = vec![];
+    for (entry, read) in registry {
+        let (plain, is_of_path) = match entry.strip_suffix("(i)") {
+            Some(plain) => (plain, true),
+            None => (entry.as_str(), false),
+        };
+        if plain != name {
+            known.push(plain.to_owned());
+            continue;
         }
+        return match (is_of_path, index) {
+            (true, None) => Err(format!(
+                "`{written}` lacks the index of a path; write `{name}(0)`"
+            )),
+            (false, Some(_)) => Err(format!(
+                "`{name}` describes the whole connection; write it without an index"
+            )),
+            (_, index) => Ok((read, index.unwrap_or(0))),
+        };
     }
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    Err(format!(
+        "there is no {what} `{written}`; {}",
+        suggest(name, &known)
+    ))
 }
 
 impl TryFrom<String> for Metric {
     type Error = String;
 
     fn try_from(written: String) -> Result<Self, String> {
-        let (entry, path) = find(NUMBERS, "metric", &written)?;
-        Ok(Metric { entry, path })
+        let (read, path) = find(numbers(), "metric", &written)?;
+        Ok(Metric { read, path })
     }
 }
 
@@ -356,18 +243,29 @@ impl TryFrom<String> for SeriesMetric {
     type Error = String;
 
     fn try_from(written: String) -> Result<Self, String> {
-        let (entry, path) = find(SERIES, "time series", &written)?;
-        Ok(SeriesMetric {
-            sampled: entry.3,
-            path,
-        })
+        let known = SERIES
+            .iter()
+            .map(|&(name, sampled)| (name.to_owned(), sampled));
+        let (sampled, path) = find(known, "time series", &written)?;
+        Ok(SeriesMetric { sampled, path })
     }
 }
 
 impl Metric {
     /// Value for a run; NaN if the run has no such number.
     pub(super) fn of(self, run: Run<'_>) -> f64 {
-        match (self.entry.3, run) {
+        let number = match self.read {
+            Read::Own((_, number)) => number,
+            Read::Metric(metric, (size, _)) => {
+                let Run::Engine(run) = run else {
+                    return f64::NAN;
+                };
+                return metric
+                    .of(run)
+                    .map_or(f64::NAN, |value| in_unit(value, *size));
+            }
+        };
+        match (number, run) {
             (Number::Engine(number), Run::Engine(run)) => number(run),
             (Number::Path(number), Run::Engine(run)) => {
                 run.paths.get(self.path).map_or(f64::NAN, number)
@@ -378,14 +276,23 @@ impl Metric {
         }
     }
 
-    /// Unit of its numbers.
+    /// Unit of its numbers: the end of its name.
     pub(super) fn unit(self) -> &'static str {
-        self.entry.2
+        match self.read {
+            Read::Metric(_, (_, unit)) => unit,
+            Read::Own((name, _)) => {
+                let end = name.trim_end_matches("(i)").rsplit_once(", ");
+                end.map_or("", |(_, unit)| unit)
+            }
+        }
     }
 
     /// Whether it reads runs of the slotted system.
     pub(super) fn is_slotted(self) -> bool {
-        matches!(self.entry.3, Number::Slotted(_) | Number::SlottedPath(_))
+        matches!(
+            self.read,
+            Read::Own((_, Number::Slotted(_) | Number::SlottedPath(_)))
+        )
     }
 }
 
@@ -393,6 +300,16 @@ impl SeriesMetric {
     /// Whether it reads runs of the slotted system.
     pub(super) fn is_slotted(self) -> bool {
         matches!(self.sampled, Sampled::Slotted(_))
+    }
+}
+
+/// A value in a unit of this size. Sizes below 1, such as 0.01 for percent, are inexact; their
+/// inverses are not.
+fn in_unit(value: f64, size: f64) -> f64 {
+    if size < 1.0 {
+        value * (1.0 / size)
+    } else {
+        value / size
     }
 }
 
@@ -645,8 +562,32 @@ mod tests {
         );
         assert!(said("energy, J(0)").contains("without an index"));
         assert!(said("goodputt, Mbit/s").contains("did you mean `goodput, Mbit/s`"));
-        let names: Vec<&str> = NUMBERS.iter().map(|entry| entry.0).collect();
-        let distinct: std::collections::BTreeSet<&&str> = names.iter().collect();
+        let names: Vec<String> = numbers().map(|(name, _)| name).collect();
+        let distinct: std::collections::BTreeSet<&String> = names.iter().collect();
         assert_eq!(distinct.len(), names.len(), "a metric occurs twice");
+    }
+
+    #[test]
+    fn metrics_of_the_table_are_read_in_each_of_their_units() {
+        let run = RunResult {
+            goodput_bps: 2e6,
+            retransmission_ratio: 0.07,
+            ..RunResult::default()
+        };
+        for (name, unit, value) in [
+            ("goodput, Mbit/s", "Mbit/s", 2.0),
+            ("goodput, kbit/s", "kbit/s", 2e3),
+            ("retrans., %", "%", 100.0 * 0.07),
+            ("share(0)", "", f64::NAN),
+            ("completion, s", "s", f64::NAN),
+        ] {
+            let metric = Metric::try_from(name.to_owned()).unwrap();
+            let found = metric.of(Run::Engine(&run));
+            assert!(
+                found == value || found.is_nan() && value.is_nan(),
+                "{name}: {found}"
+            );
+            assert_eq!(metric.unit(), unit, "{name}");
+        }
     }
 }
