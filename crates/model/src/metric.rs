@@ -35,6 +35,16 @@ pub enum Better {
     Lower,
 }
 
+impl Better {
+    /// Whether `a` is better than `b`.
+    pub fn is_better(self, a: f64, b: f64) -> bool {
+        match self {
+            Better::Higher => a > b,
+            Better::Lower => a < b,
+        }
+    }
+}
+
 /// A column of a metric in the table of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
@@ -79,6 +89,10 @@ pub enum Quantity {
     Share,
     /// A ratio, shown with two decimals.
     Ratio,
+    /// Bytes.
+    Size,
+    /// Packets.
+    Packets,
     /// Windows in packets, counts.
     Plain,
 }
@@ -116,7 +130,24 @@ impl Quantity {
             ],
             Quantity::Time => &[(1e-6, "µs"), (1e-3, "ms"), (1.0, "s")],
             Quantity::Share => &[(0.01, "%")],
+            Quantity::Size => &[(1.0, "B"), (1e3, "kB"), (1e6, "MB")],
+            Quantity::Packets => &[(1.0, "packets")],
             Quantity::Ratio | Quantity::Plain => &[(1.0, "")],
+        }
+    }
+
+    /// Unit at the end of a column's name, after an underscore; empty for numbers without a unit.
+    pub const fn suffix(self) -> &'static str {
+        match self {
+            Quantity::Rate => "_bps",
+            Quantity::Power => "_w",
+            Quantity::Energy => "_j",
+            Quantity::Efficiency => "_bits_per_joule",
+            Quantity::EnergyPerBit => "_j_per_bit",
+            Quantity::Time => "_s",
+            Quantity::Size => "_bytes",
+            Quantity::Packets => "_packets",
+            Quantity::Share | Quantity::Ratio | Quantity::Plain => "",
         }
     }
 
@@ -234,12 +265,16 @@ impl Metric {
         (self.read)(run)
     }
 
+    /// Mean over `runs`; `None` if one of them does not have it, or without runs.
+    pub fn mean(&self, runs: &[RunResult]) -> Option<f64> {
+        let values: Option<Vec<f64>> = runs.iter().map(|run| self.of(run)).collect();
+        let values = values.filter(|values| !values.is_empty())?;
+        Some(values.iter().sum::<f64>() / values.len() as f64)
+    }
+
     /// Whether `a` is better than `b`.
     pub fn is_better(&self, a: f64, b: f64) -> bool {
-        match self.better {
-            Better::Higher => a > b,
-            Better::Lower => a < b,
-        }
+        self.better.is_better(a, b)
     }
 }
 
@@ -311,6 +346,20 @@ mod tests {
             (Some(5e5), Some(2e-6))
         );
         assert!(EFFICIENCY.is_better(2.0, 1.0) && ENERGY_PER_BIT.is_better(1.0, 2.0));
+    }
+
+    #[test]
+    fn a_mean_is_over_runs_that_all_have_the_metric() {
+        let run = |completion_s| RunResult {
+            completion_s,
+            ..RunResult::default()
+        };
+        assert_eq!(
+            COMPLETION.mean(&[run(Some(1.0)), run(Some(4.0))]),
+            Some(2.5)
+        );
+        assert_eq!(COMPLETION.mean(&[run(Some(1.0)), run(None)]), None);
+        assert_eq!(COMPLETION.mean(&[]), None);
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub use comparison::{
     Background, Comparison, Delivers, Estimate, Manifest, PathRow, Provenance, Reference, Row,
     ScenarioRef,
 };
-pub use estimates::Estimates;
+pub use estimates::{ByMetric, Estimates, Means};
 pub use over_time::{Band, OverTime};
 pub use punctuality::{DEADLINES_S, Delivery, Punctuality};
 

@@ -3,8 +3,9 @@
 
 use std::fmt;
 
+use crate::metric::Quantity;
 use crate::policy::Policy;
-use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
+use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts, rounded};
 
 /// Significant digits of a value from a range.
 const DIGITS: usize = 6;
@@ -161,7 +162,7 @@ impl Range {
         let value = if self.is_whole() {
             between.round()
         } else {
-            rounded(between)
+            rounded(between, DIGITS)
         };
         let number = value.clamp(low, high).to_string();
         match self.unit.as_str() {
@@ -182,13 +183,6 @@ impl Range {
     fn is_whole(&self) -> bool {
         WHOLE.contains(&self.unit.as_str()) && self.low.fract() == 0.0 && self.high.fract() == 0.0
     }
-}
-
-/// Rounds to [`DIGITS`] significant digits.
-fn rounded(value: f64) -> f64 {
-    format!("{value:.*e}", DIGITS - 1)
-        .parse()
-        .expect("a printed number is a number")
 }
 
 impl Levels {
@@ -245,7 +239,7 @@ impl Level {
     pub fn measured(&self) -> Option<(Quantity, f64)> {
         let text = self.text.as_str();
         if let Ok(number) = text.replace('_', "").parse::<f64>() {
-            return number.is_finite().then_some((Quantity::Number, number));
+            return number.is_finite().then_some((Quantity::Plain, number));
         }
         if let Some(number) = text
             .strip_suffix("packets")
@@ -257,17 +251,12 @@ impl Level {
                 .ok()
                 .map(|number| (Quantity::Packets, number));
         }
-        let probability = || {
-            Some((
-                Quantity::Probability,
-                text.parse::<Probability>().ok()?.get(),
-            ))
-        };
+        let probability = || Some((Quantity::Share, text.parse::<Probability>().ok()?.get()));
         let time = || Some((Quantity::Time, text.parse::<Nanos>().ok()?.as_secs_f64()));
         let rate = || Some((Quantity::Rate, text.parse::<BitRate>().ok()?.bps() as f64));
         let size = || Some((Quantity::Size, text.parse::<Bytes>().ok()?.0 as f64));
         let power = || Some((Quantity::Power, text.parse::<Watts>().ok()?.0));
-        let per_bit = || Some((Quantity::PerBit, text.parse::<JoulesPerBit>().ok()?.0));
+        let per_bit = || Some((Quantity::EnergyPerBit, text.parse::<JoulesPerBit>().ok()?.0));
         probability()
             .or_else(time)
             .or_else(rate)
@@ -280,42 +269,6 @@ impl Level {
 impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
-    }
-}
-
-/// The quantity of a key, for the columns of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quantity {
-    /// A bare number.
-    Number,
-    /// 0 to 1.
-    Probability,
-    /// s.
-    Time,
-    /// bit/s.
-    Rate,
-    /// Bytes.
-    Size,
-    /// Packets.
-    Packets,
-    /// W; also mW per Mbit/s if written without "per".
-    Power,
-    /// J/bit.
-    PerBit,
-}
-
-impl Quantity {
-    /// Suffix of a column's name.
-    pub const fn suffix(self) -> &'static str {
-        match self {
-            Quantity::Number | Quantity::Probability => "",
-            Quantity::Time => "_s",
-            Quantity::Rate => "_bps",
-            Quantity::Size => "_bytes",
-            Quantity::Packets => "_packets",
-            Quantity::Power => "_w",
-            Quantity::PerBit => "_j_per_bit",
-        }
     }
 }
 

@@ -8,6 +8,13 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
+/// Rounds to `digits` significant digits.
+pub fn rounded(value: f64, digits: usize) -> f64 {
+    format!("{value:.*e}", digits - 1)
+        .parse()
+        .expect("a printed number is a number")
+}
+
 /// A duration or an instant since the start of a run, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanos(pub u64);

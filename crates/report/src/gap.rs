@@ -2,10 +2,11 @@
 
 mod table;
 
+use joulepath_model::metric::{ENERGY, GOODPUT, Metric};
 use joulepath_model::quantile::median;
-use joulepath_model::result::RunResult;
+use joulepath_model::result::{self, RunResult};
 use joulepath_model::units::Nanos;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 pub use table::{markdown, table};
 
@@ -15,38 +16,44 @@ use crate::summary::differ_in_nothing;
 /// application allow.
 pub const FULL: f64 = 0.97;
 
-/// Compared quantities. A difference is the kernel's value divided by the simulator's, minus one;
+/// A compared quantity. A difference is the kernel's value divided by the simulator's, minus one;
 /// for shares, percentage points.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// In-order data per second.
-    Goodput,
+    /// A metric of the runs.
+    Metric(&'static Metric),
     /// Fraction of the data by path: the largest difference of a path, with its sign.
     Share,
     /// Mean RTT of the paths, weighted by their data.
     Rtt,
-    /// Energy of the run.
-    Energy,
 }
 
 impl Quantity {
     /// All quantities.
     pub const ALL: [Quantity; 4] = [
-        Quantity::Goodput,
+        Quantity::Metric(&GOODPUT),
         Quantity::Share,
         Quantity::Rtt,
-        Quantity::Energy,
+        Quantity::Metric(&ENERGY),
     ];
 
     /// Name for readers.
     pub fn name(self) -> &'static str {
         match self {
-            Quantity::Goodput => "goodput",
+            Quantity::Metric(metric) => metric.title,
             Quantity::Share => "share",
             Quantity::Rtt => "mean RTT",
-            Quantity::Energy => "energy",
         }
+    }
+}
+
+/// A metric's title, or `share` or `rtt`.
+impl Serialize for Quantity {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            Quantity::Rtt => "rtt",
+            other => other.name(),
+        })
     }
 }
 
@@ -57,22 +64,15 @@ pub struct Means {
     pub runs: usize,
     /// Whether there are several runs and all equal each other except for the seed.
     pub deterministic: bool,
-    /// bit/s.
-    pub goodput_bps: f64,
-    /// Standard deviation over the runs, relative to the mean.
+    /// Standard deviation of the goodput over the runs, relative to the mean.
     pub goodput_spread: f64,
     /// Share of each path, 0 to 1.
     pub shares: Vec<f64>,
     /// RTT of each path, s.
     pub rtt_s: Vec<Option<f64>>,
-    /// J.
-    pub energy_j: f64,
-    /// Retransmitted segments as a fraction of all.
-    pub retransmission_ratio: f64,
-    /// bit/s.
-    pub competitors_bps: f64,
-    /// Longest stall, s: see [`RunResult::longest_stall_s`].
-    pub longest_stall_s: Option<f64>,
+    /// Metrics.
+    #[serde(flatten)]
+    pub metrics: result::Means,
 }
 
 /// A policy on a scenario.
@@ -135,46 +135,39 @@ pub struct Summary {
 impl Means {
     fn of(runs: &[RunResult]) -> Option<Self> {
         let first = runs.first()?;
-        let n = runs.len() as f64;
-        let mean = |of: &dyn Fn(&RunResult) -> f64| runs.iter().map(of).sum::<f64>() / n;
-        let goodput_bps = mean(&|run| run.goodput_bps);
-        let squared = |run: &RunResult| {
-            let difference = run.goodput_bps - goodput_bps;
-            difference * difference
-        };
-        let variance = mean(&squared) * n / (n - 1.0).max(1.0);
         let paths = 0..first.paths.len();
-        let rtt = |path: usize| {
-            let all: Vec<f64> = runs
-                .iter()
-                .filter_map(|run| run.paths[path].mean_rtt_s)
-                .collect();
-            (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
-        };
+        let share = |path: usize| mean(runs.iter().map(|run| run.paths[path].share));
+        let rtt = |path: usize| mean(runs.iter().filter_map(|run| run.paths[path].mean_rtt_s));
         Some(Means {
             runs: runs.len(),
             deterministic: differ_in_nothing(runs),
-            goodput_bps,
-            goodput_spread: if goodput_bps > 0.0 {
-                variance.sqrt() / goodput_bps
-            } else {
-                0.0
-            },
-            shares: paths
-                .clone()
-                .map(|path| mean(&|run| run.paths[path].share))
-                .collect(),
+            goodput_spread: spread(runs),
+            shares: paths.clone().filter_map(share).collect(),
             rtt_s: paths.map(rtt).collect(),
-            energy_j: mean(&|run| run.energy_j),
-            retransmission_ratio: mean(&|run| run.retransmission_ratio),
-            competitors_bps: mean(&|run| run.competitors_bps),
-            longest_stall_s: runs
-                .iter()
-                .map(|run| run.longest_stall_s)
-                .sum::<Option<f64>>()
-                .map(|total| total / n),
+            metrics: result::Means::over(runs),
         })
     }
+
+    /// bit/s.
+    fn goodput_bps(&self) -> f64 {
+        self.metrics.of(&GOODPUT).unwrap_or(0.0)
+    }
+}
+
+/// Mean; `None` without values.
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let values: Vec<f64> = values.collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Standard deviation of the goodput, relative to its mean; 0 without goodput.
+fn spread(runs: &[RunResult]) -> f64 {
+    let goodput = || runs.iter().map(|run| run.goodput_bps);
+    let Some(mean) = mean(goodput()).filter(|mean| *mean > 0.0) else {
+        return 0.0;
+    };
+    let squares: f64 = goodput().map(|own| (own - mean) * (own - mean)).sum();
+    (squares / (runs.len() as f64 - 1.0).max(1.0)).sqrt() / mean
 }
 
 impl Case {
@@ -215,13 +208,15 @@ impl Case {
 
 /// Whether both engines carry nearly all possible data.
 fn is_full(most_bps: Option<f64>, packet: &Means, kernel: &Means) -> bool {
-    most_bps.is_some_and(|most| packet.goodput_bps.min(kernel.goodput_bps) >= FULL * most)
+    most_bps.is_some_and(|most| packet.goodput_bps().min(kernel.goodput_bps()) >= FULL * most)
 }
 
 fn difference(quantity: Quantity, packet: &Means, kernel: &Means) -> f64 {
     match quantity {
-        Quantity::Goodput => relative(kernel.goodput_bps, packet.goodput_bps),
-        Quantity::Energy => relative(kernel.energy_j, packet.energy_j),
+        Quantity::Metric(metric) => {
+            let [kernel, packet] = [kernel, packet].map(|means| means.metrics.of(metric));
+            relative(kernel.unwrap_or(0.0), packet.unwrap_or(0.0))
+        }
         Quantity::Share => {
             let points = kernel
                 .shares
@@ -299,7 +294,7 @@ impl Gap {
     }
 }
 
-fn by_name<S: serde::Serializer>(differences: &[f64; 4], serializer: S) -> Result<S::Ok, S::Error> {
+fn by_name<S: Serializer>(differences: &[f64; 4], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(Quantity::ALL.iter().zip(differences))
 }
 
@@ -311,14 +306,12 @@ mod tests {
         Means {
             runs: 1,
             deterministic: false,
-            goodput_bps,
             goodput_spread: 0.0,
             shares: shares.to_vec(),
             rtt_s: rtt_s.map(Some).to_vec(),
-            energy_j,
-            retransmission_ratio: 0.0,
-            competitors_bps: 0.0,
-            longest_stall_s: None,
+            metrics: [(&GOODPUT, Some(goodput_bps)), (&ENERGY, Some(energy_j))]
+                .into_iter()
+                .collect(),
         }
     }
 
@@ -330,8 +323,8 @@ mod tests {
             let found = difference(quantity, &packet, &kernel);
             assert!((found - expected).abs() < 1e-12, "{quantity:?}: {found}");
         };
-        is(Quantity::Goodput, -0.1);
-        is(Quantity::Energy, 0.1);
+        is(Quantity::Metric(&GOODPUT), -0.1);
+        is(Quantity::Metric(&ENERGY), 0.1);
         // Both paths differ by five points: the first one counts.
         is(Quantity::Share, 0.05);
         // 0.75 · 10 % + 0.25 · 0 %

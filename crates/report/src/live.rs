@@ -3,7 +3,8 @@
 mod table;
 
 use joulepath_model::live::Intent;
-use joulepath_model::result::RunResult;
+use joulepath_model::metric::{COMPLETION, EFFICIENCY, ENERGY, GOODPUT, Metric};
+use joulepath_model::result::{Means, RunResult};
 use serde::Serialize;
 
 pub use table::{markdown, table};
@@ -41,18 +42,9 @@ pub struct Contender {
     pub chooser: Chooser,
     /// Number of runs.
     pub runs: usize,
-    /// J.
-    pub energy_j: f64,
-    /// Delivered bits per joule.
-    pub bits_per_joule: f64,
-    /// bit/s.
-    pub goodput_bps: f64,
-    /// Completion time of files, s, if all are complete.
-    pub completion_s: Option<f64>,
-    /// 95th percentile of the delays of messages and streams, s.
-    pub delay_p95_s: Option<f64>,
-    /// Longest stall, s.
-    pub longest_stall_s: Option<f64>,
+    /// Metrics. The efficiency is that of all runs together.
+    #[serde(flatten)]
+    pub metrics: Means,
     /// Delivered payload by path, bytes.
     pub bytes: Vec<f64>,
 }
@@ -63,25 +55,23 @@ impl Contender {
         let first = runs.first()?;
         let mean =
             |of: &dyn Fn(&RunResult) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
-        let of_all = |of: &dyn Fn(&RunResult) -> Option<f64>| {
-            let all: Option<Vec<f64>> = runs.iter().map(of).collect();
-            all.map(|all| all.iter().sum::<f64>() / all.len() as f64)
-        };
         let bits = mean(&|run| run.goodput_bps * run.measured_s);
-        let energy_j = mean(&|run| run.energy_j);
         let bytes = |path: usize| mean(&|run| run.paths[path].goodput_bps * run.measured_s / 8.0);
+        let mut metrics = Means::over(runs);
+        let energy_j = metrics.of(&ENERGY).filter(|energy_j| *energy_j > 0.0);
+        metrics.set(&EFFICIENCY, energy_j.map(|energy_j| bits / energy_j));
         Some(Contender {
             name: name.to_owned(),
             chooser,
             runs: runs.len(),
-            energy_j,
-            bits_per_joule: if energy_j > 0.0 { bits / energy_j } else { 0.0 },
-            goodput_bps: mean(&|run| run.goodput_bps),
-            completion_s: of_all(&|run| run.completion_s),
-            delay_p95_s: of_all(&|run| run.delay.map(|delay| delay.p95_s)),
-            longest_stall_s: of_all(&|run| run.longest_stall_s),
+            metrics,
             bytes: (0..first.paths.len()).map(bytes).collect(),
         })
+    }
+
+    /// Of a metric; 0 if it is unknown.
+    fn mean(&self, metric: &Metric) -> f64 {
+        self.metrics.of(metric).unwrap_or(0.0)
     }
 
     fn is_single(&self) -> bool {
@@ -157,24 +147,26 @@ impl Case {
                 .iter()
                 .filter(|one| one.chooser != Chooser::Daemon)
         };
+        let goodput_bps = |one: &Contender| one.mean(&GOODPUT);
+        let efficiency = |one: &Contender| one.mean(&EFFICIENCY);
         let most_bps = others()
-            .map(|one| one.goodput_bps)
-            .fold(daemon.goodput_bps, f64::max);
+            .map(goodput_bps)
+            .fold(goodput_bps(daemon), f64::max);
         let does_the_work = |one: &&Contender| match self.work {
             Work::Bulk => true,
-            Work::Files => one.completion_s.is_some(),
-            Work::Given => one.goodput_bps >= CARRIES * most_bps,
+            Work::Files => one.metrics.of(&COMPLETION).is_some(),
+            Work::Given => goodput_bps(one) >= CARRIES * most_bps,
         };
         let by_efficiency =
-            |a: &&Contender, b: &&Contender| a.bits_per_joule.total_cmp(&b.bits_per_joule);
+            |a: &&Contender, b: &&Contender| efficiency(a).total_cmp(&efficiency(b));
         let best = others().filter(does_the_work).max_by(by_efficiency)?;
         let single = others()
             .filter(|one| one.is_single())
-            .map(|one| one.goodput_bps)
+            .map(goodput_bps)
             .reduce(f64::max);
-        let energy_of_plain = plain.bits_per_joule / daemon.bits_per_joule;
-        let efficiency_of_best = daemon.bits_per_joule / best.bits_per_joule;
-        let goodput_of_single = single.map(|single| daemon.goodput_bps / single);
+        let energy_of_plain = efficiency(plain) / efficiency(daemon);
+        let efficiency_of_best = efficiency(daemon) / efficiency(best);
+        let goodput_of_single = single.map(|single| goodput_bps(daemon) / single);
         let is_fast = matches!(self.intent, Intent::Interactive | Intent::Aggregate);
         Some(Verdict {
             energy_of_plain,
@@ -210,13 +202,14 @@ mod tests {
             name: name.into(),
             chooser,
             runs: 1,
-            energy_j,
-            // In 10 s.
-            bits_per_joule: goodput_bps * 10.0 / energy_j,
-            goodput_bps,
-            completion_s: None,
-            delay_p95_s: None,
-            longest_stall_s: None,
+            metrics: [
+                (&ENERGY, Some(energy_j)),
+                // In 10 s.
+                (&EFFICIENCY, Some(goodput_bps * 10.0 / energy_j)),
+                (&GOODPUT, Some(goodput_bps)),
+            ]
+            .into_iter()
+            .collect(),
             bytes: vec![goodput_bps * 10.0 / 8.0, 0.0],
         }
     }

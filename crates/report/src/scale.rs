@@ -3,6 +3,7 @@
 pub(crate) use joulepath_model::metric::Quantity;
 use joulepath_model::metric::{COMPLETION, Metric};
 use joulepath_model::result::{Estimate, Row};
+pub use joulepath_model::units::rounded;
 
 use crate::table::{Cell, Column, Decimals};
 
@@ -176,13 +177,6 @@ pub(crate) fn round_step(least: f64) -> Option<f64> {
     let steps = (-12..=12).flat_map(|power| [1, 2, 5].map(|digit| format!("{digit}e{power}")));
     let mut steps = steps.map(|text| text.parse::<f64>().expect("it is a decimal number"));
     steps.find(|&step| step >= least)
-}
-
-/// Rounds to `digits` significant digits.
-pub fn rounded(value: f64, digits: usize) -> f64 {
-    format!("{value:.*e}", digits - 1)
-        .parse()
-        .expect("a printed number is a number")
 }
 
 /// 3 for 123.4, 1 for 1.234, 0 for 0.1234, -1 for 0.01234; of a positive, finite number.

@@ -3,7 +3,6 @@
 use askama::Template;
 use joulepath_model::metric::{COMPLETION, EFFICIENCY, ENERGY_PER_BIT, GOODPUT, Metric};
 use joulepath_model::result::{Estimate, Estimates};
-use joulepath_model::study::Quantity as Unit;
 
 use crate::html::assets::Assets;
 use crate::html::figures::figure_html;
@@ -66,6 +65,9 @@ pub struct StudyRow {
 /// Columns of a study's policies, left out where no run has the metric.
 pub static POLICY_METRICS: [&Metric; 4] = [&ENERGY_PER_BIT, &EFFICIENCY, &GOODPUT, &COMPLETION];
 
+/// Figures along each axis, left out where no run has the metric.
+pub static ALONG_METRICS: [&Metric; 2] = [&ENERGY_PER_BIT, &GOODPUT];
+
 /// Results along an axis in an engine: means over all runs at each value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Along {
@@ -84,8 +86,8 @@ pub struct Along {
 pub enum Places {
     /// Numbers in the base unit, ascending.
     Numbers {
-        /// Their unit.
-        unit: Unit,
+        /// Their quantity.
+        quantity: Quantity,
         /// Whether the axis is logarithmic.
         log: bool,
         /// The values. For points drawn from a range: the middles of its equal parts.
@@ -95,15 +97,19 @@ pub enum Places {
     Texts(Vec<String>),
 }
 
-/// A policy along an axis: one estimate for each place, `None` where no run exists.
+/// A policy along an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlongLine {
     /// As the user wrote it.
     pub policy: String,
-    /// J/bit.
-    pub joules_per_bit: Vec<Option<Estimate>>,
-    /// bit/s.
-    pub goodput_bps: Vec<Option<Estimate>>,
+    /// Means of the metrics of [`ALONG_METRICS`] at each place.
+    pub estimates: Vec<Estimates>,
+}
+
+impl AlongLine {
+    fn of<'a>(&'a self, metric: &'a Metric) -> impl Iterator<Item = Option<Estimate>> + 'a {
+        self.estimates.iter().map(|place| place.of(metric))
+    }
 }
 
 /// One self-contained page, like [`crate::html`].
@@ -286,63 +292,55 @@ fn failures(study: &Study) -> Table {
         .with(study.failures.iter().map(line))
 }
 
-/// Energy and goodput along each axis in each engine, without figures that have no value.
+/// The metrics of [`ALONG_METRICS`] along each axis in each engine, without figures that have no
+/// value.
 fn figures(study: &Study) -> Vec<Figure> {
-    let mut figures = vec![];
-    for along in &study.along {
-        type Get = fn(&AlongLine) -> &Vec<Option<Estimate>>;
-        let both: [(&str, Quantity, Get); 2] = [
-            ("energy per bit", Quantity::EnergyPerBit, |line| {
-                &line.joules_per_bit
-            }),
-            ("goodput", Quantity::Rate, |line| &line.goodput_bps),
-        ];
-        for (name, quantity, get) in both {
-            let values: Vec<Value> = along
-                .lines
-                .iter()
-                .flat_map(get)
-                .flatten()
-                .map(|of| Value::exact(of.mean))
-                .collect();
-            if !values.is_empty() {
-                let scale = Scale::of(quantity, &values);
-                figures.push(figure(along, name, &scale, get));
-            }
-        }
-    }
-    figures
+    let of_axis = |along| known(along).map(move |metric| figure(along, metric));
+    study.along.iter().flat_map(of_axis).collect()
 }
 
-fn figure(
-    along: &Along,
-    name: &str,
-    scale: &Scale,
-    get: impl Fn(&AlongLine) -> &Vec<Option<Estimate>>,
-) -> Figure {
+/// The metrics that have a value along an axis.
+fn known(along: &Along) -> impl Iterator<Item = &'static Metric> + '_ {
+    let has = |metric: &&'static Metric| {
+        let mut all = along.lines.iter().flat_map(|line| line.of(metric));
+        all.any(|estimate| estimate.is_some())
+    };
+    ALONG_METRICS.into_iter().filter(has)
+}
+
+fn figure(along: &Along, metric: &'static Metric) -> Figure {
+    let means = along
+        .lines
+        .iter()
+        .flat_map(|line| line.of(metric))
+        .flatten();
+    let means: Vec<Value> = means.map(|of| Value::exact(of.mean)).collect();
+    let scale = Scale::of(metric.quantity, &means);
     let keys = along.keys.join(", ");
     let scaled = |of: Estimate| Estimate {
         mean: of.mean / scale.factor,
         lo: of.lo / scale.factor,
         hi: of.hi / scale.factor,
     };
-    let estimates = |line: &AlongLine| {
-        get(line)
-            .iter()
-            .map(|of| of.map(scaled))
-            .collect::<Vec<_>>()
+    let estimates = |line: &AlongLine| -> Vec<Option<Estimate>> {
+        line.of(metric).map(|of| of.map(scaled)).collect()
     };
     let (x, plot) = match &along.places {
-        Places::Numbers { unit, log, values } => {
-            let across = across(*unit, values);
+        Places::Numbers {
+            quantity,
+            log,
+            values,
+        } => {
+            let exact: Vec<Value> = values.iter().copied().map(Value::exact).collect();
+            let across = Scale::of(*quantity, &exact);
             let points = |line: &AlongLine| {
-                let x = values.iter().map(|value| value / across.1);
+                let x = values.iter().map(|value| value / across.factor);
                 Line::with_band(&line.policy, x.zip(estimates(line)))
             };
-            let x = if across.0.is_empty() {
+            let x = if across.unit.is_empty() {
                 keys
             } else {
-                format!("{keys}, {}", across.0)
+                format!("{keys}, {}", across.unit)
             };
             (
                 x,
@@ -368,35 +366,10 @@ fn figure(
         }
     };
     Figure {
-        title: name.to_owned(),
+        title: metric.title.to_owned(),
         x,
         y: scale.unit.to_owned(),
         plot,
-    }
-}
-
-/// Display unit of an axis, and the size of that unit in base units.
-fn across(unit: Unit, values: &[f64]) -> (&'static str, f64) {
-    let of = |quantity: Quantity| {
-        let scale = Scale::of(
-            quantity,
-            &values.iter().copied().map(Value::exact).collect::<Vec<_>>(),
-        );
-        (scale.unit, scale.factor)
-    };
-    match unit {
-        Unit::Number => ("", 1.0),
-        Unit::Probability => of(Quantity::Share),
-        Unit::Time => of(Quantity::Time),
-        Unit::Rate => of(Quantity::Rate),
-        Unit::Power => of(Quantity::Power),
-        Unit::PerBit => of(Quantity::EnergyPerBit),
-        Unit::Packets => ("packets", 1.0),
-        Unit::Size => match values.iter().copied().fold(0.0, f64::max) {
-            most if most >= 1e6 => ("MB", 1e6),
-            most if most >= 1e3 => ("kB", 1e3),
-            _ => ("B", 1.0),
-        },
     }
 }
 
@@ -409,11 +382,7 @@ fn groups(figures: &[Figure], study: &Study) -> Vec<(String, Vec<String>)> {
     let mut at = 0;
     let mut groups = vec![];
     for along in &study.along {
-        let has = |get: fn(&AlongLine) -> &Vec<Option<Estimate>>| {
-            along.lines.iter().flat_map(get).any(Option::is_some)
-        };
-        let count = usize::from(has(|line| &line.joules_per_bit))
-            + usize::from(has(|line| &line.goodput_bps));
+        let count = known(along).count();
         let keys = along.keys.join(", ");
         let heading = if several {
             format!("{keys} · {} engine", along.engine)

@@ -11,15 +11,17 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use joulepath_model::metric::Quantity;
 use joulepath_model::result::{
     Comparison, Estimate, Manifest, PathResult, Provenance, RunResult, ScenarioRef, Series,
 };
-use joulepath_model::study::Quantity;
 use joulepath_report::benchmark::{
     self, Benchmark, Cell, Entry, Extent, FamilyRow, Kind, Metric, ScenarioResult, ScenarioRow,
     Singles, Start, Task, Yardstick,
 };
-use joulepath_report::study::{self, Along, AlongLine, POLICY_METRICS, Places, Study, StudyRow};
+use joulepath_report::study::{
+    self, ALONG_METRICS, Along, AlongLine, POLICY_METRICS, Places, Study, StudyRow,
+};
 use joulepath_report::table::{self, Column, Line, Table};
 use joulepath_report::{
     AdvicePage, AdviceRange, AdviceWay, MapAxis, MapPage, Playground, PolicyRuns, StoredResults,
@@ -365,16 +367,12 @@ fn study() -> Study {
     };
     let line = |policy: u32| AlongLine {
         policy: label(policy),
-        joules_per_bit: (0..8)
-            .map(|i| estimate(4e-7 + 1e-8 * f64::from(i * policy)))
-            .collect(),
-        goodput_bps: (0..8)
+        estimates: (0..8)
             .map(|i| {
-                if i == 3 {
-                    None
-                } else {
-                    estimate(8e6 - 1e5 * f64::from(i))
-                }
+                let joules_per_bit = estimate(4e-7 + 1e-8 * f64::from(i * policy));
+                let goodput_bps = (i != 3).then(|| 8e6 - 1e5 * f64::from(i));
+                let both = [joules_per_bit, goodput_bps.and_then(estimate)];
+                ALONG_METRICS.into_iter().zip(both).collect()
             })
             .collect(),
     };
@@ -389,7 +387,7 @@ fn study() -> Study {
         .map(|i| format!("trace-of-a-drive-{i}.txt"))
         .collect();
     let range = Places::Numbers {
-        unit: Quantity::Probability,
+        quantity: Quantity::Share,
         log: true,
         values: losses,
     };

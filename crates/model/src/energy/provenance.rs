@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::{InterfaceEnergy, InterfaceModel, Traffic};
+use crate::units::rounded;
 
 /// A named energy model of an interface.
 #[derive(Clone, Debug)]
@@ -90,7 +91,8 @@ impl fmt::Display for Validity {
 
 impl fmt::Display for Bounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let range = |[least, most]: [f64; 2]| format!("{} to {}", rounded(least), rounded(most));
+        let range =
+            |[least, most]: [f64; 2]| format!("{} to {}", rounded(least, 3), rounded(most, 3));
         write!(
             f,
             "{} mW active, {} mW/Mbps down, {} mW/Mbps up",
@@ -99,12 +101,6 @@ impl fmt::Display for Bounds {
             range(self.up_mw_per_mbps)
         )
     }
-}
-
-/// Three significant digits.
-fn rounded(number: f64) -> f64 {
-    let scale = libm::pow(10.0, 2.0 - libm::floor(libm::log10(number.max(1e-9))));
-    (number * scale).round() / scale
 }
 
 /// Confidence in the constants of a model.

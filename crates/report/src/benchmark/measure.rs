@@ -16,6 +16,7 @@
 
 use std::collections::BTreeMap;
 
+use joulepath_model::metric::{self, ENERGY_PER_BIT, GOODPUT};
 use joulepath_model::result::{Estimate, RunResult};
 use serde::{Deserialize, Serialize};
 
@@ -215,6 +216,12 @@ fn times(runs: &[RunResult], other: &[RunResult], task: &Task) -> Pairs {
     runs.iter().zip(other).filter_map(seconds).collect()
 }
 
+/// A metric of these runs and of the `other` ones, by seed.
+fn relative(metric: &metric::Metric, runs: &[RunResult], other: &[RunResult]) -> Pairs {
+    let of = |(run, other)| Some((metric.of(run)?, metric.of(other)?));
+    runs.iter().zip(other).filter_map(of).collect()
+}
+
 /// Sum of the numerators divided by the sum of the denominators; `None` if that is 0.
 fn ratio(pairs: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
     let (above, below) = pairs
@@ -251,21 +258,9 @@ fn pairs(metric: Metric, runs: &[RunResult], singles: &Singles, with: &Yardstick
         Metric::Single => vec![beside(runs, best, with)],
         Metric::Work => vec![work(runs, singles, &with.task)],
         Metric::Goodput if matches!(with.task, Task::Deadline { .. }) => vec![],
-        Metric::Goodput => {
-            vec![
-                runs.iter()
-                    .zip(fastest)
-                    .map(|(run, single)| (run.goodput_bps, single.goodput_bps))
-                    .collect(),
-            ]
-        }
+        Metric::Goodput => vec![relative(&GOODPUT, runs, fastest)],
         Metric::Time => vec![times(runs, fastest, &with.task)],
-        Metric::Joules => {
-            let per_bit =
-                |run: &RunResult| (run.bits_per_joule > 0.0).then(|| 1.0 / run.bits_per_joule);
-            let joules = |(run, single)| Some((per_bit(run)?, per_bit(single)?));
-            vec![runs.iter().zip(fastest).filter_map(joules).collect()]
-        }
+        Metric::Joules => vec![relative(&ENERGY_PER_BIT, runs, fastest)],
         Metric::Share => on_links(&|_| true, &share),
         Metric::QuietShare => on_links(&|link| !link.is_lossy, &share),
         Metric::Kept => on_links(&|_| true, &|link| kept(runs, singles, link)),

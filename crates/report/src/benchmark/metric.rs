@@ -1,5 +1,6 @@
 //! Metrics of a policy on a scenario.
 
+use joulepath_model::metric::Better;
 use serde::{Deserialize, Serialize};
 
 /// Kind of a family, which decides how it is measured.
@@ -46,78 +47,105 @@ impl Kind {
     }
 }
 
-/// A metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Metric {
+macro_rules! metrics {
+    ($($(#[$doc:meta])* $id:ident: $name:literal, $better:ident, $heading:expr;)*) => {
+        /// A metric.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+        pub enum Metric {
+            $($(#[$doc])* #[serde(rename = $name)] $id,)*
+        }
+
+        impl Metric {
+            /// Name in JSON and CSV.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Metric::$id => $name,)*
+                }
+            }
+
+            /// Which of two values is better.
+            pub(super) const fn better(self) -> Better {
+                match self {
+                    $(Metric::$id => Better::$better,)*
+                }
+            }
+
+            /// Heading of its column in a random family.
+            pub(super) const fn heading(self) -> Heading {
+                match self {
+                    $(Metric::$id => $heading,)*
+                }
+            }
+        }
+    };
+}
+
+/// Heading of a column.
+pub(super) struct Heading {
+    pub(super) name: &'static str,
+    /// On narrow terminals; empty: the same.
+    pub(super) short: &'static str,
+    /// Whether values are shown in percent.
+    pub(super) is_percent: bool,
+}
+
+const fn percent(name: &'static str, short: &'static str) -> Heading {
+    Heading {
+        name,
+        short,
+        is_percent: true,
+    }
+}
+
+const fn ratio(name: &'static str, short: &'static str) -> Heading {
+    Heading {
+        name,
+        short,
+        is_percent: false,
+    }
+}
+
+metrics! {
     /// Share of the TCP-rate reference times work.
-    Score,
+    Score: "score", Higher, ratio("score", "");
     /// Data per joule relative to the TCP-rate reference.
-    TcpReference,
+    TcpReference: "tcp_reference", Higher, percent("TCP ref. %", "");
     /// The same where goodput depends on the policy: the cost of goodput.
-    TcpReferenceFree,
+    TcpReferenceFree: "tcp_reference_free", Higher, ratio("tcp_reference_free", "");
     /// Data per joule relative to the link bound.
-    LinkBound,
+    LinkBound: "link_bound", Higher, percent("link bound %", "link %");
     /// Share of the limit relative to the best single path, chosen in hindsight.
-    Single,
+    Single: "single", Higher, ratio("× best path", "× best");
     /// Work done in time relative to the offered work.
-    Work,
+    Work: "work", Higher, ratio("work", "");
     /// Goodput relative to the fastest single path, where the work depends on it.
-    Goodput,
+    Goodput: "goodput", Higher, ratio("× NewReno", "");
     /// Completion time, or 95th percentile of the delay, relative to the fastest single path.
-    Time,
+    Time: "time", Lower, ratio("time", "");
     /// Completion time, or 95th percentile of the delay, relative to that of `mptcp`, if it runs
     /// too.
-    TimeToMptcp,
+    TimeToMptcp: "time_to_mptcp", Lower, ratio("÷ MPTCP", "");
     /// Joules per delivered bit relative to the fastest single path.
-    Joules,
+    Joules: "joules", Lower, ratio("joules", "");
     /// Goodput of one connection relative to one TCP flow: the highest of any shared link.
-    Share,
+    Share: "share", Lower, ratio("share", "");
     /// The same for links without random loss.
-    QuietShare,
+    QuietShare: "quiet_share", Lower, ratio("quiet_share", "");
     /// Goodput of the competitors relative to their goodput next to a NewReno flow in the policy's
     /// place: the lowest of any shared link (Ware et al., HotNets 2019: one minus the harm).
-    Kept,
+    Kept: "kept", Higher, ratio("kept", "");
     /// Jain's index of the connections' goodputs.
-    Jain,
+    Jain: "jain", Higher, ratio("Jain", "");
     /// Share of the TCP-rate reference relative to the best policy of the portfolio, chosen in
     /// hindsight.
-    Oracle,
+    Oracle: "oracle", Higher, percent("oracle %", "");
     /// The same relative to the best that the search has found.
-    Searched,
+    Searched: "searched", Higher, percent("searched %", "");
 }
 
 impl Metric {
-    /// Name in JSON and CSV.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Metric::Score => "score",
-            Metric::TcpReference => "tcp_reference",
-            Metric::TcpReferenceFree => "tcp_reference_free",
-            Metric::LinkBound => "link_bound",
-            Metric::Single => "single",
-            Metric::Work => "work",
-            Metric::Goodput => "goodput",
-            Metric::Time => "time",
-            Metric::TimeToMptcp => "time_to_mptcp",
-            Metric::Joules => "joules",
-            Metric::Share => "share",
-            Metric::QuietShare => "quiet_share",
-            Metric::Kept => "kept",
-            Metric::Jain => "jain",
-            Metric::Oracle => "oracle",
-            Metric::Searched => "searched",
-        }
-    }
-
     /// Whether `a` is worse than `b`.
     pub fn is_worse(self, a: f64, b: f64) -> bool {
-        if self.is_low_bad() { a < b } else { a > b }
-    }
-
-    /// Whether lower values are worse.
-    pub(super) const fn is_low_bad(self) -> bool {
-        use Metric::*;
-        !matches!(self, Time | TimeToMptcp | Joules | Share | QuietShare)
+        self.better().is_better(b, a)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use joulepath_model::metric::Better;
 use joulepath_model::result::Provenance;
 
 use super::measure::{Cell, LEAST, rounded};
@@ -123,7 +124,10 @@ fn random(measured: &Measured<'_>, column: usize) -> Row {
             ))
         };
         let values = scenarios.iter().filter_map(value).collect();
-        Some(OfFamily::Quantiles(quantiles(values, metric.is_low_bad())?))
+        Some(OfFamily::Quantiles(quantiles(
+            values,
+            metric.better() == Better::Higher,
+        )?))
     };
     let harm = harm(&cells);
     let of_families = measured.families.iter().zip(measured.strata());

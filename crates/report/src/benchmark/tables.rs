@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::measure::{LEAST, Rounded};
-use super::metric::{Kind, Metric};
+use super::metric::{Heading, Kind, Metric};
 use super::part::Part;
 use super::schema::{
     ALL_FAMILIES, Benchmark, FamilyRow, Harm, LEAST_KEPT, MOST_SHARE, OfFamily, OracleExtent, Row,
@@ -341,17 +341,11 @@ fn of_family(benchmark: &Benchmark, family: &FamilyRow) -> Option<Part> {
         .filter(|scenario| scenario.family == family.name)
         .count();
     let columns = |metric: &Metric| {
-        let (name, short, is_percent) = match metric {
-            Metric::TcpReference => ("TCP ref. %", "", true),
-            Metric::LinkBound => ("link bound %", "link %", true),
-            Metric::Single => ("× best path", "× best", false),
-            Metric::TimeToMptcp => ("÷ MPTCP", "", false),
-            Metric::Oracle => ("oracle %", "", true),
-            Metric::Searched => ("searched %", "", true),
-            Metric::Goodput => ("× NewReno", "", false),
-            Metric::Jain => ("Jain", "", false),
-            metric => (metric.name(), "", false),
-        };
+        let Heading {
+            name,
+            short,
+            is_percent,
+        } = metric.heading();
         let column = |name: &str| match is_percent {
             true => Column::numbers(name, "")
                 .factor(0.01)

@@ -1,5 +1,6 @@
 //! The gap as text and as Markdown.
 
+use joulepath_model::metric::STALL;
 use joulepath_model::units::Nanos;
 
 use super::{Case, FULL, Gap, Means, Quantity};
@@ -94,11 +95,12 @@ fn cases(gap: &Gap, with_spread: bool) -> Table {
     ];
     let line = |case: &Case| {
         let rate =
-            |means: &Means| Cell::number(means.goodput_bps).shown(rate(case, means, with_spread));
+            |means: &Means| Cell::number(means.goodput_bps()).shown(rate(case, means, with_spread));
         let policy = format!("`{}`{}", case.policy, if case.full { " =" } else { "" });
         let names = [Cell::text(&case.scenario), Cell::text(policy)];
         let rates = [rate(&case.packet), rate(&case.kernel)];
-        let stalls = case.kernel.longest_stall_s.zip(case.packet.longest_stall_s);
+        let stall = |means: &Means| means.metrics.of(&STALL);
+        let stalls = stall(&case.kernel).zip(stall(&case.packet));
         let stall = stalls.map_or_else(Cell::empty, |(kernel, packet)| {
             Cell::number(kernel - packet)
         });
@@ -154,21 +156,21 @@ fn lateness(gap: &Gap) -> String {
 }
 
 fn rate(case: &Case, means: &Means, with_spread: bool) -> String {
-    let mean = mbps(case, means.goodput_bps);
+    let mean = mbps(case, means.goodput_bps());
     match means.runs {
         _ if !with_spread => mean,
         1 => mean,
         _ if means.deterministic => format!("{mean}, deterministic"),
         _ => format!(
             "{mean} ± {}",
-            mbps(case, means.goodput_bps * means.goodput_spread)
+            mbps(case, means.goodput_bps() * means.goodput_spread)
         ),
     }
 }
 
 /// A rate in Mbit/s, with one more digit for slow cases.
 fn mbps(case: &Case, bps: f64) -> String {
-    let decimals = if case.packet.goodput_bps < SLOW_BPS {
+    let decimals = if case.packet.goodput_bps() < SLOW_BPS {
         3
     } else {
         2

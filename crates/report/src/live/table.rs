@@ -1,5 +1,7 @@
 //! Compared cases as text and as Markdown.
 
+use joulepath_model::metric::{COMPLETION, DELAY_P95, EFFICIENCY, ENERGY, GOODPUT, Metric, STALL};
+
 use super::{Case, Chooser, Contender, Judged, OF_BEST, TOLERANCE, Verdict};
 use crate::table::{Align, Cell, Column, Decimals, Line, Rank, Table, Tone, View};
 use crate::text::{seeds, wrapped};
@@ -31,16 +33,9 @@ pub fn table(judged: &Judged, view: View) -> String {
             table.push(if is_best { line.tone(Tone::Best) } else { line });
         }
         if let Some(limit) = case.link_bound_bits_per_joule {
-            let empty = || Cell::empty();
-            let cells = [
-                empty(),
-                Cell::number(limit),
-                empty(),
-                empty(),
-                empty(),
-                empty(),
-                empty(),
-            ];
+            let of_limit =
+                |(metric, ..): (&Metric, _, _, _)| known((*metric == EFFICIENCY).then_some(limit));
+            let cells = NUMBERS.into_iter().map(of_limit).chain([Cell::empty()]);
             let name = Cell::text("link bound");
             table.push(Line::new([name].into_iter().chain(cells)).tone(Tone::Dim));
         }
@@ -104,7 +99,7 @@ fn verdicts(judged: &Judged) -> Table {
             Cell::number(verdict.energy_of_plain),
             Cell::number(verdict.efficiency_of_best),
             Cell::text(format!("`{}`", verdict.best)),
-            known(of_limit.map(|(limit, daemon)| daemon.bits_per_joule / limit)),
+            known(of_limit.map(|(limit, daemon)| daemon.mean(&EFFICIENCY) / limit)),
             known(verdict.goodput_of_single),
             within,
         ])
@@ -142,37 +137,36 @@ fn contenders(judged: &Judged) -> Table {
     Table::new(columns).with(lines)
 }
 
-/// Columns of every contender.
-fn numbers() -> [Column; 6] {
-    let numbers = |name, factor| {
-        Column::numbers(name, "")
+/// Columns of every contender: a metric, its name and short name with the unit, and the unit's size.
+const NUMBERS: [(&Metric, &str, &str, f64); 6] = [
+    (&ENERGY, "J", "", 1.0),
+    (&EFFICIENCY, "Mbit/J", "", 1e6),
+    (&GOODPUT, "Mbit/s", "", 1e6),
+    (&COMPLETION, "done, s", "", 1.0),
+    (&DELAY_P95, "delay p95, ms", "p95, ms", 1e-3),
+    (&STALL, "longest stall, s", "stall, s", 1.0),
+];
+
+/// The columns of [`NUMBERS`]; narrow tables hide the stalls.
+fn numbers() -> impl Iterator<Item = Column> {
+    NUMBERS.into_iter().map(|(metric, name, short, factor)| {
+        let column = Column::numbers(name, "")
             .factor(factor)
             .decimals(Decimals::UpTo(2))
-    };
-    [
-        numbers("J", 1.0),
-        numbers("Mbit/J", 1e6),
-        numbers("Mbit/s", 1e6),
-        numbers("done, s", 1.0),
-        numbers("delay p95, ms", 1e-3).short("p95, ms"),
-        numbers("longest stall, s", 1.0)
-            .short("stall, s")
-            .hidden(Rank(0)),
-    ]
+            .short(short);
+        if *metric == STALL {
+            column.hidden(Rank(0))
+        } else {
+            column
+        }
+    })
 }
 
-/// Cells of the columns of [`numbers`].
-fn cells(one: &Contender) -> [Cell; 6] {
-    let [energy, efficiency, goodput] =
-        [one.energy_j, one.bits_per_joule, one.goodput_bps].map(Cell::number);
-    [
-        energy,
-        efficiency,
-        goodput,
-        known(one.completion_s),
-        known(one.delay_p95_s),
-        known(one.longest_stall_s),
-    ]
+/// Cells of the columns of [`NUMBERS`].
+fn cells(one: &Contender) -> impl Iterator<Item = Cell> {
+    NUMBERS
+        .into_iter()
+        .map(|(metric, ..)| known(one.metrics.of(metric)))
 }
 
 fn known(value: Option<f64>) -> Cell {

@@ -1,5 +1,6 @@
 //! Difference between simulator and kernel.
 
+use joulepath_model::metric::{ENERGY, GOODPUT};
 use joulepath_model::units::Nanos;
 use joulepath_report::gap::{Case, Gap, Means, markdown, table};
 use joulepath_report::table::View;
@@ -8,25 +9,27 @@ fn means(runs: usize, goodput_bps: f64, share: f64) -> Means {
     Means {
         runs,
         deterministic: runs == 3,
-        goodput_bps,
         goodput_spread: 0.03,
         shares: vec![share, 1.0 - share],
         rtt_s: vec![Some(0.02), Some(0.05)],
-        energy_j: 40.0 + goodput_bps / 1e6,
-        retransmission_ratio: 0.01,
-        competitors_bps: 0.0,
-        longest_stall_s: None,
+        metrics: [
+            (&GOODPUT, Some(goodput_bps)),
+            (&ENERGY, Some(40.0 + goodput_bps / 1e6)),
+        ]
+        .into_iter()
+        .collect(),
     }
 }
 
 fn case(scenario: &str, policy: &str, runs: usize, packet: (f64, f64), kernel: (f64, f64)) -> Case {
     let means = [packet, kernel].map(|(bps, share)| means(runs, bps, share));
     let [packet, kernel] = means;
+    let ratio = |metric| kernel.metrics.of(metric).unwrap() / packet.metrics.of(metric).unwrap();
     let differences = [
-        kernel.goodput_bps / packet.goodput_bps - 1.0,
+        ratio(&GOODPUT) - 1.0,
         kernel.shares[0] - packet.shares[0],
         0.012,
-        kernel.energy_j / packet.energy_j - 1.0,
+        ratio(&ENERGY) - 1.0,
     ];
     let (scenario, policy) = (scenario.to_owned(), policy.to_owned());
     Case {

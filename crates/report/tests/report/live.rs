@@ -1,6 +1,7 @@
 //! Comparison of the daemon with alternatives.
 
 use joulepath_model::live::Intent;
+use joulepath_model::metric::{COMPLETION, DELAY_P95, EFFICIENCY, ENERGY, GOODPUT};
 use joulepath_report::live::{Case, Chooser, Contender, Judged, Work, markdown, table};
 use joulepath_report::table::View;
 
@@ -16,12 +17,15 @@ fn contender(
         name: name.into(),
         chooser,
         runs: 3,
-        energy_j,
-        bits_per_joule: goodput_bps * 10.0 / energy_j,
-        goodput_bps,
-        completion_s: (chooser != Chooser::Policy).then_some(12.345),
-        delay_p95_s: (chooser == Chooser::Daemon).then_some(0.1234),
-        longest_stall_s: None,
+        metrics: [
+            (&ENERGY, Some(energy_j)),
+            (&EFFICIENCY, Some(goodput_bps * 10.0 / energy_j)),
+            (&GOODPUT, Some(goodput_bps)),
+            (&COMPLETION, (chooser != Chooser::Policy).then_some(12.345)),
+            (&DELAY_P95, (chooser == Chooser::Daemon).then_some(0.1234)),
+        ]
+        .into_iter()
+        .collect(),
         bytes: vec![bytes * part, bytes * (1.0 - part)],
     }
 }

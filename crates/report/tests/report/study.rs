@@ -1,9 +1,8 @@
 //! Page of a study.
 
 use crate::markup::{assert_loads_nothing, assert_well_formed};
-use joulepath_model::metric::{EFFICIENCY, ENERGY_PER_BIT, GOODPUT};
+use joulepath_model::metric::{EFFICIENCY, ENERGY_PER_BIT, GOODPUT, Quantity};
 use joulepath_model::result::Estimate;
-use joulepath_model::study::Quantity;
 use joulepath_report::study::{Along, AlongLine, Places, Study, StudyRow, html};
 
 fn estimate(mean: f64) -> Option<Estimate> {
@@ -31,8 +30,16 @@ fn study() -> Study {
     };
     let line = |policy: &str| AlongLine {
         policy: policy.into(),
-        joules_per_bit: vec![estimate(4e-7), None, estimate(6e-7)],
-        goodput_bps: vec![estimate(8e6), estimate(7e6), estimate(6e6)],
+        estimates: [(Some(4e-7), 8e6), (None, 7e6), (Some(6e-7), 6e6)]
+            .map(|(joules_per_bit, goodput_bps)| {
+                [
+                    (&ENERGY_PER_BIT, joules_per_bit.and_then(estimate)),
+                    (&GOODPUT, estimate(goodput_bps)),
+                ]
+                .into_iter()
+                .collect()
+            })
+            .to_vec(),
     };
     let along = |key: &str, places: Places| Along {
         engine: "packet".into(),
@@ -56,7 +63,7 @@ fn study() -> Study {
             along(
                 "path.wifi.loss",
                 Places::Numbers {
-                    unit: Quantity::Probability,
+                    quantity: Quantity::Share,
                     log: true,
                     values: vec![0.001, 0.01, 0.1],
                 },
@@ -126,10 +133,8 @@ fn figures_use_the_units_of_their_axes() {
     // Without energy there is no figure of energy.
     let mut idle = study();
     for along in &mut idle.along {
-        along
-            .lines
-            .iter_mut()
-            .for_each(|line| line.joules_per_bit = vec![None; 3]);
+        let places = along.lines.iter_mut().flat_map(|line| &mut line.estimates);
+        places.for_each(|place| place.set(&ENERGY_PER_BIT, None));
     }
     assert_eq!(
         html(&idle)

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use joulepath_model::cancel::Cancel;
-use joulepath_model::metric::{ENERGY_PER_BIT, GOODPUT};
-use joulepath_model::result::Provenance;
+use joulepath_model::result::{Estimates, Provenance};
 use joulepath_model::scenario::read_study;
 use joulepath_model::study::{Axis, Design, Levels};
 use joulepath_report::Field;
-use joulepath_report::study::{Along, AlongLine, POLICY_METRICS, Places, Study, StudyRow};
+use joulepath_report::study::{
+    ALONG_METRICS, Along, AlongLine, POLICY_METRICS, Places, Study, StudyRow,
+};
 
 use super::dataset::Dataset;
 use super::plan::{ENGINE, ERROR, POLICY};
@@ -112,29 +113,28 @@ fn along_axis(
         parts.insert(column.to_owned(), ends.collect());
     }
     let by = names(&[column, ENGINE, POLICY]);
-    let metrics = names(&[ENERGY_PER_BIT.name, GOODPUT.name]);
+    let metrics = ALONG_METRICS.map(|metric| metric.name.to_owned());
     let groups = summary_in(dataset, Some(&by), Some(&metrics), &parts, cancel)?.groups;
     let places = places(axis, log, &groups);
     let of_engine = |engine: &String| {
         let line = |policy: &String| {
-            let at = |metric: usize| {
-                let estimate = |place: &Field| {
-                    let is_it = |group: &&Group| {
-                        group.key[0] == *place
-                            && group.key[1].to_string() == *engine
-                            && group.key[2].to_string() == *policy
-                    };
-                    groups
-                        .iter()
-                        .find(is_it)
-                        .and_then(|group| group.estimates[metric])
+            let at = |place: &Field| {
+                let is_it = |group: &&Group| {
+                    group.key[0] == *place
+                        && group.key[1].to_string() == *engine
+                        && group.key[2].to_string() == *policy
                 };
-                places.1.iter().map(estimate).collect()
+                let found = groups.iter().find(is_it);
+                found.map_or_else(Estimates::default, |group| {
+                    ALONG_METRICS
+                        .into_iter()
+                        .zip(group.estimates.iter().copied())
+                        .collect()
+                })
             };
             AlongLine {
                 policy: policy.clone(),
-                joules_per_bit: at(0),
-                goodput_bps: at(1),
+                estimates: places.1.iter().map(at).collect(),
             }
         };
         Along {
@@ -163,7 +163,7 @@ fn places(axis: &Axis, log: bool, groups: &[Group]) -> (Places, Vec<Field>) {
         }
     };
     match axis.levels.quantity() {
-        Some(unit) => {
+        Some(quantity) => {
             cells.retain(|cell| number(cell).is_some());
             cells.sort_by(|a, b| {
                 number(a)
@@ -171,7 +171,14 @@ fn places(axis: &Axis, log: bool, groups: &[Group]) -> (Places, Vec<Field>) {
                     .total_cmp(&number(b).unwrap_or(0.0))
             });
             let values = cells.iter().filter_map(number).collect();
-            (Places::Numbers { unit, log, values }, cells)
+            (
+                Places::Numbers {
+                    quantity,
+                    log,
+                    values,
+                },
+                cells,
+            )
         }
         None => (
             Places::Texts(cells.iter().map(ToString::to_string).collect()),
