@@ -237,6 +237,8 @@ metrics! {
     /// Longest time without progress while data waits: [`RunResult::longest_stall_s`].
     STALL: "longest_stall_s", "longest stall", Time, Lower, [column(When::Waits, 16, 8)],
         |run| run.longest_stall_s;
+    /// Mean RTT of the paths, weighted by their data.
+    RTT: "mean_rtt_s", "mean RTT", Time, Lower, [], mean_rtt_s;
     /// Copies of segments as a part of all segments.
     RETRANSMISSIONS: "retransmission_ratio", "retrans.", Share, Lower, [column(When::Always, 8, 2)],
         |run| Some(run.retransmission_ratio);
@@ -252,6 +254,16 @@ metrics! {
     /// Energy of promotions and tails.
     TAIL: "energy_tail_j", "tail energy", Energy, Lower, [],
         |run| Some(run.energy_split.tail_j);
+}
+
+fn mean_rtt_s(run: &RunResult) -> Option<f64> {
+    let known = || {
+        run.paths
+            .iter()
+            .filter_map(|path| Some((path.share, path.mean_rtt_s?)))
+    };
+    let shares: f64 = known().map(|(share, _)| share).sum();
+    (shares > 0.0).then(|| known().map(|(share, rtt_s)| share * rtt_s).sum::<f64>() / shares)
 }
 
 impl Metric {
@@ -311,6 +323,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::result::PathResult;
 
     #[test]
     fn every_metric_has_a_name_and_a_title_of_its_own() {
@@ -360,6 +373,30 @@ mod tests {
         );
         assert_eq!(COMPLETION.mean(&[run(Some(1.0)), run(None)]), None);
         assert_eq!(COMPLETION.mean(&[]), None);
+    }
+
+    #[test]
+    fn the_mean_rtt_weighs_each_path_by_its_data() {
+        let path = |share, mean_rtt_s| PathResult {
+            share,
+            mean_rtt_s,
+            ..PathResult::default()
+        };
+        let of = |paths: &[PathResult]| {
+            RTT.of(&RunResult {
+                paths: paths.to_vec(),
+                ..RunResult::default()
+            })
+        };
+        // (0.5 · 20 ms + 0.25 · 80 ms) / 0.75
+        let known = [
+            path(0.5, Some(0.02)),
+            path(0.25, Some(0.08)),
+            path(0.25, None),
+        ];
+        assert!((of(&known).unwrap() - 0.04).abs() < 1e-12);
+        assert_eq!(of(&[path(0.0, Some(0.02)), path(1.0, None)]), None);
+        assert_eq!(of(&[]), None);
     }
 
     #[test]

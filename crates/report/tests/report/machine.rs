@@ -1,8 +1,29 @@
 use crate::common::Fake;
-use joulepath_model::metric::{EFFICIENCY, GOODPUT};
+use joulepath_model::metric::{EFFICIENCY, GOODPUT, METRICS};
 use joulepath_model::result::{Comparison, RunResult};
 use joulepath_report::{PolicyRuns, runs_to_csv, summarise, to_csv, to_json};
 use serde_json::Value;
+
+#[test]
+fn every_metric_of_the_table_is_in_json_and_csv() {
+    let comparison = Fake::default().comparison();
+    let json: Value = serde_json::from_str(&to_json(&comparison).unwrap()).unwrap();
+    let header = |csv: String| -> Vec<String> {
+        let first = csv.lines().next().unwrap();
+        first.split(',').map(str::to_owned).collect()
+    };
+    let policies = header(to_csv(&comparison).unwrap());
+    let runs = header(runs_to_csv(&comparison).unwrap());
+    for metric in METRICS {
+        let name = metric.name;
+        assert!(json["rows"][0].get(name).is_some(), "{name}");
+        assert!(runs.iter().any(|column| column == name), "{name}");
+        for end in ["mean", "lo", "hi"] {
+            let column = format!("{name}_{end}");
+            assert!(policies.contains(&column), "{column}");
+        }
+    }
+}
 
 #[test]
 fn json_has_the_documented_shape() {
