@@ -12,6 +12,7 @@ import pytest
 from conftest import ROOT, CommandLine
 
 import joulepath as jp
+from joulepath import _joulepath
 
 
 def without_command(text: str) -> Any:
@@ -20,6 +21,13 @@ def without_command(text: str) -> Any:
     assert result["manifest"].pop("command")
     assert result["manifest"].pop("commit")
     return result
+
+
+def test_every_metric_is_a_column_of_policies_and_runs() -> None:
+    result = jp.compare("quick", policies="mptcp", seeds=1)
+    for name, _, _ in _joulepath.metrics():
+        assert [len(result[f"{name}_{end}"]) for end in ("mean", "lo", "hi")] == [1, 1, 1]
+        assert len(result.runs[name]) == 1
 
 
 CASES: list[tuple[dict[str, Any], list[str]]] = [

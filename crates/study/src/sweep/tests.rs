@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use joulepath_model::cancel::Cancel;
+use joulepath_model::metric::METRICS;
 use joulepath_model::result::Provenance;
 use joulepath_report::Field;
 
@@ -49,6 +50,16 @@ fn run(sweep: &Sweep, folder: &Path, shard: &str, stop_after: u64) -> Outcome {
     Runner::new(sweep, NonZeroUsize::new(2), "abc")
         .run(&mut writer, shard, &mut watch, &cancel)
         .unwrap()
+}
+
+#[test]
+fn every_metric_of_the_table_is_a_column_and_decides_a_map() {
+    let sweep = sweep(TEXT);
+    let columns: BTreeSet<&str> = sweep.columns.iter().map(|one| one.name.as_str()).collect();
+    for metric in METRICS {
+        assert!(columns.contains(metric.name), "{}", metric.name);
+        assert_eq!(crate::metrics::named(metric.name).unwrap(), *metric);
+    }
 }
 
 /// All rows as text, by run.
