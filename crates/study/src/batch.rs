@@ -10,14 +10,63 @@ use joulepath_model::result::RunResult;
 use joulepath_model::scenario::Scenario;
 
 use crate::engine::{Engine, RunError, Task};
+use crate::error;
 use crate::event::{Event, FailedRun, Watch};
 use crate::parallel::{self, News};
-use crate::source::Overrides;
+use crate::source::{Overrides, Source};
 use crate::stored::{Finished, Key, StoredRuns};
 
+/// A loaded scenario, with what identifies it in the store.
+pub(crate) struct Loaded {
+    /// Name in messages.
+    pub(crate) name: String,
+    pub(crate) scenario: Scenario,
+    pub(crate) sha256: String,
+    pub(crate) overrides: Overrides,
+}
+
+impl Loaded {
+    /// Loads the scenario of `source` with `overrides`.
+    ///
+    /// # Errors
+    /// If it does not fit.
+    pub(crate) fn of(source: &Source, name: String, overrides: Overrides) -> error::Result<Self> {
+        let scenario = source.load(&overrides)?;
+        Ok(Loaded {
+            name,
+            sha256: source.sha256(&scenario),
+            scenario,
+            overrides,
+        })
+    }
+
+    /// Runs of a policy, one with each seed.
+    pub(crate) fn row<'a>(
+        &'a self,
+        engine: &'a dyn Engine,
+        setup: &'a Setup,
+        seeds: &'a [u64],
+    ) -> Row<'a> {
+        let run = Wanted {
+            engine,
+            name: &self.name,
+            scenario: &self.scenario,
+            setup,
+            task: Task {
+                seed: 0,
+                series: false,
+                settles: false,
+            },
+            identity: (&self.sha256, &self.overrides),
+        };
+        Row { run, seeds }
+    }
+}
+
 /// A run to do.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
+    pub(crate) engine: &'a dyn Engine,
     /// Name of the scenario in messages.
     pub(crate) name: &'a str,
     pub(crate) scenario: &'a Scenario,
@@ -25,6 +74,23 @@ pub(crate) struct Wanted<'a> {
     pub(crate) task: Task,
     /// Key of the scenario in the store: its SHA-256 and its overrides.
     pub(crate) identity: (&'a str, &'a Overrides),
+}
+
+/// A row of a run table: a policy on a scenario in an engine.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'a> {
+    /// Its runs, except for the seed.
+    pub(crate) run: Wanted<'a>,
+    pub(crate) seeds: &'a [u64],
+}
+
+impl<'a> Row<'a> {
+    /// The run with the `nth` seed.
+    pub(crate) fn nth(&self, nth: usize) -> Option<Wanted<'a>> {
+        let mut run = self.run;
+        run.task.seed = *self.seeds.get(nth)?;
+        Some(run)
+    }
 }
 
 /// Outcome of a run.
@@ -48,26 +114,81 @@ impl Outcome {
     }
 }
 
+/// Runs of a row that succeeded.
+pub(crate) fn runs(outcomes: Vec<Outcome>) -> Vec<RunResult> {
+    outcomes.into_iter().filter_map(Outcome::run).collect()
+}
+
+/// Whether every run of a table succeeded.
+pub(crate) fn is_complete(table: &[Vec<Outcome>]) -> bool {
+    let mut outcomes = table.iter().flatten();
+    outcomes.all(|outcome| matches!(outcome, Outcome::Run(_)))
+}
+
 /// Settings that all runs of a batch share.
 pub(crate) struct Batch<'a> {
-    pub(crate) engine: &'a dyn Engine,
     /// Runs at a time; `None`: as many as there are cores.
     pub(crate) jobs: Option<NonZeroUsize>,
     pub(crate) cancel: &'a Cancel,
 }
 
 impl Batch<'_> {
-    /// Does every run that `stored` lacks and stores it. Returns the outcomes in the order of
-    /// `wanted`.
+    /// Does the runs of all rows: each row's with its first seed, then with the next, so that an
+    /// interrupted batch compares equal seeds. Returns the outcomes by row, in the order of its
+    /// seeds.
+    pub(crate) fn table(
+        &self,
+        rows: &[Row<'_>],
+        stored: Option<&mut StoredRuns>,
+        watch: Watch<'_>,
+    ) -> Vec<Vec<Outcome>> {
+        let most = rows.iter().map(|row| row.seeds.len()).max().unwrap_or(0);
+        let of_seed = |nth: usize| {
+            let run = move |(place, row): (usize, &Row<'_>)| Some((place, row.nth(nth)?));
+            rows.iter().enumerate().filter_map(run).collect::<Vec<_>>()
+        };
+        let (places, wanted): (Vec<usize>, Vec<Wanted<'_>>) = (0..most).flat_map(of_seed).unzip();
+        let mut table = vec![vec![]; rows.len()];
+        for (place, outcome) in places.into_iter().zip(self.run(&wanted, stored, watch)) {
+            table[place].push(outcome);
+        }
+        table
+    }
+
+    /// Does every run that `stored` lacks and stores it, one engine after the other. Returns the
+    /// outcomes in the order of `wanted`.
     pub(crate) fn run(
         &self,
         wanted: &[Wanted<'_>],
         mut stored: Option<&mut StoredRuns>,
         watch: Watch<'_>,
     ) -> Vec<Outcome> {
+        let mut outcomes = vec![Outcome::Missing; wanted.len()];
+        let mut left: Vec<usize> = (0..wanted.len()).collect();
+        while let Some(&first) = left.first() {
+            let engine = wanted[first].engine;
+            let is_own = |place: &usize| wanted[*place].engine.name() == engine.name();
+            let (own, others): (Vec<_>, Vec<_>) = left.into_iter().partition(is_own);
+            let runs: Vec<Wanted<'_>> = own.iter().map(|&place| wanted[place]).collect();
+            let done = self.run_on(engine, &runs, stored.as_deref_mut(), &mut *watch);
+            for (place, outcome) in own.into_iter().zip(done) {
+                outcomes[place] = outcome;
+            }
+            left = others;
+        }
+        outcomes
+    }
+
+    fn run_on(
+        &self,
+        engine: &dyn Engine,
+        wanted: &[Wanted<'_>],
+        mut stored: Option<&mut StoredRuns>,
+        watch: Watch<'_>,
+    ) -> Vec<Outcome> {
         let takes = wanted
             .first()
-            .and_then(|first| self.engine.takes(first.scenario));
+            .and_then(|first| engine.takes(first.scenario));
         watch(Event::Begin {
             runs: wanted.len(),
             takes,
@@ -77,7 +198,7 @@ impl Batch<'_> {
         for (place, wanted) in wanted.iter().enumerate() {
             let found = stored
                 .as_deref()
-                .and_then(|stored| stored.find(&self.key(wanted)));
+                .and_then(|stored| stored.find(&key(wanted)));
             match found.filter(|found| found.run.series.is_some() || !wanted.task.series) {
                 None => left.push(place),
                 Some(found) => {
@@ -87,7 +208,7 @@ impl Batch<'_> {
             }
         }
         let scenarios: Vec<&Scenario> = left.iter().map(|&place| wanted[place].scenario).collect();
-        if let Some(doubt) = self.engine.doubt(&scenarios) {
+        if let Some(doubt) = engine.doubt(&scenarios) {
             watch(Event::Note(doubt));
         }
         let cores = parallel::cores(self.jobs);
@@ -100,17 +221,17 @@ impl Batch<'_> {
         let done = parallel::run(&left, threads, self.cancel, work, |index, news| {
             let wanted = &wanted[left[index]];
             match news {
-                News::Message(error) => watch(Event::Again(&self.failed(wanted, error))),
+                News::Message(error) => watch(Event::Again(&failed(wanted, error))),
                 News::Done(Ok(Ok(finished))) => {
                     let note = stored
                         .as_deref_mut()
-                        .and_then(|stored| stored.add(&self.key(wanted), finished));
+                        .and_then(|stored| stored.add(&key(wanted), finished));
                     note.into_iter().for_each(|note| watch(Event::Note(note)));
                     watch(Event::Finished(&finished.run));
                 }
                 News::Done(Ok(Err(RunError::Cancelled))) => {}
                 News::Done(Ok(Err(RunError::Failed(error))) | Err(error)) => {
-                    watch(Event::Failed(&self.failed(wanted, error)));
+                    watch(Event::Failed(&failed(wanted, error)));
                 }
             }
         });
@@ -124,15 +245,6 @@ impl Batch<'_> {
         outcomes
     }
 
-    /// The failed runs, in the order of `wanted`.
-    pub(crate) fn failures(&self, wanted: &[Wanted<'_>], outcomes: &[Outcome]) -> Vec<FailedRun> {
-        let failed = |(wanted, outcome): (&Wanted<'_>, &Outcome)| match outcome {
-            Outcome::Failed(error) => Some(self.failed(wanted, error)),
-            Outcome::Run(_) | Outcome::Missing => None,
-        };
-        wanted.iter().zip(outcomes).filter_map(failed).collect()
-    }
-
     /// Does one run and measures its time. Retries a failed run as often as the engine allows, and
     /// reports every failure but the last to `say`.
     fn attempt(
@@ -141,10 +253,10 @@ impl Batch<'_> {
         cores: NonZeroUsize,
         say: &dyn Fn(String),
     ) -> Result<Finished, RunError> {
-        let mut left = self.engine.attempts();
+        let mut left = wanted.engine.attempts();
         loop {
             let since = Instant::now();
-            let outcome = self.engine.run(
+            let outcome = wanted.engine.run(
                 wanted.scenario,
                 wanted.setup,
                 &wanted.task,
@@ -163,26 +275,35 @@ impl Batch<'_> {
             }
         }
     }
+}
 
-    fn key<'w>(&self, wanted: &Wanted<'w>) -> Key<'w> {
-        let (scenario, overrides) = wanted.identity;
-        Key {
-            scenario,
-            overrides,
-            engine: self.engine.name(),
-            policy: wanted.setup.policy(),
-            seed: wanted.task.seed,
-        }
+/// The failed runs, in the order of `wanted`.
+pub(crate) fn failures(wanted: &[Wanted<'_>], outcomes: &[Outcome]) -> Vec<FailedRun> {
+    let failed = |(wanted, outcome): (&Wanted<'_>, &Outcome)| match outcome {
+        Outcome::Failed(error) => Some(failed(wanted, error)),
+        Outcome::Run(_) | Outcome::Missing => None,
+    };
+    wanted.iter().zip(outcomes).filter_map(failed).collect()
+}
+
+fn key<'w>(wanted: &Wanted<'w>) -> Key<'w> {
+    let (scenario, overrides) = wanted.identity;
+    Key {
+        scenario,
+        overrides,
+        engine: wanted.engine.name(),
+        policy: wanted.setup.policy(),
+        seed: wanted.task.seed,
     }
+}
 
-    fn failed(&self, wanted: &Wanted<'_>, error: &str) -> FailedRun {
-        FailedRun {
-            scenario: wanted.name.to_owned(),
-            policy: wanted.setup.policy().to_owned(),
-            engine: self.engine.name(),
-            seed: wanted.task.seed,
-            error: error.to_owned(),
-        }
+fn failed(wanted: &Wanted<'_>, error: &str) -> FailedRun {
+    FailedRun {
+        scenario: wanted.name.to_owned(),
+        policy: wanted.setup.policy().to_owned(),
+        engine: wanted.engine.name(),
+        seed: wanted.task.seed,
+        error: error.to_owned(),
     }
 }
 
@@ -215,6 +336,7 @@ mod tests {
     /// once. Seed 0 runs until it is cancelled.
     #[derive(Default)]
     struct Fake {
+        name: &'static str,
         failures: Mutex<BTreeMap<u64, usize>>,
         attempts: usize,
         /// Whether it reports a doubt before the first run.
@@ -224,6 +346,7 @@ mod tests {
     impl Fake {
         fn failing(attempts: usize, failures: &[(u64, usize)]) -> Self {
             Fake {
+                name: "fake",
                 failures: Mutex::new(failures.iter().copied().collect()),
                 attempts,
                 doubts: false,
@@ -233,7 +356,7 @@ mod tests {
 
     impl Engine for Fake {
         fn name(&self) -> &'static str {
-            "fake"
+            self.name
         }
 
         fn attempts(&self) -> usize {
@@ -277,19 +400,23 @@ mod tests {
         }
     }
 
+    fn quick() -> (Scenario, Setup) {
+        let text = crate::shipped::find("quick").unwrap().1;
+        let scenario = load(text, &|_| Err(String::new())).unwrap();
+        let setup = Setup::of(&"mptcp".parse().unwrap(), &scenario).unwrap();
+        (scenario, setup)
+    }
+
     /// Outcome of each seed as text, and the events heard.
     fn batch(
         engine: &Fake,
         seeds: &[u64],
         stored: Option<&mut StoredRuns>,
     ) -> (Vec<String>, Vec<String>) {
-        let scenario = load(crate::shipped::find("quick").unwrap().1, &|_| {
-            Err(String::new())
-        })
-        .unwrap();
-        let setup = Setup::of(&"mptcp".parse().unwrap(), &scenario).unwrap();
+        let (scenario, setup) = quick();
         let overrides = vec![];
         let wanted = |&seed: &u64| Wanted {
+            engine,
             name: "quick",
             scenario: &scenario,
             setup: &setup,
@@ -318,7 +445,6 @@ mod tests {
         };
         let two = NonZeroUsize::new(2);
         let outcomes = Batch {
-            engine,
             jobs: two,
             cancel: &cancel,
         }
@@ -396,6 +522,40 @@ mod tests {
         assert_eq!(heard, ["begin 1", "doubt about 1", "finished 1"]);
         let (_, heard) = batch(&engine, &[1], Some(&mut stored));
         assert_eq!(heard, ["begin 1", "finished 1"]);
+    }
+
+    #[test]
+    fn a_table_runs_seed_by_seed_and_engine_after_engine() {
+        let (scenario, setup) = quick();
+        let loaded = Loaded {
+            name: "quick".to_owned(),
+            scenario,
+            sha256: "abc".to_owned(),
+            overrides: vec![],
+        };
+        let (one, mut other) = (Fake::failing(1, &[]), Fake::failing(1, &[]));
+        other.name = "other";
+        let rows = [
+            loaded.row(&one, &setup, &[1, 2]),
+            loaded.row(&other, &setup, &[3]),
+            loaded.row(&one, &setup, &[4]),
+        ];
+        let mut heard = vec![];
+        let mut watch = |event: Event<'_>| {
+            if let Event::Finished(run) = event {
+                heard.push(run.seed);
+            }
+        };
+        let batch = Batch {
+            jobs: NonZeroUsize::new(1),
+            cancel: &Cancel::new(),
+        };
+        let table = batch.table(&rows, None, &mut watch);
+        assert!(is_complete(&table));
+        let seeds = |row| runs(row).iter().map(|run| run.seed).collect::<Vec<_>>();
+        let seeds: Vec<Vec<u64>> = table.into_iter().map(seeds).collect();
+        assert_eq!(seeds, [vec![1, 2], vec![3], vec![4]]);
+        assert_eq!(heard, [1, 4, 2, 3]);
     }
 
     #[test]

@@ -65,11 +65,10 @@ pub fn benchmark(
     }
     let rounds = Rounds::of(plan, engine)?;
     let batch = Batch {
-        engine,
         jobs: plan.jobs,
         cancel,
     };
-    let (results, complete) = rounds.run(plan, &batch, stored, watch);
+    let (results, complete) = rounds.run(plan, engine, &batch, stored, watch);
     let mut extent = plan.extent(engine.name(), sealed);
     extent.partial = !complete || cancel.is_set();
     Ok(Benchmark::of(by.clone(), extent, rounds.measured(&results)))

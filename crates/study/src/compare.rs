@@ -21,7 +21,7 @@ use joulepath_report::{PolicyRuns, estimate, leave_out_of_reach, summarise_on, t
 use serde::Serialize;
 use serde_json::json;
 
-use crate::batch::{Batch, Outcome, Wanted};
+use crate::batch::{Batch, Outcome, Wanted, failures};
 use crate::engine::{Engine, RunError, Task};
 use crate::error::{Error, Kind, Result};
 use crate::event::{Event, FailedRun, Watch};
@@ -184,7 +184,6 @@ impl Plan {
             note.into_iter().for_each(|note| watch(Event::Note(note)));
         }
         let batch = Batch {
-            engine: &*self.engine,
             jobs: self.jobs,
             cancel,
         };
@@ -196,13 +195,13 @@ impl Plan {
             watch(event);
             note.into_iter().for_each(|note| watch(Event::Note(note)));
         };
-        let wanted = case.wanted(self.series);
+        let wanted = case.wanted(&*self.engine, self.series);
         let outcomes = batch.run(&wanted, None, &mut heard);
-        let failures = batch.failures(&wanted, &outcomes);
+        let failures = failures(&wanted, &outcomes);
         let mut comparison = case.comparison(&*self.engine, cores(self.jobs), outcomes);
         if let Some(scenario) = &case.background {
             watch(Event::Note(case.repeats()));
-            let again = case.wanted_on(scenario, false);
+            let again = case.wanted_on(&*self.engine, scenario, false);
             let outcomes = batch.run(&again, None, &mut |_| ());
             case.add_background(&mut comparison, outcomes);
         }
@@ -220,7 +219,7 @@ impl Plan {
         index: usize,
         cancel: &Cancel,
     ) -> Option<Result<RunResult, RunError>> {
-        let wanted = case.wanted(self.series);
+        let wanted = case.wanted(&*self.engine, self.series);
         let Wanted {
             scenario,
             setup,
@@ -412,13 +411,19 @@ impl Case {
 
     /// Every run: all policies with the first seed, then all with the next, so that an interrupted
     /// study compares equal seeds. At most the first [`MOST_SERIES`] seeds record series.
-    fn wanted(&self, series: bool) -> Vec<Wanted<'_>> {
-        self.wanted_on(&self.scenario, series)
+    fn wanted<'a>(&'a self, engine: &'a dyn Engine, series: bool) -> Vec<Wanted<'a>> {
+        self.wanted_on(engine, &self.scenario, series)
     }
 
-    fn wanted_on<'a>(&'a self, scenario: &'a Scenario, series: bool) -> Vec<Wanted<'a>> {
+    fn wanted_on<'a>(
+        &'a self,
+        engine: &'a dyn Engine,
+        scenario: &'a Scenario,
+        series: bool,
+    ) -> Vec<Wanted<'a>> {
         let of_seed = |(index, &seed): (usize, &u64)| {
             self.setups.iter().map(move |setup| Wanted {
+                engine,
                 name: &self.reference.title,
                 scenario,
                 setup,
@@ -669,7 +674,11 @@ mod tests {
                 wanted.task.series,
             )
         };
-        plan.cases()[0].wanted(series).iter().map(task).collect()
+        plan.cases()[0]
+            .wanted(&*plan.engine, series)
+            .iter()
+            .map(task)
+            .collect()
     }
 
     #[test]

@@ -11,18 +11,16 @@ use joulepath_control::limit::most_bps;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::network::LinkSpec;
 use joulepath_model::policy::Policy;
-use joulepath_model::result::RunResult;
 use joulepath_model::scenario::Scenario;
 use joulepath_model::units::Nanos;
 use joulepath_report::gap::{Case, Gap};
 
-use crate::batch::{Batch, Outcome, Wanted};
-use crate::engine::{Engine, Task};
+use crate::batch::{Batch, Loaded, Row, is_complete, runs};
+use crate::engine::Engine;
 use crate::error::{Kind, Result};
 use crate::event::Watch;
 use crate::policies;
 use crate::seeds::seeds;
-use crate::source::Overrides;
 use crate::stored::StoredRuns;
 use suite::Entry;
 
@@ -66,11 +64,7 @@ pub struct Plan {
 
 /// A scenario with its runs.
 struct Planned {
-    name: String,
-    sha256: String,
-    scenario: Scenario,
-    /// Part of the store's key besides the scenario.
-    overrides: Overrides,
+    loaded: Loaded,
     seeds: Vec<u64>,
     /// Throughput that links and application allow, bit/s, where it serves as a measure.
     most_bps: Option<f64>,
@@ -121,7 +115,8 @@ fn entries(request: &Request) -> Result<Vec<Entry>> {
 
 impl Planned {
     fn of(entry: &Entry, request: &Request, kernel: &dyn Engine) -> Result<Self> {
-        let scenario = entry.source.load(&entry.set)?;
+        let mut loaded = Loaded::of(&entry.source, entry.name.clone(), entry.set.clone())?;
+        let scenario = &loaded.scenario;
         let own = match entry.policies {
             Some(policies) => policies::parse(&policies.join(","))?,
             None => scenario.compare.policies.clone(),
@@ -134,47 +129,34 @@ impl Planned {
             all.len()
         };
         let policies = all[..most.min(all.len())].to_vec();
-        let as_asked = policies::prepare(&policies, &scenario, Kind::Usage)?;
-        kernel.check(&scenario, &as_asked)?;
+        let as_asked = policies::prepare(&policies, scenario, Kind::Usage)?;
+        kernel.check(scenario, &as_asked)?;
         let simulated: Vec<Policy> = policies.iter().map(with_mainline).collect();
-        let packet = policies::prepare(&simulated, &scenario, Kind::Usage)?;
-        let mut overrides = entry.set.clone();
-        overrides.extend(
-            request
-                .max_lateness
-                .map(|bound| ("--max-lateness".to_owned(), bound.to_string())),
-        );
-        let factor = if loses_at_random(&scenario) {
+        let packet = policies::prepare(&simulated, scenario, Kind::Usage)?;
+        let factor = if loses_at_random(scenario) {
             SEEDS_IF_LOSSY
         } else {
             1
         };
+        let most_bps = most_bps(scenario);
+        // Runs with another bound are other runs.
+        let bound = request.max_lateness.map(|bound| bound.to_string());
+        let bound = bound.map(|bound| ("--max-lateness".to_owned(), bound));
+        loaded.overrides.extend(bound);
         Ok(Planned {
-            name: entry.name.clone(),
-            sha256: entry.source.sha256(&scenario),
-            overrides,
+            loaded,
             seeds: seeds(request.first_seed, request.seeds.saturating_mul(factor))?,
-            most_bps: most_bps(&scenario),
-            scenario,
+            most_bps,
             policies,
             kernel: as_asked,
             packet,
         })
     }
 
-    /// Runs of one policy.
-    fn wanted<'a>(&'a self, setup: &'a Setup) -> impl Iterator<Item = Wanted<'a>> {
-        self.seeds.iter().map(move |&seed| Wanted {
-            name: &self.name,
-            scenario: &self.scenario,
-            setup,
-            task: Task {
-                seed,
-                series: false,
-                settles: false,
-            },
-            identity: (&self.sha256, &self.overrides),
-        })
+    /// Runs of each policy.
+    fn rows<'a>(&'a self, engine: &'a dyn Engine, setups: &'a [Setup]) -> Vec<Row<'a>> {
+        let row = |setup| self.loaded.row(engine, setup, &self.seeds);
+        setups.iter().map(row).collect()
     }
 }
 
@@ -203,55 +185,32 @@ pub fn gap(
     watch: Watch<'_>,
     cancel: &Cancel,
 ) -> Measured {
-    let wanted = |setups: fn(&Planned) -> &[Setup]| -> Vec<Wanted<'_>> {
-        let of_scenario = |planned| {
-            setups(planned)
-                .iter()
-                .flat_map(|setup| Planned::wanted(planned, setup))
-        };
-        plan.scenarios.iter().flat_map(of_scenario).collect()
+    let planned = || plan.scenarios.iter();
+    let batch = |jobs| Batch { jobs, cancel };
+    let rows: Vec<Row<'_>> = planned()
+        .flat_map(|one| one.rows(packet, &one.packet))
+        .collect();
+    let simulated = batch(plan.jobs).table(&rows, None, watch);
+    let rows: Vec<Row<'_>> = planned()
+        .flat_map(|one| one.rows(kernel, &one.kernel))
+        .collect();
+    let real = batch(Some(plan.kernel_jobs)).table(&rows, stored, watch);
+    let partial = !is_complete(&real) || cancel.is_set();
+    let policies = planned().flat_map(|one| one.policies.iter().map(move |policy| (one, policy)));
+    let of_policy = |((planned, policy), (packet, kernel)): ((&Planned, &Policy), _)| {
+        let (name, policy) = (&planned.loaded.name, policy.to_string());
+        Case::of(
+            name,
+            &policy,
+            &runs(packet),
+            &runs(kernel),
+            planned.most_bps,
+        )
     };
-    let simulated = Batch {
-        engine: packet,
-        jobs: plan.jobs,
-        cancel,
-    };
-    let simulated = simulated.run(&wanted(|planned| &planned.packet), None, watch);
-    let real = Batch {
-        engine: kernel,
-        jobs: Some(plan.kernel_jobs),
-        cancel,
-    };
-    let real = real.run(&wanted(|planned| &planned.kernel), stored, watch);
-    let partial = real
-        .iter()
-        .any(|outcome| !matches!(outcome, Outcome::Run(_)))
-        || cancel.is_set();
-    let (mut simulated, mut real) = (simulated.into_iter(), real.into_iter());
-    let mut cases = vec![];
-    for planned in &plan.scenarios {
-        for policy in &planned.policies {
-            let n = planned.seeds.len();
-            let (packet, kernel) = (
-                runs(simulated.by_ref().take(n)),
-                runs(real.by_ref().take(n)),
-            );
-            let policy = policy.to_string();
-            cases.extend(Case::of(
-                &planned.name,
-                &policy,
-                &packet,
-                &kernel,
-                planned.most_bps,
-            ));
-        }
-    }
+    let both = simulated.into_iter().zip(real);
+    let cases = policies.zip(both).filter_map(of_policy).collect();
     let gap = Gap::of(release(), cases, plan.seeds, plan.max_lateness);
     Measured { gap, partial }
-}
-
-fn runs(outcomes: impl Iterator<Item = Outcome>) -> Vec<RunResult> {
-    outcomes.filter_map(Outcome::run).collect()
 }
 
 /// Release of the running kernel; empty if unknown.

@@ -16,16 +16,15 @@ use joulepath_control::Setup;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::live::LiveConfig;
 use joulepath_model::policy::Policy;
-use joulepath_model::result::RunResult;
 use joulepath_model::scenario::{Scenario, Workload, read_live};
 use joulepath_report::LINK_BOUND;
 use joulepath_report::live::{Case, Chooser, Contender, Judged, Work};
 
 use self::engine::Managed;
 use self::management::{Daemon, FixedEndpoints, Means};
-use crate::batch::{Batch, Outcome, Wanted};
+use crate::batch::{Batch, Loaded, Row, is_complete, runs};
 use crate::compare::limits_of;
-use crate::engine::{Engine, EngineName, EngineOptions, Task, open};
+use crate::engine::{Engine, EngineName, EngineOptions, open};
 use crate::error::{Error, Kind, Result};
 use crate::event::Watch;
 use crate::files::By;
@@ -72,9 +71,7 @@ pub struct Plan {
 
 /// A scenario with its contenders.
 struct Planned {
-    name: String,
-    sha256: String,
-    scenario: Scenario,
+    loaded: Loaded,
     config: LiveConfig,
     seeds: Vec<u64>,
     /// The policies, the plain one first.
@@ -125,8 +122,9 @@ impl Plan {
 impl Planned {
     fn of(argument: &str, request: &Request, kernel: &dyn Engine) -> Result<Self> {
         let source = Source::open(argument)?;
-        let scenario = source.load(&[])?;
-        let config = config(&source, argument, &scenario)?;
+        let loaded = Loaded::of(&source, source.name().to_owned(), vec![])?;
+        let scenario = &loaded.scenario;
+        let config = config(&source, argument, scenario)?;
         let plain: Policy = PLAIN.parse()?;
         let others = scenario
             .compare
@@ -135,8 +133,8 @@ impl Planned {
             .filter(|policy| **policy != plain)
             .cloned();
         let policies: Vec<Policy> = [plain.clone()].into_iter().chain(others).collect();
-        let policies = policies::prepare(&policies, &scenario, Kind::Failed)?;
-        kernel.check(&scenario, &policies)?;
+        let policies = policies::prepare(&policies, scenario, Kind::Failed)?;
+        kernel.check(scenario, &policies)?;
         let managed = |name, means| Managed::new(name, means, &request.engine);
         let daemon = Daemon {
             program: request.program.clone(),
@@ -151,36 +149,51 @@ impl Planned {
             joulepath_model::scenario::show_live(&config),
         )];
         Ok(Planned {
-            name: source.name().to_owned(),
-            sha256: source.sha256(&scenario),
             seeds: seeds(request.first_seed, request.seeds)?,
             policies,
             endpoints: managed("kernel, endpoints", Means::Endpoints(FixedEndpoints)),
             daemon: managed("kernel, live", Means::Daemon(Box::new(daemon))),
-            scenario,
+            loaded,
             config,
             told,
         })
     }
 
-    fn wanted<'a>(&'a self, setup: &'a Setup, told: &'a Overrides) -> Vec<Wanted<'a>> {
-        let wanted = |&seed: &u64| Wanted {
-            name: &self.name,
-            scenario: &self.scenario,
-            setup,
-            task: Task {
-                seed,
-                series: false,
-                settles: false,
-            },
-            identity: (&self.sha256, told),
+    /// The contenders, the daemon first.
+    fn contenders<'a>(&'a self, kernel: &'a dyn Engine) -> Vec<(String, Chooser, Row<'a>)> {
+        let row = |engine, setup| self.loaded.row(engine, setup, &self.seeds);
+        let (plain, others) = self.policies.split_first().expect("plain is among them");
+        let mut daemon = row(&self.daemon, plain);
+        daemon.run.identity.1 = &self.told;
+        let live = format!("live:{}", self.config.intent.word());
+        let mut contenders = vec![
+            (live, Chooser::Daemon, daemon),
+            (
+                plain.policy().to_owned(),
+                Chooser::Plain,
+                row(kernel, plain),
+            ),
+            (
+                SUBFLOWS.to_owned(),
+                Chooser::Endpoints,
+                row(&self.endpoints, plain),
+            ),
+        ];
+        let policy = |setup| {
+            (
+                Setup::policy(setup).to_owned(),
+                Chooser::Policy,
+                row(kernel, setup),
+            )
         };
-        self.seeds.iter().map(wanted).collect()
+        contenders.extend(others.iter().map(policy));
+        contenders
     }
 
     fn work(&self) -> Work {
         let all = |is: fn(&Workload) -> bool| {
-            self.scenario
+            self.loaded
+                .scenario
                 .connections
                 .iter()
                 .all(|group| is(&group.workload))
@@ -284,68 +297,25 @@ pub fn judge(
 ) -> Done {
     let mut partial = false;
     let mut cases = vec![];
-    let plainly = Overrides::new();
+    let batch = Batch { jobs: None, cancel };
     for planned in plan.cases.iter().take_while(|_| !cancel.is_set()) {
-        let mut contenders = vec![];
-        let mut compete =
-            |name: &str, chooser, engine: &dyn Engine, setup: &Setup, told: &Overrides| {
-                let batch = Batch {
-                    engine,
-                    jobs: None,
-                    cancel,
-                };
-                let outcomes = batch.run(
-                    &planned.wanted(setup, told),
-                    stored.as_deref_mut(),
-                    &mut *watch,
-                );
-                partial |= outcomes
-                    .iter()
-                    .any(|outcome| !matches!(outcome, Outcome::Run(_)));
-                let runs: Vec<RunResult> = outcomes.into_iter().filter_map(Outcome::run).collect();
-                contenders.extend(Contender::of(name, chooser, &runs));
-            };
-        let (plain, others) = planned.policies.split_first().expect("plain is among them");
-        let name = format!("live:{}", planned.config.intent.word());
-        compete(
-            &name,
-            Chooser::Daemon,
-            &planned.daemon,
-            plain,
-            &planned.told,
-        );
-        compete(
-            plain.policy(),
-            Chooser::Plain,
-            &*plan.kernel,
-            plain,
-            &plainly,
-        );
-        compete(
-            SUBFLOWS,
-            Chooser::Endpoints,
-            &planned.endpoints,
-            plain,
-            &plainly,
-        );
-        for setup in others {
-            compete(
-                setup.policy(),
-                Chooser::Policy,
-                &*plan.kernel,
-                setup,
-                &plainly,
-            );
-        }
-        let limits = limits_of(&planned.scenario, &planned.seeds, &*plan.kernel);
+        let scenario = &planned.loaded.scenario;
+        let contenders = planned.contenders(&*plan.kernel);
+        let rows: Vec<Row<'_>> = contenders.iter().map(|(.., row)| *row).collect();
+        let table = batch.table(&rows, stored.as_deref_mut(), &mut *watch);
+        partial |= !is_complete(&table);
+        let contender = |((name, chooser, _), outcomes): (&(String, Chooser, _), _)| {
+            Contender::of(name, *chooser, &runs(outcomes))
+        };
+        let contenders = contenders.iter().zip(table).filter_map(contender).collect();
+        let limits = limits_of(scenario, &planned.seeds, &*plan.kernel);
         let limit = limits.iter().find(|limit| limit.kind == LINK_BOUND);
         let case = Case {
-            scenario: planned.name.clone(),
-            title: planned.scenario.title.clone(),
+            scenario: planned.loaded.name.clone(),
+            title: scenario.title.clone(),
             intent: planned.config.intent,
             work: planned.work(),
-            paths: planned
-                .scenario
+            paths: scenario
                 .paths
                 .iter()
                 .map(|path| path.name.clone())

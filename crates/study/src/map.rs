@@ -22,7 +22,7 @@ use joulepath_model::scenario::set_twice;
 use joulepath_report::map::{self, Axis, Map, SpotCheck, Winners};
 
 use self::plane::Plane;
-use crate::batch::{Batch, Outcome, Wanted};
+use crate::batch::{Batch, Outcome, Row, Wanted, is_complete};
 use crate::engine::{Engine, RunError};
 use crate::error::{Error, Result};
 use crate::event::{Event, Watch};
@@ -181,37 +181,25 @@ impl<'a> Plan<'a> {
     ) -> (Vec<Vec<Option<f64>>>, Option<String>) {
         let (engine, cancel) = (self.engine_of(is_check), Cancel::new());
         let mut first = None;
-        let values = self.plane.values(
-            points,
-            self.seeds_of(is_check),
-            self.request.metric,
-            |wanted| {
-                let one = |Wanted {
-                               scenario,
-                               setup,
-                               task,
-                               name,
-                               ..
-                           }: &Wanted<'_>| match engine.run(
-                    scenario,
-                    setup,
-                    task,
-                    NonZeroUsize::MIN,
-                    &cancel,
-                ) {
-                    Ok(run) => Some(run),
-                    Err(RunError::Failed(error)) => {
-                        first.get_or_insert_with(|| {
-                            format!("`{}` at {name}: {error}", setup.policy())
-                        });
-                        None
-                    }
-                    Err(RunError::Cancelled) => None,
-                };
-                wanted.iter().map(one).collect()
-            },
-        );
-        (values, first)
+        let mut one = |run: Wanted<'_>| {
+            let alone = NonZeroUsize::MIN;
+            match engine.run(run.scenario, run.setup, &run.task, alone, &cancel) {
+                Ok(run) => Some(run),
+                Err(RunError::Failed(error)) => {
+                    let policy = run.setup.policy();
+                    first.get_or_insert_with(|| format!("`{policy}` at {}: {error}", run.name));
+                    None
+                }
+                Err(RunError::Cancelled) => None,
+            }
+        };
+        let rows = self.plane.rows(points, engine, self.seeds_of(is_check));
+        let mut row = |row: &Row<'_>| {
+            let runs: Vec<_> = (0..).map_while(|nth| row.nth(nth)).map(&mut one).collect();
+            runs.into_iter().collect::<Option<Vec<_>>>()
+        };
+        let rows: Vec<_> = rows.iter().map(&mut row).collect();
+        (self.plane.values(rows, self.request.metric), first)
     }
 
     /// The map of values from [`Plan::part`]: of all points, and of [`Plan::checked`] if there are
@@ -293,19 +281,16 @@ pub fn map(plan: &Plan<'_>, by: &Provenance, watch: Watch<'_>, cancel: &Cancel) 
         .iter()
         .for_each(|note| watch(Event::Note(note.clone())));
     let mut complete = true;
+    let batch = Batch {
+        jobs: request.jobs,
+        cancel,
+    };
     let mut values = |points: &[usize], is_check: bool| {
-        let batch = Batch {
-            engine: plan.engine_of(is_check),
-            jobs: request.jobs,
-            cancel,
-        };
-        plane.values(points, plan.seeds_of(is_check), request.metric, |wanted| {
-            let outcomes = batch.run(wanted, None, watch);
-            complete &= outcomes
-                .iter()
-                .all(|outcome| matches!(outcome, Outcome::Run(_)));
-            outcomes.into_iter().map(Outcome::run).collect()
-        })
+        let rows = plane.rows(points, plan.engine_of(is_check), plan.seeds_of(is_check));
+        let table = batch.table(&rows, None, &mut *watch);
+        complete &= is_complete(&table);
+        let whole = |row: Vec<Outcome>| row.into_iter().map(Outcome::run).collect();
+        plane.values(table.into_iter().map(whole), request.metric)
     };
     let all: Vec<usize> = (0..plane.len()).collect();
     let of_all = values(&all, false);

@@ -11,9 +11,10 @@ use super::family::Family;
 use super::plan::Plan;
 use super::scenarios::{self, Random};
 use super::warm::history;
+use crate::batch::Loaded;
 use crate::error::Result;
 use crate::shipped;
-use crate::source::{Overrides, Source};
+use crate::source::Source;
 
 /// Folder of the papers' scenarios.
 const FOLDER: &str = "papers/";
@@ -31,28 +32,9 @@ pub(super) struct Case {
     /// Name without folder and extension.
     pub(super) name: String,
     pub(super) family: Family,
-    pub(super) cold: Variant,
+    pub(super) cold: Loaded,
     /// The scenario with the path history of an earlier visit, if policies start warm.
-    pub(super) warm: Option<Variant>,
-}
-
-/// A scenario as the engine runs it.
-pub(super) struct Variant {
-    pub(super) sha256: String,
-    /// Changes to the scenario.
-    pub(super) overrides: Overrides,
-    pub(super) scenario: Scenario,
-}
-
-impl Variant {
-    fn of(source: &Source, overrides: Overrides) -> Result<Self> {
-        let scenario = source.load(&overrides)?;
-        Ok(Variant {
-            sha256: source.sha256(&scenario),
-            overrides,
-            scenario,
-        })
-    }
+    pub(super) warm: Option<Loaded>,
 }
 
 /// The scenarios of a plan that count, and the scenarios left out.
@@ -93,12 +75,13 @@ fn random_case(plan: &Plan, family: Family, random: Random) -> Result<Case> {
         return load(&source, family, plan.is_quick);
     }
     // Scenarios of sets run unchanged.
-    let cold = Variant::of(&source, vec![])?;
+    let loaded = |overrides| Loaded::of(&source, random.name.clone(), overrides);
+    let cold = loaded(vec![])?;
     let known =
         (!plan.warm.is_empty()).then(|| history(&cold.scenario, family as u64, random.number));
-    let warm = known.map(|known| Variant::of(&source, known)).transpose()?;
+    let warm = known.map(loaded).transpose()?;
     Ok(Case {
-        name: random.name,
+        name: random.name.clone(),
         family,
         cold,
         warm,
@@ -157,9 +140,9 @@ fn load(source: &Source, family: Family, quick: bool) -> Result<Case> {
         .unwrap_or(source.name())
         .to_owned();
     Ok(Case {
+        cold: Loaded::of(source, name.clone(), overrides)?,
         name,
         family,
-        cold: Variant::of(source, overrides)?,
         warm: None,
     })
 }

@@ -5,13 +5,13 @@ use joulepath_model::policy::Policy;
 use joulepath_model::result::RunResult;
 use joulepath_report::benchmark::{Entry, Start, Yardstick, share_of_limit};
 
-use super::cases::{Case, Variant};
+use super::cases::Case;
 use super::family::Family;
 use super::field;
 use super::oracle::{Known, Member, portfolio};
 use super::plan::Plan;
-use crate::batch::{Outcome, Wanted};
-use crate::engine::Task;
+use crate::batch::{Loaded, Outcome, Row};
+use crate::engine::Engine;
 
 /// A scenario with its policies and baselines.
 pub(super) struct Round {
@@ -31,26 +31,11 @@ pub(super) struct Round {
 pub(super) type Runs = std::result::Result<Vec<RunResult>, String>;
 
 impl Case {
-    pub(super) fn variant(&self, start: Start) -> &Variant {
+    pub(super) fn variant(&self, start: Start) -> &Loaded {
         self.warm
             .as_ref()
             .filter(|_| start == Start::Warm)
             .unwrap_or(&self.cold)
-    }
-
-    pub(super) fn wanted<'a>(&'a self, start: Start, setup: &'a Setup, seed: u64) -> Wanted<'a> {
-        let variant = self.variant(start);
-        Wanted {
-            name: &self.name,
-            scenario: &variant.scenario,
-            setup,
-            task: Task {
-                seed,
-                series: false,
-                settles: false,
-            },
-            identity: (&variant.sha256, &variant.overrides),
-        }
     }
 }
 
@@ -99,6 +84,16 @@ impl Round {
             seeds,
             case,
         }
+    }
+
+    /// Runs of a policy with each seed.
+    pub(super) fn row<'a>(
+        &'a self,
+        engine: &'a dyn Engine,
+        start: Start,
+        setup: &'a Setup,
+    ) -> Row<'a> {
+        self.case.variant(start).row(engine, setup, &self.seeds)
     }
 
     /// Members of the portfolio that ran, with their values.

@@ -18,7 +18,7 @@ use super::oracle::{Hindsight, Known};
 use super::plan::Plan;
 use super::round::{Round, Runs, policies, whole};
 use super::search::search;
-use crate::batch::{Batch, Outcome};
+use crate::batch::{Batch, Row, is_complete};
 use crate::compare::{limits_of, of_first};
 use crate::engine::Engine;
 use crate::error::Result;
@@ -93,67 +93,46 @@ impl Rounds {
 
     /// Does every run, on all cores: each policy on every scenario with the first seed, then with
     /// the next. Returns the result of each scenario, and whether every run succeeded.
-    pub(super) fn run(
-        &self,
+    pub(super) fn run<'a>(
+        &'a self,
         plan: &Plan,
+        engine: &'a dyn Engine,
         batch: &Batch<'_>,
         mut stored: Option<&mut StoredRuns>,
         watch: Watch<'_>,
     ) -> (Vec<ScenarioResult>, bool) {
-        let (mut places, mut wanted) = (vec![], vec![]);
-        let most = self
-            .rounds
-            .iter()
-            .map(|round| round.seeds.len())
-            .max()
-            .unwrap_or(0);
-        for nth in 0..most {
-            for (index, round) in self.rounds.iter().enumerate() {
-                let Some(&seed) = round.seeds.get(nth) else {
-                    continue;
-                };
-                for (place, (start, setup)) in round.setups.iter().enumerate() {
-                    let Ok(setup) = setup else { continue };
-                    places.push((index, place));
-                    wanted.push(round.case.wanted(*start, setup, seed));
-                }
-            }
-        }
-        let outcomes = batch.run(&wanted, stored.as_deref_mut(), &mut *watch);
-        let complete = outcomes
-            .iter()
-            .all(|outcome| matches!(outcome, Outcome::Run(_)));
-        let mut by_place: Vec<Vec<Vec<Outcome>>> = self
-            .rounds
-            .iter()
-            .map(|round| vec![vec![]; round.setups.len()])
-            .collect();
-        for ((round, place), outcome) in places.into_iter().zip(outcomes) {
-            by_place[round][place].push(outcome);
-        }
-        let of_round = |(round, outcomes): (&Round, Vec<Vec<Outcome>>)| {
-            let of_policy =
-                |((_, setup), outcomes): (&(Start, std::result::Result<Setup, String>), _)| {
-                    setup
-                        .as_ref()
-                        .map_err(String::clone)
-                        .and_then(|_| whole(outcomes))
-                };
-            round
-                .setups
-                .iter()
-                .zip(outcomes)
-                .map(of_policy)
-                .collect::<Vec<Runs>>()
+        let of_round = |round: &'a Round| {
+            let row = |(start, setup): &'a (Start, std::result::Result<Setup, String>)| {
+                Some(round.row(engine, *start, setup.as_ref().ok()?))
+            };
+            round.setups.iter().filter_map(row)
         };
-        let runs: Vec<Vec<Runs>> = self.rounds.iter().zip(by_place).map(of_round).collect();
+        let rows: Vec<Row<'_>> = self.rounds.iter().flat_map(of_round).collect();
+        let table = batch.table(&rows, stored.as_deref_mut(), &mut *watch);
+        let complete = is_complete(&table);
+        let mut table = table.into_iter();
+        let mut of_policy = |(_, setup): &(Start, std::result::Result<Setup, String>)| {
+            setup.as_ref().map_err(String::clone)?;
+            whole(table.next().expect("each prepared policy has a row"))
+        };
+        let mut of_round =
+            |round: &Round| -> Vec<Runs> { round.setups.iter().map(&mut of_policy).collect() };
+        let runs: Vec<Vec<Runs>> = self.rounds.iter().map(&mut of_round).collect();
         let known: Vec<Vec<Known<'_>>> = self
             .rounds
             .iter()
             .zip(&runs)
             .map(|(round, runs)| round.known(runs))
             .collect();
-        let searched = search(plan.search, &self.rounds, &known, batch, stored, watch);
+        let searched = search(
+            plan.search,
+            &self.rounds,
+            &known,
+            engine,
+            batch,
+            stored,
+            watch,
+        );
         let hindsight: Vec<Option<Hindsight>> = known
             .iter()
             .zip(searched)

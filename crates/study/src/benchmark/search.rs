@@ -15,7 +15,8 @@ use joulepath_report::benchmark::{Start, share_of_limit};
 use super::field;
 use super::oracle::{Control, Found, Known, chosen, written};
 use super::round::{Round, whole};
-use crate::batch::{Batch, Outcome};
+use crate::batch::{Batch, Outcome, Row};
+use crate::engine::Engine;
 use crate::event::Watch;
 use crate::stored::StoredRuns;
 
@@ -85,6 +86,7 @@ pub(super) fn search(
     runs: u32,
     rounds: &[Round],
     known: &[Vec<Known<'_>>],
+    engine: &dyn Engine,
     batch: &Batch<'_>,
     mut stored: Option<&mut StoredRuns>,
     watch: Watch<'_>,
@@ -108,25 +110,17 @@ pub(super) fn search(
         }
         let setup = |(index, schedule): &(usize, Schedule)| walks[*index].setup(schedule);
         let setups: Vec<Option<Setup>> = proposed.iter().map(setup).collect();
-        let mut wanted = vec![];
-        for ((index, _), setup) in proposed.iter().zip(&setups) {
-            let Round { case, seeds, .. } = walks[*index].round;
-            let of_seed = |setup, &seed: &u64| case.wanted(Start::Cold, setup, seed);
-            wanted.extend(
-                setup
-                    .iter()
-                    .flat_map(|setup| seeds.iter().map(move |seed| of_seed(setup, seed))),
-            );
-        }
-        let mut outcomes = batch
-            .run(&wanted, stored.as_deref_mut(), &mut *watch)
-            .into_iter();
-        for ((index, schedule), setup) in proposed.into_iter().zip(&setups) {
-            if setup.is_some() {
-                let seeds = walks[index].round.seeds.len();
-                let outcomes: Vec<Outcome> = outcomes.by_ref().take(seeds).collect();
-                walks[index].add(schedule, outcomes);
-            }
+        let row = |((index, _), setup): (&(usize, Schedule), &'_ Setup)| {
+            walks[*index].round.row(engine, Start::Cold, setup)
+        };
+        let prepared = proposed.iter().zip(&setups);
+        let prepared = prepared.filter_map(|(plan, setup)| Some((plan, setup.as_ref()?)));
+        let rows: Vec<Row<'_>> = prepared.map(row).collect();
+        let table = batch.table(&rows, stored.as_deref_mut(), &mut *watch);
+        let ran = proposed.into_iter().zip(&setups);
+        let ran = ran.filter(|(_, setup)| setup.is_some());
+        for (((index, schedule), _), outcomes) in ran.zip(table) {
+            walks[index].add(schedule, outcomes);
         }
     }
     walks.into_iter().map(|walk| Some(walk.found)).collect()

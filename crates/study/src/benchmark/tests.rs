@@ -1,7 +1,7 @@
 use joulepath_report::benchmark::{Kind, LEAST_KEPT, Metric, OfFamily, Start};
 
 use super::*;
-use crate::batch::{Outcome, Wanted};
+use crate::batch::{Outcome, Row};
 use crate::engine::{EngineName, EngineOptions, open};
 use crate::event::unwatched;
 
@@ -178,22 +178,19 @@ fn a_newreno_does_not_harm_competitors_of_a_shared_bottleneck() {
         field::prepared(first, &case.cold.scenario).ok().unwrap()
     };
     let setups: Vec<_> = cases.iter().map(on_first).collect();
-    let runs = cases.iter().zip(&setups);
-    let wanted: Vec<Wanted<'_>> = runs
-        .flat_map(|(case, setup)| {
-            (1..=SEEDS).map(move |seed| case.wanted(Start::Cold, setup, seed))
-        })
-        .collect();
     let engine = open(EngineName::Packet, &EngineOptions::default())
         .ok()
         .unwrap();
-    let cancel = Cancel::new();
-    let outcomes = Batch {
-        engine: &*engine,
+    let (cancel, seeds): (_, Vec<u64>) = (Cancel::new(), (1..=SEEDS).collect());
+    let runs = cases.iter().zip(&setups);
+    let rows: Vec<Row<'_>> = runs
+        .map(|(case, setup)| case.cold.row(&*engine, setup, &seeds))
+        .collect();
+    let batch = Batch {
         jobs: None,
         cancel: &cancel,
-    }
-    .run(&wanted, None, &mut unwatched);
+    };
+    let table = batch.table(&rows, None, &mut unwatched);
     let bps = |outcome: &Outcome| match outcome {
         Outcome::Run(finished) => finished.run.competitor_groups_bps.iter().sum::<f64>(),
         _ => panic!("{outcome:?}"),
@@ -209,7 +206,7 @@ fn a_newreno_does_not_harm_competitors_of_a_shared_bottleneck() {
         });
         own / other
     };
-    let mut all: Vec<f64> = outcomes.chunks(SEEDS as usize).map(kept).collect();
+    let mut all: Vec<f64> = table.iter().map(|row| kept(row)).collect();
     all.sort_by(f64::total_cmp);
     assert!(all[all.len() / 2] >= 0.95, "{all:?}");
     let harmed = all.iter().filter(|&&kept| kept < LEAST_KEPT).count();

@@ -11,7 +11,7 @@ use joulepath_model::scenario::Scenario;
 use joulepath_report::map::Axis;
 
 use super::axis::set;
-use crate::batch::Wanted;
+use crate::batch::{Row, Wanted};
 use crate::engine::{Engine, Task};
 use crate::error::{Kind, Result};
 use crate::policies;
@@ -121,49 +121,47 @@ impl Plane {
             .map(|setup| (setup.policy(), setup.label()))
     }
 
-    /// The metric by policy at the `chosen` points: means over the seeds, `None` where runs are
-    /// missing. `run` does the runs in their order; it has no result for a run that failed.
+    /// Runs of all policies at the `chosen` points.
+    pub(super) fn rows<'a>(
+        &'a self,
+        chosen: &'a [usize],
+        engine: &'a dyn Engine,
+        seeds: &'a [u64],
+    ) -> Vec<Row<'a>> {
+        let of_point = |point: &usize| {
+            let point = &self.points[point];
+            let row = move |setup| Row {
+                run: Wanted {
+                    engine,
+                    name: &point.name,
+                    scenario: &point.scenario,
+                    setup,
+                    task: Task {
+                        seed: 0,
+                        series: false,
+                        settles: true,
+                    },
+                    identity: (&self.sha256, &point.overrides),
+                },
+                seeds,
+            };
+            point.setups.iter().map(row)
+        };
+        chosen.iter().flat_map(of_point).collect()
+    }
+
+    /// The metric by policy, then by point, over the runs of each of [`Plane::rows`]; `None` where
+    /// runs are missing.
     pub(super) fn values(
         &self,
-        chosen: &[usize],
-        seeds: &[u64],
+        rows: impl IntoIterator<Item = Option<Vec<RunResult>>>,
         metric: &Metric,
-        run: impl FnOnce(&[Wanted<'_>]) -> Vec<Option<RunResult>>,
     ) -> Vec<Vec<Option<f64>>> {
-        let wanted = |&seed: &u64| {
-            let of_point = move |point: &usize| self.points[point].wanted(&self.sha256, seed);
-            chosen.iter().flat_map(of_point)
-        };
-        let wanted: Vec<Wanted<'_>> = seeds.iter().flat_map(wanted).collect();
-        let policies = self.points[&0].setups.len();
-        let mut sums = vec![vec![(0.0, 0usize); chosen.len()]; policies];
-        for (index, result) in run(&wanted).into_iter().enumerate() {
-            let (policy, place) = (index % policies, index / policies % chosen.len());
-            if let Some(value) = result.and_then(|run| metric.of(&run)) {
-                let (sum, count) = &mut sums[policy][place];
-                (*sum, *count) = (*sum + value, *count + 1);
-            }
+        let mut values = vec![vec![]; self.policies().count()];
+        let policies = values.len();
+        for (place, runs) in rows.into_iter().enumerate() {
+            values[place % policies].push(runs.and_then(|runs| metric.mean(&runs)));
         }
-        let mean = |(sum, count): (f64, usize)| (count == seeds.len()).then(|| sum / count as f64);
-        sums.into_iter()
-            .map(|sums| sums.into_iter().map(mean).collect())
-            .collect()
-    }
-}
-
-impl Point {
-    /// Runs of all policies with one seed.
-    fn wanted<'a>(&'a self, sha256: &'a str, seed: u64) -> impl Iterator<Item = Wanted<'a>> {
-        self.setups.iter().map(move |setup| Wanted {
-            name: &self.name,
-            scenario: &self.scenario,
-            setup,
-            task: Task {
-                seed,
-                series: false,
-                settles: true,
-            },
-            identity: (sha256, &self.overrides),
-        })
+        values
     }
 }

@@ -10,7 +10,6 @@ use joulepath_control::Setup;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::policy::Policy;
 use joulepath_model::result::RunResult;
-use joulepath_model::scenario::Scenario;
 use joulepath_slotted::SlottedResult;
 
 use super::evidence::Evidence;
@@ -18,8 +17,8 @@ use super::experiment::Experiment;
 use super::metrics::Run;
 use super::slotted;
 use super::study::{Extent, RunsOn, Study};
-use crate::batch::{Batch, Wanted, took};
-use crate::engine::{Engine, Task};
+use crate::batch::{Batch, Loaded, Wanted, took};
+use crate::engine::Engine;
 use crate::error::{Error, Kind, Result};
 use crate::event::Watch;
 use crate::policies;
@@ -36,9 +35,7 @@ pub(super) enum On {
 
 /// A scenario with its overrides, loaded once.
 struct Case {
-    scenario: Scenario,
-    sha256: String,
-    overrides: Overrides,
+    loaded: Loaded,
     setups: Vec<Setup>,
 }
 
@@ -189,7 +186,9 @@ impl Plan {
         // The simulator may run more policies on the same scenario.
         let case = &self.cases[case];
         let setups: Vec<Setup> = places.iter().map(|&at| case.setups[at].clone()).collect();
-        kernel.check(&case.scenario, &setups).map(|()| wanted)
+        kernel
+            .check(&case.loaded.scenario, &setups)
+            .map(|()| wanted)
     }
 
     fn case(&mut self, study: &Study) -> Result<usize> {
@@ -204,12 +203,10 @@ impl Plan {
         if let Some(&case) = self.known.get(&identity) {
             return Ok(case);
         }
-        let scenario = source.load(&identity.1)?;
-        let sha256 = source.sha256(&scenario);
+        let mut loaded = Loaded::of(&source, String::new(), identity.1.clone())?;
+        loaded.name.clone_from(&loaded.scenario.title);
         self.cases.push(Case {
-            scenario,
-            sha256,
-            overrides: identity.1.clone(),
+            loaded,
             setups: vec![],
         });
         self.known.insert(identity, self.cases.len() - 1);
@@ -227,8 +224,11 @@ impl Plan {
         {
             return Ok(place);
         }
-        case.setups
-            .push(policies::setup(&policy, &case.scenario, Kind::Failed)?);
+        case.setups.push(policies::setup(
+            &policy,
+            &case.loaded.scenario,
+            Kind::Failed,
+        )?);
         Ok(case.setups.len() - 1)
     }
 
@@ -255,43 +255,30 @@ impl Plan {
             seeds,
             took: Duration::ZERO,
         };
-        for (engine, on) in [(packet, On::Packet), (kernel, On::Kernel)] {
-            let Some(engine) = engine else { continue };
-            let places: Vec<usize> = (0..self.runs.len())
-                .filter(|&place| self.runs[place].on == on)
-                .collect();
-            let wanted: Vec<Wanted<'_>> = places
-                .iter()
-                .map(|&place| self.wanted_run(&self.runs[place]))
-                .collect();
-            let outcomes = Batch {
-                engine,
-                jobs,
-                cancel,
-            }
-            .run(&wanted, Some(&mut *stored), watch);
-            done.took += took(&outcomes);
-            for (place, outcome) in places.into_iter().zip(outcomes) {
-                done.results[place] = outcome.run();
-            }
+        let run = |(place, run): (usize, &Planned)| {
+            let engine = match run.on {
+                On::Packet => packet,
+                On::Kernel => kernel,
+            };
+            Some((place, self.wanted_run(run, engine?)))
+        };
+        let runs = self.runs.iter().enumerate().filter_map(run);
+        let (places, wanted): (Vec<usize>, Vec<Wanted<'_>>) = runs.unzip();
+        let outcomes = Batch { jobs, cancel }.run(&wanted, Some(stored), watch);
+        done.took = took(&outcomes);
+        for (place, outcome) in places.into_iter().zip(outcomes) {
+            done.results[place] = outcome.run();
         }
         done.slotted = slotted::run_all(&self.slotted, jobs, watch, cancel);
         done
     }
 
-    fn wanted_run(&self, run: &Planned) -> Wanted<'_> {
+    fn wanted_run<'a>(&'a self, run: &Planned, engine: &'a dyn Engine) -> Wanted<'a> {
         let case = &self.cases[run.case];
-        Wanted {
-            name: &case.scenario.title,
-            scenario: &case.scenario,
-            setup: &case.setups[run.policy],
-            task: Task {
-                seed: run.seed,
-                series: run.series,
-                settles: false,
-            },
-            identity: (&case.sha256, &case.overrides),
-        }
+        let mut wanted = case.loaded.row(engine, &case.setups[run.policy], &[]).run;
+        wanted.task.seed = run.seed;
+        wanted.task.series = run.series;
+        wanted
     }
 
     /// Runs of an experiment on an engine, and the number of missing ones.
