@@ -59,7 +59,11 @@ impl Loaded {
             },
             identity: (&self.sha256, &self.overrides),
         };
-        Row { run, seeds }
+        Row {
+            run,
+            seeds,
+            series: 0,
+        }
     }
 }
 
@@ -79,9 +83,11 @@ pub(crate) struct Wanted<'a> {
 /// A row of a run table: a policy on a scenario in an engine.
 #[derive(Clone, Copy)]
 pub(crate) struct Row<'a> {
-    /// Its runs, except for the seed.
+    /// Its runs, except for seed and series.
     pub(crate) run: Wanted<'a>,
     pub(crate) seeds: &'a [u64],
+    /// Number of seeds, from the first, that record time series.
+    pub(crate) series: usize,
 }
 
 impl<'a> Row<'a> {
@@ -89,8 +95,19 @@ impl<'a> Row<'a> {
     pub(crate) fn nth(&self, nth: usize) -> Option<Wanted<'a>> {
         let mut run = self.run;
         run.task.seed = *self.seeds.get(nth)?;
+        run.task.series = nth < self.series;
         Some(run)
     }
+}
+
+/// Runs of all rows, each with its row: the rows' with their first seed, then with the next, so that
+/// an interrupted batch compares equal seeds.
+pub(crate) fn by_seed<'a>(rows: &[Row<'a>]) -> Vec<(usize, Wanted<'a>)> {
+    let most = rows.iter().map(|row| row.seeds.len()).max().unwrap_or(0);
+    let run = |nth, place: usize| Some((place, rows[place].nth(nth)?));
+    (0..most)
+        .flat_map(|nth| (0..rows.len()).filter_map(move |place| run(nth, place)))
+        .collect()
 }
 
 /// Outcome of a run.
@@ -133,53 +150,30 @@ pub(crate) struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Does the runs of all rows: each row's with its first seed, then with the next, so that an
-    /// interrupted batch compares equal seeds. Returns the outcomes by row, in the order of its
-    /// seeds.
+    /// Does every run of the rows that `stored` lacks and stores it: one engine after the other, in
+    /// the order of [`by_seed`]. Returns the outcomes by row, in the order of its seeds.
     pub(crate) fn table(
         &self,
         rows: &[Row<'_>],
-        stored: Option<&mut StoredRuns>,
+        mut stored: Option<&mut StoredRuns>,
         watch: Watch<'_>,
     ) -> Vec<Vec<Outcome>> {
-        let most = rows.iter().map(|row| row.seeds.len()).max().unwrap_or(0);
-        let of_seed = |nth: usize| {
-            let run = move |(place, row): (usize, &Row<'_>)| Some((place, row.nth(nth)?));
-            rows.iter().enumerate().filter_map(run).collect::<Vec<_>>()
-        };
-        let (places, wanted): (Vec<usize>, Vec<Wanted<'_>>) = (0..most).flat_map(of_seed).unzip();
         let mut table = vec![vec![]; rows.len()];
-        for (place, outcome) in places.into_iter().zip(self.run(&wanted, stored, watch)) {
-            table[place].push(outcome);
+        let mut left = by_seed(rows);
+        while let Some(&(_, Wanted { engine, .. })) = left.first() {
+            let is_own = |(_, run): &(usize, Wanted<'_>)| run.engine.name() == engine.name();
+            let (own, others): (Vec<_>, Vec<_>) = left.into_iter().partition(is_own);
+            let (places, wanted): (Vec<usize>, Vec<Wanted<'_>>) = own.into_iter().unzip();
+            let outcomes = self.run(engine, &wanted, stored.as_deref_mut(), &mut *watch);
+            for (place, outcome) in places.into_iter().zip(outcomes) {
+                table[place].push(outcome);
+            }
+            left = others;
         }
         table
     }
 
-    /// Does every run that `stored` lacks and stores it, one engine after the other. Returns the
-    /// outcomes in the order of `wanted`.
-    pub(crate) fn run(
-        &self,
-        wanted: &[Wanted<'_>],
-        mut stored: Option<&mut StoredRuns>,
-        watch: Watch<'_>,
-    ) -> Vec<Outcome> {
-        let mut outcomes = vec![Outcome::Missing; wanted.len()];
-        let mut left: Vec<usize> = (0..wanted.len()).collect();
-        while let Some(&first) = left.first() {
-            let engine = wanted[first].engine;
-            let is_own = |place: &usize| wanted[*place].engine.name() == engine.name();
-            let (own, others): (Vec<_>, Vec<_>) = left.into_iter().partition(is_own);
-            let runs: Vec<Wanted<'_>> = own.iter().map(|&place| wanted[place]).collect();
-            let done = self.run_on(engine, &runs, stored.as_deref_mut(), &mut *watch);
-            for (place, outcome) in own.into_iter().zip(done) {
-                outcomes[place] = outcome;
-            }
-            left = others;
-        }
-        outcomes
-    }
-
-    fn run_on(
+    fn run(
         &self,
         engine: &dyn Engine,
         wanted: &[Wanted<'_>],
@@ -212,8 +206,7 @@ impl Batch<'_> {
             watch(Event::Note(doubt));
         }
         let cores = parallel::cores(self.jobs);
-        let threads = self
-            .engine
+        let threads = engine
             .most_at_a_time()
             .map_or(cores, |most| most.min(cores));
         let each = cores_of_each(cores, threads.get().min(left.len()));
@@ -277,13 +270,14 @@ impl Batch<'_> {
     }
 }
 
-/// The failed runs, in the order of `wanted`.
-pub(crate) fn failures(wanted: &[Wanted<'_>], outcomes: &[Outcome]) -> Vec<FailedRun> {
-    let failed = |(wanted, outcome): (&Wanted<'_>, &Outcome)| match outcome {
-        Outcome::Failed(error) => Some(failed(wanted, error)),
+/// The failed runs of a table, in the order of [`by_seed`].
+pub(crate) fn failures(rows: &[Row<'_>], table: &[Vec<Outcome>]) -> Vec<FailedRun> {
+    let mut left: Vec<_> = table.iter().map(|row| row.iter()).collect();
+    let failure = |(place, wanted): (usize, Wanted<'_>)| match left[place].next()? {
+        Outcome::Failed(error) => Some(failed(&wanted, error)),
         Outcome::Run(_) | Outcome::Missing => None,
     };
-    wanted.iter().zip(outcomes).filter_map(failed).collect()
+    by_seed(rows).into_iter().filter_map(failure).collect()
 }
 
 fn key<'w>(wanted: &Wanted<'w>) -> Key<'w> {
@@ -314,12 +308,12 @@ pub(crate) fn cores_of_each(cores: NonZeroUsize, runs: usize) -> NonZeroUsize {
 }
 
 /// Total time of all runs.
-pub(crate) fn took(outcomes: &[Outcome]) -> Duration {
+pub(crate) fn took(table: &[Vec<Outcome>]) -> Duration {
     let of = |outcome: &Outcome| match outcome {
         Outcome::Run(finished) => finished.took,
         Outcome::Failed(_) | Outcome::Missing => Duration::ZERO,
     };
-    outcomes.iter().map(of).sum()
+    table.iter().flatten().map(of).sum()
 }
 
 #[cfg(test)]
@@ -414,20 +408,13 @@ mod tests {
         stored: Option<&mut StoredRuns>,
     ) -> (Vec<String>, Vec<String>) {
         let (scenario, setup) = quick();
-        let overrides = vec![];
-        let wanted = |&seed: &u64| Wanted {
-            engine,
-            name: "quick",
-            scenario: &scenario,
-            setup: &setup,
-            task: Task {
-                seed,
-                series: false,
-                settles: false,
-            },
-            identity: ("abc", &overrides),
+        let loaded = Loaded {
+            name: "quick".to_owned(),
+            scenario,
+            sha256: "abc".to_owned(),
+            overrides: vec![],
         };
-        let wanted: Vec<Wanted<'_>> = seeds.iter().map(wanted).collect();
+        let rows = [loaded.row(engine, &setup, seeds)];
         let (cancel, mut heard) = (Cancel::new(), vec![]);
         let mut watch = |event: Event<'_>| {
             heard.push(match event {
@@ -448,7 +435,8 @@ mod tests {
             jobs: two,
             cancel: &cancel,
         }
-        .run(&wanted, stored, &mut watch);
+        .table(&rows, stored, &mut watch)
+        .remove(0);
         let text = |outcome: Outcome| match outcome {
             Outcome::Run(finished) => format!("run {}", finished.run.seed),
             Outcome::Failed(error) => error,

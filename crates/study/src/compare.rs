@@ -21,8 +21,8 @@ use joulepath_report::{PolicyRuns, estimate, leave_out_of_reach, summarise_on, t
 use serde::Serialize;
 use serde_json::json;
 
-use crate::batch::{Batch, Outcome, Wanted, failures};
-use crate::engine::{Engine, RunError, Task};
+use crate::batch::{Batch, Loaded, Outcome, Row, Wanted, by_seed, failures, is_complete, runs};
+use crate::engine::{Engine, RunError};
 use crate::error::{Error, Kind, Result};
 use crate::event::{Event, FailedRun, Watch};
 use crate::journal::Journal;
@@ -95,10 +95,9 @@ pub struct Plan {
 /// A scenario, or one variant of it.
 pub struct Case {
     variant: Option<String>,
-    scenario: Scenario,
+    loaded: Loaded,
     setups: Vec<Setup>,
     reference: ScenarioRef,
-    set: Overrides,
     seeds: Vec<u64>,
     manifest: Manifest,
     notes: Vec<String>,
@@ -195,15 +194,16 @@ impl Plan {
             watch(event);
             note.into_iter().for_each(|note| watch(Event::Note(note)));
         };
-        let wanted = case.wanted(&*self.engine, self.series);
-        let outcomes = batch.run(&wanted, None, &mut heard);
-        let failures = failures(&wanted, &outcomes);
-        let mut comparison = case.comparison(&*self.engine, cores(self.jobs), outcomes);
+        let rows = case.rows(&*self.engine, self.series);
+        let table = batch.table(&rows, None, &mut heard);
+        let failures = failures(&rows, &table);
+        let mut comparison = case.comparison(&*self.engine, cores(self.jobs), table);
         if let Some(scenario) = &case.background {
             watch(Event::Note(case.repeats()));
-            let again = case.wanted_on(&*self.engine, scenario, false);
-            let outcomes = batch.run(&again, None, &mut |_| ());
-            case.add_background(&mut comparison, outcomes);
+            let mut again = case.rows(&*self.engine, false);
+            again.iter_mut().for_each(|row| row.run.scenario = scenario);
+            let table = batch.table(&again, None, &mut |_| ());
+            case.add_background(&mut comparison, table);
         }
         Compared {
             comparison,
@@ -219,13 +219,16 @@ impl Plan {
         index: usize,
         cancel: &Cancel,
     ) -> Option<Result<RunResult, RunError>> {
-        let wanted = case.wanted(&*self.engine, self.series);
-        let Wanted {
-            scenario,
-            setup,
-            task,
-            ..
-        } = wanted.get(index)?;
+        let runs = by_seed(&case.rows(&*self.engine, self.series));
+        let (
+            _,
+            Wanted {
+                scenario,
+                setup,
+                task,
+                ..
+            },
+        ) = runs.get(index)?;
         Some(
             self.engine
                 .run(scenario, setup, task, NonZeroUsize::MIN, cancel),
@@ -251,16 +254,17 @@ impl Plan {
             run,
             took: Duration::ZERO,
         };
-        let mut outcomes: Vec<Outcome> = runs
-            .into_iter()
-            .map(|run| {
-                run.map_or(Outcome::Missing, |run| {
-                    Outcome::Run(Box::new(finished(run)))
-                })
+        let outcome = |run: Option<RunResult>| {
+            run.map_or(Outcome::Missing, |run| {
+                Outcome::Run(Box::new(finished(run)))
             })
-            .collect();
-        outcomes.resize(expected.len(), Outcome::Missing);
-        Ok(case.comparison(&*self.engine, NonZeroUsize::MIN, outcomes))
+        };
+        let mut table = vec![vec![]; case.setups.len()];
+        let missing = std::iter::repeat_n(None, expected.len().saturating_sub(runs.len()));
+        for (index, run) in runs.into_iter().chain(missing).enumerate() {
+            table[index % case.setups.len()].push(outcome(run));
+        }
+        Ok(case.comparison(&*self.engine, NonZeroUsize::MIN, table))
     }
 }
 
@@ -299,18 +303,19 @@ impl Case {
         by: &Provenance,
     ) -> Result<Self> {
         let set = source.overrides(variant.as_deref(), &request.set)?;
-        let scenario = source.load(&set)?;
+        let mut loaded = Loaded::of(source, String::new(), set)?;
+        let scenario = &loaded.scenario;
         let (named, left_out) = match request.policies {
             Some(_) => (vec![], vec![]),
-            None => policies::runnable(&scenario, &[engine])?,
+            None => policies::runnable(scenario, &[engine])?,
         };
         let asked = request.policies.as_ref().unwrap_or(&request.also);
-        let asked = policies::prepare(asked, &scenario, Kind::Usage)?;
+        let asked = policies::prepare(asked, scenario, Kind::Usage)?;
         // Named policies are checked already.
         if !asked.is_empty() {
-            engine.check(&scenario, &asked)?;
+            engine.check(scenario, &asked)?;
         }
-        let mut setups = policies::prepare(&named, &scenario, Kind::Failed)?;
+        let mut setups = policies::prepare(&named, scenario, Kind::Failed)?;
         setups.extend(asked);
         let seeds = match engine.draws() {
             true => {
@@ -320,33 +325,33 @@ impl Case {
             false => vec![request.first_seed],
         };
         let manifest = Manifest {
-            scenario_sha256: source.sha256(&scenario),
+            scenario_sha256: loaded.sha256.clone(),
             version: by.version.clone(),
             commit: by.commit.clone(),
             seeds: seeds.clone(),
             command: by.command.clone(),
         };
-        let reference = reference(source, variant.as_deref(), &scenario);
-        let mut notes = engine.notes(&scenario, &setups);
+        let reference = reference(source, variant.as_deref(), scenario);
+        let mut notes = engine.notes(scenario, &setups);
         notes.extend(left_out);
         notes.extend(scenario.energy_notes());
         // A page has no controllers of the user, and its link no traces.
         let question = request
             .also
             .is_empty()
-            .then(|| question(source, &scenario, &set, &setups, seeds.len()));
+            .then(|| question(source, scenario, &loaded.overrides, &setups, seeds.len()));
         let question = question.flatten();
         let part = scenario.compare.background;
         let background = engine
             .keeps_phase()
             .then(|| scenario.with_background(part))
             .flatten();
+        loaded.name.clone_from(&reference.title);
         Ok(Case {
             variant,
-            scenario,
+            loaded,
             setups,
             reference,
-            set,
             seeds,
             manifest,
             notes,
@@ -363,7 +368,7 @@ impl Case {
 
     /// The scenario of the case.
     pub fn scenario(&self) -> &Scenario {
-        &self.scenario
+        &self.loaded.scenario
     }
 
     /// The first policy, as the user wrote it, with which the others are compared.
@@ -394,8 +399,13 @@ impl Case {
     ) -> Option<std::result::Result<Trace, RunError>> {
         let setup = &self.setups[index % self.setups.len().max(1)..].first()?;
         let seed = *self.seeds.get(index / self.setups.len())?;
-        let traced =
-            joulepath_packet::trace(Arc::new(self.scenario.clone()), setup, seed, limits, cancel);
+        let traced = joulepath_packet::trace(
+            Arc::new(self.loaded.scenario.clone()),
+            setup,
+            seed,
+            limits,
+            cancel,
+        );
         Some(traced.map_err(|error| {
             match error {
                 joulepath_packet::RunError::Cancelled => RunError::Cancelled,
@@ -409,38 +419,19 @@ impl Case {
         }))
     }
 
-    /// Every run: all policies with the first seed, then all with the next, so that an interrupted
-    /// study compares equal seeds. At most the first [`MOST_SERIES`] seeds record series.
-    fn wanted<'a>(&'a self, engine: &'a dyn Engine, series: bool) -> Vec<Wanted<'a>> {
-        self.wanted_on(engine, &self.scenario, series)
-    }
-
-    fn wanted_on<'a>(
-        &'a self,
-        engine: &'a dyn Engine,
-        scenario: &'a Scenario,
-        series: bool,
-    ) -> Vec<Wanted<'a>> {
-        let of_seed = |(index, &seed): (usize, &u64)| {
-            self.setups.iter().map(move |setup| Wanted {
-                engine,
-                name: &self.reference.title,
-                scenario,
-                setup,
-                task: Task {
-                    seed,
-                    series: series && index < MOST_SERIES,
-                    settles: false,
-                },
-                identity: (&self.manifest.scenario_sha256, &self.set),
-            })
+    /// A row for each policy. At most the first [`MOST_SERIES`] seeds record series.
+    fn rows<'a>(&'a self, engine: &'a dyn Engine, series: bool) -> Vec<Row<'a>> {
+        let row = |setup| {
+            let mut row = self.loaded.row(engine, setup, &self.seeds);
+            row.series = if series { MOST_SERIES } else { 0 };
+            row
         };
-        self.seeds.iter().enumerate().flat_map(of_seed).collect()
+        self.setups.iter().map(row).collect()
     }
 
     /// What the program does after the runs of the table.
     fn repeats(&self) -> String {
-        let part = self.scenario.compare.background;
+        let part = self.loaded.scenario.compare.background;
         format!(
             "shares may rest on phase: the runs are repeated with {part} of random cross traffic"
         )
@@ -448,8 +439,8 @@ impl Case {
 
     /// Adds the shares of the runs with a random background. Without a run of each policy there are
     /// none.
-    fn add_background(&self, comparison: &mut Comparison, outcomes: Vec<Outcome>) {
-        let runs = self.by_policy(outcomes);
+    fn add_background(&self, comparison: &mut Comparison, table: Vec<Vec<Outcome>>) {
+        let runs: Vec<Vec<RunResult>> = table.into_iter().map(runs).collect();
         if runs.iter().any(Vec::is_empty) || runs.len() != comparison.rows.len() {
             return;
         }
@@ -458,33 +449,28 @@ impl Case {
             let competitors: Vec<f64> = runs.iter().map(|run| run.competitors_bps).collect();
             row.competitors_background_bps = estimate(&competitors);
         }
-        let name = |link: LinkIndex| self.scenario.links[link].name.clone();
+        let name = |link: LinkIndex| self.loaded.scenario.links[link].name.clone();
         comparison.background = Some(Background {
-            links: self.scenario.phase_links().into_iter().map(name).collect(),
-            part: self.scenario.compare.background.get(),
+            links: self
+                .loaded
+                .scenario
+                .phase_links()
+                .into_iter()
+                .map(name)
+                .collect(),
+            part: self.loaded.scenario.compare.background.get(),
         });
-    }
-
-    /// The runs of each policy.
-    fn by_policy(&self, outcomes: Vec<Outcome>) -> Vec<Vec<RunResult>> {
-        let mut runs: Vec<Vec<RunResult>> = vec![vec![]; self.setups.len()];
-        for (index, outcome) in outcomes.into_iter().enumerate() {
-            runs[index % self.setups.len()].extend(outcome.run());
-        }
-        runs
     }
 
     fn comparison(
         &self,
         engine: &dyn Engine,
         threads: NonZeroUsize,
-        outcomes: Vec<Outcome>,
+        table: Vec<Vec<Outcome>>,
     ) -> Comparison {
-        let wanted = outcomes.len();
-        let runs = self.by_policy(outcomes);
-        let partial = runs.iter().map(Vec::len).sum::<usize>() < wanted;
-        let (mut limits, missing) = telling(limits_of(&self.scenario, &self.seeds, engine));
-        let of_policy = |(setup, runs): (&Setup, Vec<RunResult>)| PolicyRuns {
+        let partial = !is_complete(&table);
+        let (mut limits, missing) = telling(limits_of(&self.loaded.scenario, &self.seeds, engine));
+        let of_policy = |(setup, outcomes): (&Setup, Vec<Outcome>)| PolicyRuns {
             policy: setup.policy().to_owned(),
             label: setup.label().to_owned(),
             parts: setup.parts().to_string(),
@@ -492,9 +478,9 @@ impl Case {
             uncoupled: [Capability::Uncoupled, Capability::OwnsWindow]
                 .into_iter()
                 .any(|capability| setup.controller().has(capability)),
-            runs,
+            runs: runs(outcomes),
         };
-        let policies = self.setups.iter().zip(runs).map(of_policy).collect();
+        let policies = self.setups.iter().zip(table).map(of_policy).collect();
         let mut rows = summarise_on(threads, &self.reference, &limits, policies);
         let out_of_reach = leave_out_of_reach(&mut limits, &mut rows);
         Comparison {
@@ -667,18 +653,15 @@ mod tests {
 
     fn tasks(seeds: u32, series: bool) -> Vec<(String, u64, bool)> {
         let plan = plan(seeds, 7).unwrap();
-        let task = |wanted: &Wanted<'_>| {
+        let task = |(_, run): (usize, Wanted<'_>)| {
             (
-                wanted.setup.policy().to_owned(),
-                wanted.task.seed,
-                wanted.task.series,
+                run.setup.policy().to_owned(),
+                run.task.seed,
+                run.task.series,
             )
         };
-        plan.cases()[0]
-            .wanted(&*plan.engine, series)
-            .iter()
-            .map(task)
-            .collect()
+        let rows = plan.cases()[0].rows(&*plan.engine, series);
+        by_seed(&rows).into_iter().map(task).collect()
     }
 
     #[test]

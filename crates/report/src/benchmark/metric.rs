@@ -48,7 +48,7 @@ impl Kind {
 }
 
 macro_rules! metrics {
-    ($($(#[$doc:meta])* $id:ident: $name:literal, $better:ident, $heading:expr;)*) => {
+    ($($(#[$doc:meta])* $id:ident: $name:literal, $better:ident, $heading:literal, $short:literal;)*) => {
         /// A metric.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
         pub enum Metric {
@@ -70,77 +70,53 @@ macro_rules! metrics {
                 }
             }
 
-            /// Heading of its column in a random family.
-            pub(super) const fn heading(self) -> Heading {
+            /// Heading of its column in a random family, with `%` if values are in percent, and a
+            /// short one for narrow terminals; empty: the same.
+            pub(super) const fn heading(self) -> (&'static str, &'static str) {
                 match self {
-                    $(Metric::$id => $heading,)*
+                    $(Metric::$id => ($heading, $short),)*
                 }
             }
         }
     };
 }
 
-/// Heading of a column.
-pub(super) struct Heading {
-    pub(super) name: &'static str,
-    /// On narrow terminals; empty: the same.
-    pub(super) short: &'static str,
-    /// Whether values are shown in percent.
-    pub(super) is_percent: bool,
-}
-
-const fn percent(name: &'static str, short: &'static str) -> Heading {
-    Heading {
-        name,
-        short,
-        is_percent: true,
-    }
-}
-
-const fn ratio(name: &'static str, short: &'static str) -> Heading {
-    Heading {
-        name,
-        short,
-        is_percent: false,
-    }
-}
-
 metrics! {
     /// Share of the TCP-rate reference times work.
-    Score: "score", Higher, ratio("score", "");
+    Score: "score", Higher, "score", "";
     /// Data per joule relative to the TCP-rate reference.
-    TcpReference: "tcp_reference", Higher, percent("TCP ref. %", "");
+    TcpReference: "tcp_reference", Higher, "TCP ref. %", "";
     /// The same where goodput depends on the policy: the cost of goodput.
-    TcpReferenceFree: "tcp_reference_free", Higher, ratio("tcp_reference_free", "");
+    TcpReferenceFree: "tcp_reference_free", Higher, "tcp_reference_free", "";
     /// Data per joule relative to the link bound.
-    LinkBound: "link_bound", Higher, percent("link bound %", "link %");
+    LinkBound: "link_bound", Higher, "link bound %", "link %";
     /// Share of the limit relative to the best single path, chosen in hindsight.
-    Single: "single", Higher, ratio("× best path", "× best");
+    Single: "single", Higher, "× best path", "× best";
     /// Work done in time relative to the offered work.
-    Work: "work", Higher, ratio("work", "");
+    Work: "work", Higher, "work", "";
     /// Goodput relative to the fastest single path, where the work depends on it.
-    Goodput: "goodput", Higher, ratio("× NewReno", "");
+    Goodput: "goodput", Higher, "× NewReno", "";
     /// Completion time, or 95th percentile of the delay, relative to the fastest single path.
-    Time: "time", Lower, ratio("time", "");
+    Time: "time", Lower, "time", "";
     /// Completion time, or 95th percentile of the delay, relative to that of `mptcp`, if it runs
     /// too.
-    TimeToMptcp: "time_to_mptcp", Lower, ratio("÷ MPTCP", "");
+    TimeToMptcp: "time_to_mptcp", Lower, "÷ MPTCP", "";
     /// Joules per delivered bit relative to the fastest single path.
-    Joules: "joules", Lower, ratio("joules", "");
+    Joules: "joules", Lower, "joules", "";
     /// Goodput of one connection relative to one TCP flow: the highest of any shared link.
-    Share: "share", Lower, ratio("share", "");
+    Share: "share", Lower, "share", "";
     /// The same for links without random loss.
-    QuietShare: "quiet_share", Lower, ratio("quiet_share", "");
+    QuietShare: "quiet_share", Lower, "quiet_share", "";
     /// Goodput of the competitors relative to their goodput next to a NewReno flow in the policy's
     /// place: the lowest of any shared link (Ware et al., HotNets 2019: one minus the harm).
-    Kept: "kept", Higher, ratio("kept", "");
+    Kept: "kept", Higher, "kept", "";
     /// Jain's index of the connections' goodputs.
-    Jain: "jain", Higher, ratio("Jain", "");
+    Jain: "jain", Higher, "Jain", "";
     /// Share of the TCP-rate reference relative to the best policy of the portfolio, chosen in
     /// hindsight.
-    Oracle: "oracle", Higher, percent("oracle %", "");
+    Oracle: "oracle", Higher, "oracle %", "";
     /// The same relative to the best that the search has found.
-    Searched: "searched", Higher, percent("searched %", "");
+    Searched: "searched", Higher, "searched %", "";
 }
 
 impl Metric {

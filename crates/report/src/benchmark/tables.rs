@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::measure::{LEAST, Rounded};
-use super::metric::{Heading, Kind, Metric};
+use super::metric::{Kind, Metric};
 use super::part::Part;
 use super::schema::{
     ALL_FAMILIES, Benchmark, FamilyRow, Harm, LEAST_KEPT, MOST_SHARE, OfFamily, OracleExtent, Row,
@@ -341,11 +341,8 @@ fn of_family(benchmark: &Benchmark, family: &FamilyRow) -> Option<Part> {
         .filter(|scenario| scenario.family == family.name)
         .count();
     let columns = |metric: &Metric| {
-        let Heading {
-            name,
-            short,
-            is_percent,
-        } = metric.heading();
+        let (name, short) = metric.heading();
+        let is_percent = name.ends_with('%');
         let column = |name: &str| match is_percent {
             true => Column::numbers(name, "")
                 .factor(0.01)

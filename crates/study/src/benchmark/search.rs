@@ -108,18 +108,17 @@ pub(super) fn search(
         if proposed.is_empty() || batch.cancel.is_set() {
             break;
         }
-        let setup = |(index, schedule): &(usize, Schedule)| walks[*index].setup(schedule);
-        let setups: Vec<Option<Setup>> = proposed.iter().map(setup).collect();
-        let row = |((index, _), setup): (&(usize, Schedule), &'_ Setup)| {
-            walks[*index].round.row(engine, Start::Cold, setup)
-        };
-        let prepared = proposed.iter().zip(&setups);
-        let prepared = prepared.filter_map(|(plan, setup)| Some((plan, setup.as_ref()?)));
-        let rows: Vec<Row<'_>> = prepared.map(row).collect();
+        let prepared = proposed.into_iter().filter_map(|(index, schedule)| {
+            let setup = walks[index].setup(&schedule)?;
+            Some((index, schedule, setup))
+        });
+        let prepared: Vec<(usize, Schedule, Setup)> = prepared.collect();
+        let rows = prepared
+            .iter()
+            .map(|(index, _, setup)| walks[*index].round.row(engine, Start::Cold, setup));
+        let rows: Vec<Row<'_>> = rows.collect();
         let table = batch.table(&rows, stored.as_deref_mut(), &mut *watch);
-        let ran = proposed.into_iter().zip(&setups);
-        let ran = ran.filter(|(_, setup)| setup.is_some());
-        for (((index, schedule), _), outcomes) in ran.zip(table) {
+        for ((index, schedule, _), outcomes) in prepared.into_iter().zip(table) {
             walks[index].add(schedule, outcomes);
         }
     }

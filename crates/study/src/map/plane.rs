@@ -144,6 +144,7 @@ impl Plane {
                     identity: (&self.sha256, &point.overrides),
                 },
                 seeds,
+                series: 0,
             };
             point.setups.iter().map(row)
         };

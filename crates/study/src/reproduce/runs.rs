@@ -17,7 +17,7 @@ use super::experiment::Experiment;
 use super::metrics::Run;
 use super::slotted;
 use super::study::{Extent, RunsOn, Study};
-use crate::batch::{Batch, Loaded, Wanted, took};
+use crate::batch::{Batch, Loaded, Row, took};
 use crate::engine::Engine;
 use crate::error::{Error, Kind, Result};
 use crate::event::Watch;
@@ -255,30 +255,25 @@ impl Plan {
             seeds,
             took: Duration::ZERO,
         };
-        let run = |(place, run): (usize, &Planned)| {
+        let runs = self.runs.iter().enumerate().filter_map(|(place, run)| {
             let engine = match run.on {
                 On::Packet => packet,
                 On::Kernel => kernel,
             };
-            Some((place, self.wanted_run(run, engine?)))
-        };
-        let runs = self.runs.iter().enumerate().filter_map(run);
-        let (places, wanted): (Vec<usize>, Vec<Wanted<'_>>) = runs.unzip();
-        let outcomes = Batch { jobs, cancel }.run(&wanted, Some(stored), watch);
-        done.took = took(&outcomes);
-        for (place, outcome) in places.into_iter().zip(outcomes) {
+            let case = &self.cases[run.case];
+            let seed = std::slice::from_ref(&run.seed);
+            let mut row = case.loaded.row(engine?, &case.setups[run.policy], seed);
+            row.series = usize::from(run.series);
+            Some((place, row))
+        });
+        let (places, rows): (Vec<usize>, Vec<Row<'_>>) = runs.unzip();
+        let table = Batch { jobs, cancel }.table(&rows, Some(stored), watch);
+        done.took = took(&table);
+        for (place, outcome) in places.into_iter().zip(table.into_iter().flatten()) {
             done.results[place] = outcome.run();
         }
         done.slotted = slotted::run_all(&self.slotted, jobs, watch, cancel);
         done
-    }
-
-    fn wanted_run<'a>(&'a self, run: &Planned, engine: &'a dyn Engine) -> Wanted<'a> {
-        let case = &self.cases[run.case];
-        let mut wanted = case.loaded.row(engine, &case.setups[run.policy], &[]).run;
-        wanted.task.seed = run.seed;
-        wanted.task.series = run.series;
-        wanted
     }
 
     /// Runs of an experiment on an engine, and the number of missing ones.
