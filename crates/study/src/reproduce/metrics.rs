@@ -3,7 +3,7 @@
 //! A name ends with its unit. `share(1)` is the share of the second path.
 
 use joulepath_control::allocate::so_mptcp::{SlotPath, least_energy_j};
-use joulepath_model::metric::{self, METRICS};
+use joulepath_model::metric::{self, COMPLETION, METRICS, RETRANSMISSIONS};
 use joulepath_model::names::suggest;
 use joulepath_model::result::{BlockSeries, PathResult, RunResult, Series};
 use joulepath_slotted::{SlottedResult, bounds};
@@ -93,13 +93,10 @@ const NUMBERS: &[(&str, Number)] = &[
         Number::Slotted(|run| run.means.backlog_packets),
     ),
     ("queue bound (15), packets", Number::Slotted(queue_bound)),
-    ("gap to stationary, J/slot", Number::Slotted(gap)),
+    ("gap to stationary, J", Number::Slotted(gap)),
+    ("printed gap bound, J", Number::Slotted(printed_gap_bound)),
     (
-        "printed gap bound, J/slot",
-        Number::Slotted(printed_gap_bound),
-    ),
-    (
-        "B/V, J/slot",
+        "B/V, J",
         Number::Slotted(|run| bounds::gap(run.means.drift, v(run))),
     ),
     (
@@ -173,19 +170,23 @@ pub(super) struct SeriesMetric {
     pub(super) path: usize,
 }
 
+/// Names of the papers for metrics of the table.
+const OTHER_TITLES: [(&str, &metric::Metric); 2] = [
+    ("completion time", &COMPLETION),
+    ("retransmitted", &RETRANSMISSIONS),
+];
+
 /// The metrics of the table in each of their units, then the papers' own numbers.
 fn numbers() -> impl Iterator<Item = (String, Read)> {
-    let in_units = |&metric: &&'static metric::Metric| {
+    let titles = METRICS.iter().map(|&metric| (metric.title, metric));
+    let in_units = |(title, metric): (&'static str, &'static metric::Metric)| {
         let in_unit = move |unit: &'static (f64, &'static str)| {
-            (
-                format!("{}, {}", metric.title, unit.1),
-                Read::Metric(metric, unit),
-            )
+            (format!("{title}, {}", unit.1), Read::Metric(metric, unit))
         };
         metric.quantity.units().iter().map(in_unit)
     };
     let own = NUMBERS.iter().map(|own| (own.0.to_owned(), Read::Own(own)));
-    METRICS.iter().flat_map(in_units).chain(own)
+    titles.chain(OTHER_TITLES).flat_map(in_units).chain(own)
 }
 
 /// The entry with this name, and the index in parentheses after the name.
@@ -577,6 +578,7 @@ mod tests {
         for (name, unit, value) in [
             ("goodput, Mbit/s", "Mbit/s", 2.0),
             ("goodput, kbit/s", "kbit/s", 2e3),
+            ("retransmitted, %", "%", 100.0 * 0.07),
             ("retrans., %", "%", 100.0 * 0.07),
             ("share(0)", "", f64::NAN),
             ("completion, s", "s", f64::NAN),
