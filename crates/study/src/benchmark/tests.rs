@@ -1,4 +1,4 @@
-use joulepath_report::benchmark::{Kind, LEAST_KEPT, Metric, OfFamily, Start};
+use joulepath_report::benchmark::{Kind, LEAST_KEPT, Metric, OfFamily};
 
 use super::*;
 use crate::batch::{Outcome, Row};
