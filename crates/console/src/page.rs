@@ -334,7 +334,8 @@ mod tests {
             ..samples::status()
         };
         let text = super::status(&status, 400);
-        let last = "In the way: 192.0.2.9:443: the program uses plain TCP, which has one path (`joulepath why`).";
+        let last = "In the way: 192.0.2.9:443: the program uses plain TCP, which has one path \
+            (`joulepath why`).";
         assert_eq!(text.lines().last(), Some(last));
         for why in [None, Some(vec![])] {
             assert!(

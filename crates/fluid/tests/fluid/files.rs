@@ -77,7 +77,8 @@ struct Random {
 
 fn random_path() -> impl Strategy<Value = Random> {
     // 16 kbit/s to 100 Mbit/s, uniform in the logarithm; every fourth step is a pause.
-    let rate_bps = prop_oneof![1 => Just(0.0), 3 => (4.2_f64..8.0).prop_map(|log| libm::pow(10.0, log).round())];
+    let drawn = (4.2_f64..8.0).prop_map(|log| libm::pow(10.0, log).round());
+    let rate_bps = prop_oneof![1 => Just(0.0), 3 => drawn];
     let more = proptest::collection::vec((1_u32..40, rate_bps), 0..3);
     let first = (4.2_f64..8.0).prop_map(|log| libm::pow(10.0, log).round());
     let rest = (
@@ -275,7 +276,8 @@ fn a_link_shared_by_paths_and_a_tcp_carries_at_most_its_rate() {
 /// are lost and retransmitted: the file takes the link's additional time for them.
 #[test]
 fn packets_that_wait_for_a_failed_link_are_retransmitted() {
-    let path = "rate = \"12 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"500 packets\"\noutages = [[\"1 s\", \"3 s\"]]";
+    let path = "rate = \"12 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"500 packets\"\noutages = \
+        [[\"1 s\", \"3 s\"]]";
     let result = simulate(&file(3_000_000, path), "reno");
     let completion_s = result.completion_s.expect("the file arrives");
     let lost = result.paths[0].retransmissions as f64;

@@ -221,7 +221,9 @@ fn every_keyword_refuses_what_it_forbids() {
             "either": { "anyOf": [{ "type": "boolean" }, { "type": "number" }] },
         },
     });
-    let good = json!({ "rate": "5 bit/s", "kind": "b", "version": 1, "count": 2, "pair": [0, "x"], "either": 1.5 });
+    let good = json!({
+        "rate": "5 bit/s", "kind": "b", "version": 1, "count": 2, "pair": [0, "x"], "either": 1.5
+    });
     assert_eq!(errors(&schema, &good), Vec::<String>::new());
     for (change, wrong) in [
         (json!({ "rate": 5 }), "5 is not of type \"string\" at /rate"),

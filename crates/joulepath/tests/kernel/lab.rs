@@ -308,7 +308,8 @@ fn labs_of_two_containers_can_have_the_same_process_number() {
 #[test(needs(LAB))]
 fn a_command_sees_the_labs_devices_and_its_own_processes() {
     let folder = folder();
-    let script = "ls /sys/class/net; echo $$; cat /proc/self/stat; pwd; ls /sys/fs/bpf /sys/fs/cgroup > /dev/null";
+    let script = "ls /sys/class/net; echo $$; cat /proc/self/stat; pwd; ls /sys/fs/bpf \
+        /sys/fs/cgroup > /dev/null";
     let mounts = || fs::read_to_string("/proc/self/mountinfo").unwrap();
     let before = mounts();
     let said = Said::of(

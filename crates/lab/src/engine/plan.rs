@@ -71,7 +71,8 @@ pub(super) fn traffic(
 pub(super) fn managed((mut traffic, steered): Planned) -> crate::error::Result<Planned> {
     let decides = |path: &PathSpec| path.start_ns > 0 || path.backup;
     if !steered.is_empty() || traffic.paths.iter().any(decides) {
-        let why = "the policy or the scenario determines the subflows, and so do endpoints: remove one of the two";
+        let why = "the policy or the scenario determines the subflows, and so do endpoints: \
+            remove one of the two";
         return Err(crate::Error::Run(why.into()));
     }
     traffic.further = Further::Endpoints;

@@ -248,7 +248,8 @@ impl Stack {
             .connections
             .iter()
             .any(|group| group.receive_memory.is_none());
-        let text = "beside buffers that grow, the window of a fixed receive buffer shrinks while data waits in it";
+        let text = "beside buffers that grow, the window of a fixed receive buffer shrinks while \
+            data waits in it";
         note(scenario.receive_memory().is_some() && is_fixed, text.into());
     }
 }

@@ -255,7 +255,7 @@ fn a_link_marks_the_configured_share_of_capable_packets_behind_any_queue() {
     for aqm in [None, Some(codel)] {
         let spec = |percent: f64| LinkSpec {
             mark: Probability::new(percent / 100.0).unwrap(),
-            aqm: aqm.clone(),
+            aqm,
             ..one_per_ms()
         };
         let share = |percent: f64, ecn_capable: bool| {

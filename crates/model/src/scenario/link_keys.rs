@@ -85,7 +85,8 @@ impl LinkKeys {
             None => Some(LossSpec::None),
             Some(loss) => loss_spec(loss, out),
         };
-        let outages = outages(self.outages.as_ref(), out);
+        let periods = self.outages.as_ref();
+        let outages = outages(periods.map_or(&[][..], |periods| &periods.value), out);
         let policer = each(self.policer.as_ref(), |raw| {
             discipline::policer(raw, transport, out)
         });
@@ -135,7 +136,8 @@ impl LinkKeys {
         };
         if let Some(threshold) = &self.ecn_threshold {
             let message = format!("a queue under `{}` has marks of its own", aqm.name());
-            let help = "leave `ecn_threshold` out, or write aqm = { kind = \"codel\", ce_threshold = \"1 ms\" }";
+            let help = "leave `ecn_threshold` out, or write aqm = { kind = \"codel\", \
+                ce_threshold = \"1 ms\" }";
             out.note_with_help(&threshold.span, message, help);
         }
         let queue = queue.unwrap_or(Some(QueueLimit::Packets(aqm.default_limit_packets())))?;
@@ -202,7 +204,8 @@ fn loss_spec(loss: &At<Loss>, out: &mut Problems) -> Option<LossSpec> {
         },
     };
     if spec.mean() >= 1.0 {
-        let help = "write less than \"100 %\"; for a time without delivery use outages = [[\"10 s\", \"15 s\"]]";
+        let help = "write less than \"100 %\"; for a time without delivery use outages = [[\"10 \
+            s\", \"15 s\"]]";
         out.note_with_help(&loss.span, "in the long run every packet is lost", help);
         return None;
     }
@@ -223,13 +226,10 @@ fn jitter_spec(jitter: &Jitter) -> Option<JitterSpec> {
     (spec.deviation > Nanos::ZERO).then_some(spec)
 }
 
-fn outages(
-    periods: Option<&At<Vec<At<(Nanos, Nanos)>>>>,
-    out: &mut Problems,
-) -> Option<Vec<Outage>> {
+fn outages(periods: &[At<(Nanos, Nanos)>], out: &mut Problems) -> Option<Vec<Outage>> {
     let before = out.len();
     let mut outages: Vec<Outage> = Vec::new();
-    for period in periods.map_or(&[][..], |periods| &periods.value) {
+    for period in periods {
         let (from, until) = period.value;
         if from >= until {
             out.note(

@@ -52,7 +52,8 @@ pub(super) fn controllers(
         };
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         if !(1..=LONGEST_CONTROLLER).contains(&value.len()) || !value.bytes().all(is_name) {
-            let help = "write its name in the kernel, for example \"jp_joule\" (`joulepath cc list`) or \"bbr\"";
+            let help = "write its name in the kernel, for example \"jp_joule\" (`joulepath cc \
+                list`) or \"bbr\"";
             out.note_with_help(
                 &span,
                 format!("`{value}` cannot be the name of a congestion controller"),

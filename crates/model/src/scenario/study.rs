@@ -172,8 +172,10 @@ impl Read for StudyEngine {
 
     fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
         if node.get_ref().as_str() == Some("kernel") {
-            let message = "a study does many runs side by side, and the kernel engine one at a time in real time";
-            let help = "use \"packet\" or \"fluid\" here, and `joulepath compare --engine kernel` for single points";
+            let message = "a study does many runs side by side, and the kernel engine one at a \
+                time in real time";
+            let help = "use \"packet\" or \"fluid\" here, and `joulepath compare --engine \
+                kernel` for single points";
             out.note_with_help(&node.span(), message, help);
             return None;
         }
@@ -317,7 +319,8 @@ fn design(raw: &RawStudy, out: &mut Problems) -> Option<Design> {
     let how = match raw.design {
         DesignWord::Grid => {
             for at in [&raw.points, &raw.design_seed].into_iter().flatten() {
-                let help = "leave it out, or draw points: design = \"sobol\"; a range has `points` of its own";
+                let help = "leave it out, or draw points: design = \"sobol\"; a range has \
+                    `points` of its own";
                 out.note_with_help(&at.span, "this key is not for a grid", help);
             }
             return Some(Design::Grid);

@@ -811,7 +811,8 @@ fn a_diagnostic_carries_text_labels_and_help() {
 }
 
 /// A correct topology in which tests replace one text.
-const DATA_CENTRE: &str = "title = \"x\"\nduration = \"1 s\"\n[topology]\nkind = \"fat-tree\"\nk = 4\nrate = \"100 Mbit/s\"\n";
+const DATA_CENTRE: &str = "title = \"x\"\nduration = \"1 s\"\n[topology]\nkind = \"fat-tree\"\nk \
+    = 4\nrate = \"100 Mbit/s\"\n";
 
 #[track_caller]
 fn expect_of_topology(from: &str, to: &str, underlined: &str, said: &[&str]) {

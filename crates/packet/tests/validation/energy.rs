@@ -23,7 +23,8 @@ fn file(energy: &str) -> String {
 
 #[test]
 fn transfer_energy_is_the_slope_times_the_bytes_on_the_wire() {
-    let linear = "{ per_mbps = \"100 mW\", up_per_mbps = \"300 mW\", active = \"2 W\", sunk_while = \"open\" }";
+    let linear = "{ per_mbps = \"100 mW\", up_per_mbps = \"300 mW\", active = \"2 W\", \
+        sunk_while = \"open\" }";
     let result = simulate(&file(linear), "uncoupled", 1);
     // Down: 69 segments with 40 bytes of headers each, and the SYN/ACK. Up: SYN, third packet, 69
     // ACKs.

@@ -124,7 +124,8 @@ fn connections_at_different_times_have_at_most_the_goodput_of_the_link() {
 
 #[test]
 fn unresponsive_traffic_keeps_its_share_of_the_link() {
-    let cross = "[workload]\nkind = \"bulk\"\n[[cross]]\npath = \"only\"\nkind = \"constant\"\nrate = \"4 Mbit/s\"";
+    let cross = "[workload]\nkind = \"bulk\"\n[[cross]]\npath = \"only\"\nkind = \
+        \"constant\"\nrate = \"4 Mbit/s\"";
     let toml = scenario("100 s", cross);
     let expected = 8e6 * 1460.0 / 1500.0;
     // The queue of 1000 packets never empties, and few packets of the constant traffic are dropped.

@@ -257,7 +257,8 @@ impl Papers {
         match set_ups.values().find(|file| !is_listed(file)) {
             None => Ok(boxes),
             Some(file) => {
-                let message = "no paper.toml lists this set-up; add its name to `set_ups` of the folder's paper.toml";
+                let message = "no paper.toml lists this set-up; add its name to `set_ups` of the \
+                    folder's paper.toml";
                 Err(file.wrong(&file.holds.name.span(), message))
             }
         }

@@ -137,7 +137,8 @@ fn an_exported_policy_carries_data_in_the_kernel() {
 
 #[test(needs(ENGINE))]
 fn errors_of_compiler_and_verifier_name_the_line_of_the_header() {
-    const STEP: &str = "return mpcc_scale(mpcc_reno(conn, self), (u32)MPCC_PARAM(conn, OWNBAD_WEIGHT), OWNBAD_SCALE);";
+    const STEP: &str = "return mpcc_scale(mpcc_reno(conn, self), (u32)MPCC_PARAM(conn, \
+        OWNBAD_WEIGHT), OWNBAD_SCALE);";
     let place = Place::new("reno");
     for (body, code, says) in [
         ("retrun 1;", 2, "retrun"),

@@ -54,7 +54,8 @@ fn judge_runs_the_daemon_and_its_alternatives_on_emulated_radios() {
         "{}",
         missing.stderr
     );
-    let both = "intent = \"frugal\"\n[[interface]]\nname = \"wifi\"\ncost = 1\n[[interface]]\nname = \"lte\"\n";
+    let both = "intent = \"frugal\"\n[[interface]]\nname = \"wifi\"\ncost = \
+        1\n[[interface]]\nname = \"lte\"\n";
     fs::write(at("daemon/small.toml"), both).unwrap();
     fs::write(
         at("page.md"),

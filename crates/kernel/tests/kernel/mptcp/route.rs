@@ -381,7 +381,8 @@ fn the_view_is_correct_after_lost_notifications() {
         assert_eq!(monitor.view(), &everything(&mut routing));
         // It still reports later changes.
         routing.add_address(LOOPBACK, address(ADDRESSES)).unwrap();
-        let is_new = |change: &Change| matches!(change, Change::Address(new) if new.address == address(ADDRESSES));
+        let last = address(ADDRESSES);
+        let is_new = |it: &Change| matches!(it, Change::Address(new) if new.address == last);
         until(&mut monitor, is_new);
     };
     Namespace::new().unwrap().enter_thread(work).unwrap();

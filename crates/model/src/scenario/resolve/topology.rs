@@ -49,7 +49,8 @@ pub(super) fn network(
         .as_ref()
         .is_some_and(|energy| !matches!(energy.model, InterfaceModel::Linear { .. }))
     {
-        let help = "write for example energy = { per_mbps = \"5 mW\", up_per_mbps = \"5 mW\", active = \"1 W\" }";
+        let help = "write for example energy = { per_mbps = \"5 mW\", up_per_mbps = \"5 mW\", \
+            active = \"1 W\" }";
         out.note_with_help(
             &topology.energy.span,
             "an interface of a topology has a linear energy model",
@@ -136,7 +137,8 @@ fn refuse_others(raw: &RawScenario, out: &mut Problems) {
     for (section, span) in sections {
         if let Some(span) = span {
             let message = format!("{section} and [topology] exclude each other");
-            let help = "a topology has its own links, and one connection for each host; leave one of the two out";
+            let help = "a topology has its own links, and one connection for each host; leave \
+                one of the two out";
             out.note_with_help(span, message, help);
         }
     }

@@ -94,7 +94,10 @@ impl<'a> Columns<'a> {
                 holds: *state == State::Holds,
             })
             .collect();
-        let is_choice = |column: &Column| matches!(*column, Column::Single(at) if self.parameters[at].is_choice());
+        let is_choice = |column: &Column| match *column {
+            Column::Single(at) => self.parameters[at].is_choice(),
+            _ => false,
+        };
         let is_choice: Vec<bool> = self.all.iter().map(is_choice).collect();
         deciding(&samples, &is_choice, random_index)
     }
