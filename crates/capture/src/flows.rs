@@ -41,24 +41,29 @@ impl Course {
 
 /// First byte of each segment, by its number.
 #[derive(Clone, Debug)]
-pub(crate) struct Offsets(Vec<u64>, u64);
+pub(crate) struct Offsets {
+    /// Of the known segments, and the end of the last.
+    starts: Vec<u64>,
+    /// Length of the others, bytes.
+    mss: u64,
+}
 
 impl Offsets {
     /// Of segments with these lengths; unknown ones have `mss` bytes.
     fn new(lengths: &BTreeMap<u32, u32>, mss: u64) -> Self {
+        let mut starts = vec![0];
         let count = lengths.last_key_value().map_or(0, |(&last, _)| last + 1);
-        let mut offsets = vec![0];
         for number in 0..count {
             let length = lengths.get(&number).map_or(mss, |&length| length.into());
-            offsets.push(offsets[number as usize] + length);
+            starts.push(starts[number as usize] + length);
         }
-        Offsets(offsets, mss)
+        Offsets { starts, mss }
     }
 
     pub(crate) fn of(&self, number: u32) -> u64 {
-        let known = self.0.len() - 1;
+        let known = self.starts.len() - 1;
         let beyond = (number as usize).saturating_sub(known) as u64;
-        self.0[(number as usize).min(known)] + beyond * self.1
+        self.starts[(number as usize).min(known)] + beyond * self.mss
     }
 }
 
@@ -110,7 +115,7 @@ impl Flows {
             let subflow = subflows.entry(key).or_insert_with(|| Subflow {
                 path,
                 opens: confirmed.is_none_or(|at| packet.offered < at),
-                bytes: Offsets(vec![0], mss),
+                bytes: Offsets::new(&BTreeMap::new(), mss),
                 next: Course::default(),
                 expected: Course::default(),
                 fin: [None; 2],

@@ -4,10 +4,10 @@ use joulepath_model::scenario::{PathIndex, Scenario};
 use joulepath_model::units::Nanos;
 use joulepath_packet::{PacketFate, PacketKind, Trace, TracedPacket};
 
+use crate::End;
 use crate::flows::{Flows, Subflow, arrival, from, leaves, other, stamp};
 use crate::keys::{KEYS, hmac, initial_dsn, token};
 use crate::segment::{Options, Segment, subtype};
-use crate::{End, sender};
 
 /// Port of the server.
 const SERVER_PORT: u16 = 5201;
@@ -306,9 +306,4 @@ fn ends(path: PathIndex, epoch: u8, end: End) -> ([u8; 4], u16) {
         ),
         End::Server => (SERVER, SERVER_PORT),
     }
-}
-
-/// Whether `scenario` has its data from the client.
-pub(crate) fn is_upload(scenario: &Scenario) -> bool {
-    sender(scenario) == End::Client
 }

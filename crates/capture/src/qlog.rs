@@ -9,8 +9,8 @@ use joulepath_model::units::Nanos;
 use joulepath_packet::{PacketFate, PacketKind, Trace};
 use serde_json::{Value, json};
 
-use crate::packets::{Seen, is_upload, seen};
-use crate::{End, Refusal, check};
+use crate::packets::{Seen, seen};
+use crate::{End, Refusal, check, sender};
 
 /// Record separator (RFC 7464).
 const SEPARATOR: u8 = 0x1e;
@@ -33,7 +33,7 @@ pub fn qlog(scenario: &Scenario, trace: &Trace, end: End, title: &str) -> Result
         };
         events.push((seen.at, event(seen.at, name, packet(scenario, &seen))));
     }
-    if is_upload(scenario) == (end == End::Client) {
+    if end == sender(scenario) {
         events.extend(windows(scenario, trace));
     }
     if end == End::Client {

@@ -198,7 +198,7 @@ fn a_sleeping_radio_is_spared_while_mptcp_moves_data() {
     let spared = polls.pass(21..81, Some(10_000), 0, true);
     assert_eq!(spared.mptcp_bytes - first.mptcp_bytes, 600_000);
     assert!(
-        (55.0..75.0).contains(&(spared.spared_j - first.spared_j)),
+        (50.0..63.0).contains(&(spared.spared_j - first.spared_j)),
         "{spared:?}"
     );
     // The tail follows, and nothing more.
@@ -216,14 +216,15 @@ fn an_interface_with_an_open_subflow_spares_nothing() {
 
 /// 20 MB at 20 Mbit/s take 8 s over WiFi, and 5.33 s with LTE. By Huang et al., table 3, LTE
 /// then needs 5.33 s · 1.288 W + 53.3 Mbit · 0.052 J + 0.3 J of promotion + 12.3 J of tail =
-/// 22.2 J, and WiFi needs a third less than 160 Mbit · 0.137 J + 8 s · 0.133 W = 23.0 J.
+/// 22.2 J, and WiFi needs a third less than 160 Mbit · 0.137 J + 8 s · 0.133 W = 23.0 J. The sum
+/// is below the difference of 14.5 J.
 #[test]
 fn a_transfer_at_full_rate_would_end_sooner_with_all_paths() {
     let mut polls = Polls::new();
     polls.pass(0..1, Some(2_500_000), 0, true);
     polls.pass(1..9, Some(2_500_000), 0, true);
     let spared = polls.pass(9..60, None, 0, true).spared_j;
-    assert!((12.5..14.6).contains(&spared), "{spared}");
+    assert!((11.0..14.0).contains(&spared), "{spared}");
 }
 
 #[test]

@@ -21,6 +21,7 @@ fn run(bits_per_joule: f64, goodput_bps: f64) -> RunResult {
     RunResult {
         bits_per_joule,
         goodput_bps,
+        energy_j: 1.0,
         connections_bps: vec![goodput_bps],
         ..RunResult::default()
     }
