@@ -38,8 +38,14 @@ SOURCES = {"claims": CLAIMS, "verdicts": CLAIMS, "results": EXPERIMENTS, "values
 """Places that `joulepath reproduce --from` fills."""
 JOULE = "joule-"
 """Names of the places that `scripts/joule tables` fills begin so."""
-OWN_RESULTS = {"joule-kernel", "joule-learning", "joule-presets"}
-"""Those of them with results of their own; the others are from results/joule.json."""
+OWN_RESULTS = {
+    "joule-goals": "benchmark-sealed",
+    "joule-kernel": "joule-kernel",
+    "joule-learning": "joule-learning",
+    "joule-presets": "joule-presets",
+    "joule-random": "benchmark-sealed",
+}
+"""Results of those that are not from results/joule.json."""
 IN_GIT = {"reasons"}
 """Places whose content a test compares with the code."""
 DATES = RESULTS / "dates.json"
@@ -56,24 +62,21 @@ RANKED = "crates/study/src/benchmark/scenarios/ranges.rs"
 RANDOM = "crates/study/src/benchmark/scenarios/wide.rs"
 WITH_WIFI = {
     "benchmark-full": RANKED,
-    "benchmark-sealed": RANDOM,
     "benchmark-signal": RANDOM,
     "gap": "scenarios/fidelity/lossy.toml",
     "gap-growing": "scenarios/fidelity/growing.toml",
     "gym-scores": RANDOM,
-    "joule-goals": RANDOM,
     "joule-learning": RANDOM,
     "joule-presets": RANDOM,
-    "joule-random": RANDOM,
     "live": "scenarios/live/file.toml",
     "live-random": "studies/live/drawn-01.toml",
     "live-random-metered": "studies/live-second/drawn-01.toml",
     "benchmark-front.svg": RANKED,
-    "joule-random.svg": RANDOM,
 }
 """Places and figures with joules of that WiFi, each with a file that sets it. `fill` names it below."""
 WITHOUT_WIFI = {
     "003-slotted",
+    "benchmark-sealed",
     "calibrations",
     "claims",
     "cost",
@@ -81,9 +84,12 @@ WITHOUT_WIFI = {
     "growth",
     "joule-bbr",
     "joule-beside",
+    "joule-goals",
     "joule-kernel",
     "joule-links",
     "joule-loss",
+    "joule-random",
+    "joule-random.svg",
     "kernel",
     "near",
     "reasons",
@@ -123,7 +129,7 @@ BUDGET = {
 def source(name: str) -> Path:
     """The stored results that fill a place."""
     if name.startswith(JOULE):
-        return RESULTS / (f"{name}.json" if name in OWN_RESULTS else "joule.json")
+        return RESULTS / f"{OWN_RESULTS.get(name, 'joule')}.json"
     return SOURCES.get(name, TABLES / f"{name}.json")
 
 
