@@ -4,14 +4,15 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Long enough for a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Long enough for a busy machine, and for the 60 s after which Linux gives up an MPTCP socket whose
+/// last packets are lost (`net.mptcp.close_timeout`).
+const PATIENCE: Duration = Duration::from_secs(120);
 const TURN: Duration = Duration::from_millis(10);
 
 /// Waits until `done` returns true.
 ///
 /// # Panics
-/// After a minute, with `what` in the message.
+/// After two minutes, with `what` in the message.
 #[track_caller]
 pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
