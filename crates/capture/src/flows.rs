@@ -12,18 +12,13 @@ use crate::{End, sender};
 /// Time on the clock of TCP's timestamps (Linux).
 const TICK_NS: u64 = 1_000_000;
 
-/// Values over time, of which a later one is never smaller.
+/// Values over time that never fall.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Course(Vec<(Nanos, u32)>);
 
 impl Course {
-    fn add(&mut self, at: Nanos, value: u32) {
-        let last = self.0.last().map_or(0, |&(_, last)| last);
-        self.0.push((at, value.max(last)));
-    }
-
-    /// Sorts values that were added in another order.
-    fn sort(&mut self) {
+    /// Values in any order: each counts as the largest until then.
+    fn finish(&mut self) {
         self.0.sort_unstable();
         let mut most = 0;
         for (_, value) in &mut self.0 {
@@ -139,12 +134,12 @@ impl Flows {
                         .insert(header.ssn, header.payload_bytes);
                     data.insert(header.dsn, header.payload_bytes);
                     if leaves {
-                        subflow.next.add(packet.offered, header.ssn + 1);
+                        subflow.next.0.push((packet.offered, header.ssn + 1));
                     }
                 }
                 PacketKind::Ack if leaves => {
-                    subflow.expected.add(packet.offered, header.ssn);
-                    expected.add(packet.offered, header.dsn);
+                    subflow.expected.0.push((packet.offered, header.ssn));
+                    expected.0.push((packet.offered, header.dsn));
                 }
                 PacketKind::SynAck => {
                     if let Some(at) = arrives {
@@ -163,8 +158,11 @@ impl Flows {
                 subflow.stamps[other(from) as usize].0.push((at, stamp));
             }
         }
+        expected.finish();
         for (key, subflow) in &mut subflows {
-            subflow.stamps.iter_mut().for_each(Course::sort);
+            subflow.next.finish();
+            subflow.expected.finish();
+            subflow.stamps.iter_mut().for_each(Course::finish);
             if let Some(lengths) = lengths.get(key) {
                 subflow.bytes = Offsets::new(lengths, mss);
             }
@@ -186,6 +184,11 @@ impl Flows {
 }
 
 impl Subflow {
+    /// Distance of a segment's first byte from the SYN; it wraps after 4 GiB.
+    pub(crate) fn place(&self, ssn: u32) -> u32 {
+        (self.bytes.of(ssn) as u32).wrapping_add(1)
+    }
+
     /// The newest timestamp that `end` has received at `at`.
     pub(crate) fn echo(&self, end: End, at: Nanos) -> u32 {
         self.stamps[end as usize].at(at).unwrap_or_default()
@@ -246,4 +249,25 @@ pub(crate) fn arrival(
 pub(crate) fn stamp(end: End, at: Nanos) -> u32 {
     let start = [0x0100_0000, 0x0200_0000][end as usize];
     start + (at.0 / TICK_NS) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2^32 bytes are 2^24 segments of 256 bytes.
+    #[test]
+    fn sequence_numbers_wrap_after_4_gib() {
+        let subflow = Subflow {
+            path: 0,
+            opens: true,
+            bytes: Offsets::new(&BTreeMap::new(), 256),
+            next: Course::default(),
+            expected: Course::default(),
+            fin: [None; 2],
+            stamps: Default::default(),
+        };
+        assert_eq!(subflow.place((1 << 24) - 1), u32::MAX - 254);
+        assert_eq!(subflow.place((1 << 24) + 1), 257);
+    }
 }

@@ -3,27 +3,28 @@
 //! ```text
 //!   packet::trace ──► Flows: subflows, keys, bytes ──► packets of one end ──► pcapng, qlog
 //! ```
-//! [`pcapng`] writes IPv4, TCP and MPTCP headers (RFC 9293, 7323, 2018, 3168, 8684), as a capture
+//! [`Capture::pcapng`] writes IPv4, TCP and MPTCP headers (RFC 9293, 7323, 2018, 3168, 8684), as a capture
 //! that keeps headers only; payload counts in the lengths. What the simulator knows besides stands
-//! in comments: drops, phases of radios, joules. [`qlog`] writes the same packets with windows,
+//! in comments: drops, phases of radios, joules. [`Capture::qlog`] writes the same packets with windows,
 //! radios and joules as events.
 //!
 //! Keys, nonces and initial sequence numbers depend on the numbers of paths and subflows alone, so
 //! equal runs give equal files.
 
+mod capture;
 mod flows;
 mod keys;
 mod packets;
 mod pcapng;
 mod qlog;
+mod radios;
 mod segment;
 
 use joulepath_model::scenario::{Direction, Scenario};
 use joulepath_model::units::Nanos;
 use joulepath_packet::TraceLimits;
 
-pub use pcapng::pcapng;
-pub use qlog::qlog;
+pub use capture::Capture;
 
 /// Bounds of the traces that become captures: an hour, and about a gigabyte of memory.
 pub const LIMITS: TraceLimits = TraceLimits {

@@ -1,11 +1,12 @@
 //! The packets of one end, in the order in which it sees them.
 
-use joulepath_model::scenario::{PathIndex, Scenario};
+use joulepath_model::scenario::PathIndex;
 use joulepath_model::units::Nanos;
-use joulepath_packet::{PacketFate, PacketKind, Trace, TracedPacket};
+use joulepath_packet::{PacketFate, PacketKind, TracedPacket};
 
 use crate::End;
-use crate::flows::{Flows, Subflow, arrival, from, leaves, other, stamp};
+use crate::capture::Capture;
+use crate::flows::{Subflow, arrival, from, leaves, other, stamp};
 use crate::keys::{KEYS, hmac, initial_dsn, token};
 use crate::segment::{Options, Segment, subtype};
 
@@ -49,29 +50,6 @@ impl Seen<'_> {
     }
 }
 
-/// The packets of a run at `end`.
-pub(crate) fn seen<'a>(scenario: &Scenario, trace: &'a Trace, end: End) -> Vec<Seen<'a>> {
-    let view = View {
-        flows: Flows::new(scenario, trace),
-        scenario,
-        trace,
-        scale: scale(scenario.connections[0].receive_buffer.0),
-    };
-    let mut all: Vec<Seen> = trace
-        .packets
-        .iter()
-        .enumerate()
-        .filter_map(|(number, packet)| view.seen(number, packet, end))
-        .collect();
-    all.sort_by_key(|seen| seen.at);
-    let mut numbers = [0_u16; 2];
-    for seen in &mut all {
-        let number = &mut numbers[usize::from(seen.is_outgoing)];
-        (seen.segment.number, *number) = (*number, number.wrapping_add(1));
-    }
-    all
-}
-
 /// The least shift with which the header's window holds this buffer (RFC 7323).
 fn scale(buffer_bytes: u64) -> u8 {
     (0..14)
@@ -79,14 +57,22 @@ fn scale(buffer_bytes: u64) -> u8 {
         .unwrap_or(14)
 }
 
-struct View<'a> {
-    flows: Flows,
-    scenario: &'a Scenario,
-    trace: &'a Trace,
-    scale: u8,
-}
+impl Capture<'_> {
+    /// The packets at `end`, in the order in which it sees them.
+    pub(crate) fn packets(&self, end: End) -> Vec<Seen<'_>> {
+        let packets = self.trace.packets.iter().enumerate();
+        let mut all: Vec<Seen> = packets
+            .filter_map(|(number, packet)| self.seen(number, packet, end))
+            .collect();
+        all.sort_by_key(|seen| seen.at);
+        let mut numbers = [0_u16; 2];
+        for seen in &mut all {
+            let number = &mut numbers[usize::from(seen.is_outgoing)];
+            (seen.segment.number, *number) = (*number, number.wrapping_add(1));
+        }
+        all
+    }
 
-impl View<'_> {
     fn seen<'a>(&self, number: usize, packet: &'a TracedPacket, end: End) -> Option<Seen<'a>> {
         let (epoch, subflow) = self.flows.of(packet)?;
         let path = subflow.path;
@@ -126,7 +112,7 @@ impl View<'_> {
         let stamps = [stamp(from, left), echo];
         let is_first = matches!(kind, PacketKind::Syn | PacketKind::SynAck);
         if is_first {
-            options.opening(self.scenario.transport.mss.0 as u16, self.scale, stamps);
+            options.opening(self.scenario.transport.mss.0 as u16, self.scale(), stamps);
         } else {
             options.timestamps(stamps);
         }
@@ -134,11 +120,8 @@ impl View<'_> {
             PacketKind::Data => header.ssn,
             _ => subflow.next.at(left).unwrap_or_default(),
         };
-        let own = if receives {
-            0
-        } else {
-            subflow.bytes.of(ssn) as u32
-        };
+        // The receiver sends no data.
+        let own = if receives { 0 } else { ssn };
         let fin_passed = u32::from(
             from == End::Client
                 && kind != PacketKind::Leave
@@ -149,34 +132,26 @@ impl View<'_> {
             _ => subflow.expected.at(left).unwrap_or_default(),
         };
         let fin_came = from == End::Server && subflow.fin[1].is_some_and(|at| at <= left);
-        let theirs = if receives {
-            subflow.bytes.of(expected) as u32
-        } else {
-            0
-        };
-        let initial = |end: End| INITIAL[end as usize];
-        let after_syn = u32::from(!is_first);
+        let theirs = if receives { expected } else { 0 };
+        let sequence = |end: End, ssn| INITIAL[end as usize].wrapping_add(subflow.place(ssn));
         self.mptcp(packet, subflow, from, left, &mut options);
         if let Some(sack) = header.sack.and_then(|at| self.trace.sacks.get(at as usize)) {
             let again = sack.duplicate.map(|ssn| (ssn, ssn + 1));
-            let place = |ssn| initial(other(from)) + 1 + subflow.bytes.of(ssn) as u32;
             let blocks: Vec<_> = again
                 .into_iter()
                 .chain(sack.ranges.iter().copied())
-                .map(|(left, right)| (place(left), place(right)))
+                .map(|(left, right)| (sequence(other(from), left), sequence(other(from), right)))
                 .collect();
             options.sack(&blocks);
         }
         let negotiates = is_first && self.scenario.transport.ecn;
         Segment {
-            seq: initial(from)
-                .wrapping_add(after_syn + own)
-                .wrapping_add(fin_passed),
-            ack: (kind != PacketKind::Syn).then(|| {
-                initial(other(from))
-                    .wrapping_add(1 + theirs)
-                    .wrapping_add(u32::from(fin_came))
-            }),
+            seq: match is_first {
+                true => INITIAL[from as usize],
+                false => sequence(from, own).wrapping_add(fin_passed),
+            },
+            ack: (kind != PacketKind::Syn)
+                .then(|| sequence(other(from), theirs).wrapping_add(u32::from(fin_came))),
             syn: is_first,
             fin: kind == PacketKind::Leave,
             push: u64::from(header.payload_bytes) < self.scenario.transport.mss.0
@@ -191,6 +166,10 @@ impl View<'_> {
         }
     }
 
+    fn scale(&self) -> u8 {
+        scale(self.scenario.connections[0].receive_buffer.0)
+    }
+
     /// The window field: the receive buffer of the end that receives data.
     fn window(&self, receives: bool, is_first: bool, at: Nanos) -> u16 {
         if !receives {
@@ -203,7 +182,7 @@ impl View<'_> {
         let bytes = grown.map_or(self.scenario.connections[0].receive_buffer.0, |&segments| {
             u64::from(segments) * self.scenario.transport.mss.0
         });
-        let shift = if is_first { 0 } else { self.scale };
+        let shift = if is_first { 0 } else { self.scale() };
         u16::try_from(bytes >> shift).unwrap_or(u16::MAX)
     }
 
@@ -267,7 +246,7 @@ impl View<'_> {
                 rest.extend(self.data_ack(from, None, left).to_be_bytes());
                 let dsn = first_byte(from).wrapping_add(self.flows.bytes.of(header.dsn));
                 rest.extend(dsn.to_be_bytes());
-                rest.extend((1 + subflow.bytes.of(header.ssn) as u32).to_be_bytes());
+                rest.extend(subflow.place(header.ssn).to_be_bytes());
                 rest.extend((header.payload_bytes as u16).to_be_bytes());
                 options.mptcp(subtype::DSS, 0, &rest);
             }

@@ -3,17 +3,18 @@
 use std::borrow::Cow;
 
 use joulepath_model::energy::meter::RadioPhase;
-use joulepath_model::scenario::{PathIndex, Scenario};
+use joulepath_model::scenario::PathIndex;
 use joulepath_model::units::Nanos;
-use joulepath_packet::Trace;
 use pcap_parser::pcapng::{
     EnhancedPacketBlock, InterfaceDescriptionBlock, InterfaceStatisticsBlock, OptionCode,
     PcapNGOption, SectionHeaderBlock,
 };
 use pcap_parser::{Linktype, ToVec};
 
-use crate::packets::{Seen, seen};
-use crate::{End, Refusal, check};
+use crate::End;
+use crate::capture::Capture;
+use crate::packets::Seen;
+use crate::radios::Change;
 
 /// LINKTYPE_IPV4.
 const IPV4: Linktype = Linktype(228);
@@ -34,76 +35,54 @@ fn option(code: u16, value: impl Into<Vec<u8>>) -> PcapNGOption<'static> {
     }
 }
 
-/// The capture of a run at `end`, from `title`: an interface for each path, packets with headers
-/// only, and comments with drops, requests, and, at the client, phases of radios and joules.
-///
-/// # Errors
-/// See [`check`].
-pub fn pcapng(
-    scenario: &Scenario,
-    trace: &Trace,
-    end: End,
-    title: &str,
-) -> Result<Vec<u8>, Refusal> {
-    check(scenario)?;
-    let mut bytes = written(section(title));
-    for path in &scenario.paths {
-        bytes.extend(written(interface(&path.name, end)));
-    }
-    let phases = match end {
-        End::Client => phases(scenario, trace),
-        End::Server => vec![],
-    };
-    let mut phases = phases.into_iter().peekable();
-    for seen in seen(scenario, trace, end) {
-        let mut comments: Vec<String> = seen.comment().into_iter().collect();
-        while let Some((_, text)) = phases.next_if(|(at, _)| *at <= seen.at) {
-            comments.push(text);
+impl Capture<'_> {
+    /// The capture at `end`: an interface for each path, packets with headers only, and comments
+    /// with drops, requests, and, at the client, phases of radios and joules. `title` is its
+    /// comment.
+    pub fn pcapng(&self, end: End, title: &str) -> Vec<u8> {
+        let mut bytes = written(section(title));
+        for path in &self.scenario.paths {
+            bytes.extend(written(interface(&path.name, end)));
         }
-        bytes.extend(packet(&seen, comments));
-    }
-    if end == End::Client {
-        let rest: Vec<String> = phases.map(|(_, text)| text).collect();
-        for (number, path) in trace.paths.iter().enumerate() {
-            let joules = path.energy_j.last().copied().unwrap_or_default();
-            let mut comment = format!("{joules:.3} J in all");
-            if number == 0 {
-                rest.iter().for_each(|text| comment += &format!("; {text}"));
+        let changes = match end {
+            End::Client => self.radio_changes(),
+            End::Server => vec![],
+        };
+        let mut changes = changes.iter().peekable();
+        for seen in self.packets(end) {
+            let mut comments: Vec<String> = seen.comment().into_iter().collect();
+            while let Some(change) = changes.next_if(|change| change.at <= seen.at) {
+                comments.push(self.phase_comment(change));
             }
-            bytes.extend(written(statistics(number, trace.until, &comment)));
+            bytes.extend(packet(&seen, comments));
         }
+        if end == End::Client {
+            let rest: Vec<String> = changes.map(|change| self.phase_comment(change)).collect();
+            for (number, path) in self.trace.paths.iter().enumerate() {
+                let joules = path.energy_j.last().copied().unwrap_or_default();
+                let mut comment = format!("{joules:.3} J in all");
+                if number == 0 {
+                    rest.iter().for_each(|text| comment += &format!("; {text}"));
+                }
+                bytes.extend(written(statistics(number, self.trace.until, &comment)));
+            }
+        }
+        bytes
     }
-    Ok(bytes)
-}
 
-/// The changes of the radios' phases, with the joules until then.
-fn phases(scenario: &Scenario, trace: &Trace) -> Vec<(Nanos, String)> {
-    let mut changes = vec![];
-    for (path, samples) in scenario.paths.iter().zip(&trace.paths) {
-        let mut last = None;
-        for ((&at, &phase), joules) in trace
-            .times
-            .iter()
-            .zip(&samples.radio)
-            .zip(&samples.energy_j)
-        {
-            if last.replace(phase) != Some(phase) {
-                let text = format!(
-                    "{}: radio {} from {:.3} s, {joules:.3} J until then",
-                    path.name,
-                    phase_name(phase),
-                    at.as_secs_f64()
-                );
-                changes.push((at, text));
-            }
-        }
+    fn phase_comment(&self, change: &Change) -> String {
+        format!(
+            "{}: radio {} from {:.3} s, {:.3} J until then",
+            self.scenario.paths[change.path].name,
+            phase_name(change.phase),
+            change.at.as_secs_f64(),
+            change.energy_j
+        )
     }
-    changes.sort_by_key(|&(at, _)| at);
-    changes
 }
 
 /// The word for a phase.
-pub(crate) fn phase_name(phase: RadioPhase) -> &'static str {
+fn phase_name(phase: RadioPhase) -> &'static str {
     match phase {
         RadioPhase::Idle => "idle",
         RadioPhase::Promotion => "in promotion",

@@ -1,66 +1,73 @@
 //! qlog: the main schema's file for text sequences (draft-ietf-quic-qlog-main-schema), with events
 //! of TCP, MPTCP and radios as an extension.
 
-use std::collections::HashMap;
-
-use joulepath_model::energy::meter::RadioPhase;
 use joulepath_model::scenario::Scenario;
 use joulepath_model::units::Nanos;
 use joulepath_packet::{PacketFate, PacketKind, Trace};
 use serde_json::{Value, json};
 
-use crate::packets::{Seen, seen};
-use crate::{End, Refusal, check, sender};
+use crate::End;
+use crate::capture::Capture;
+use crate::packets::Seen;
 
 /// Record separator (RFC 7464).
 const SEPARATOR: u8 = 0x1e;
 /// The extension: its events are documented in docs/packets.md.
 const SCHEMA: &str = "urn:joulepath:qlog:events:mptcp-01";
 
-/// The same run at `end` as [`crate::pcapng`], as qlog: packets, windows and, at the client, radios
-/// and joules.
-///
-/// # Errors
-/// See [`check`].
-pub fn qlog(scenario: &Scenario, trace: &Trace, end: End, title: &str) -> Result<Vec<u8>, Refusal> {
-    check(scenario)?;
-    let mut events: Vec<(Nanos, Value)> = vec![];
-    for seen in seen(scenario, trace, end) {
-        let name = match (seen.is_outgoing, seen.packet.fate) {
-            (false, _) => "mptcp:packet_received",
-            (true, PacketFate::Dropped) => "mptcp:packet_dropped",
-            (true, _) => "mptcp:packet_sent",
-        };
-        events.push((seen.at, event(seen.at, name, packet(scenario, &seen))));
-    }
-    if end == sender(scenario) {
-        events.extend(windows(scenario, trace));
-    }
-    if end == End::Client {
-        events.extend(radios(scenario, trace));
-    }
-    events.sort_by_key(|&(at, _)| at);
-    let head = json!({
-        "file_schema": "urn:ietf:params:qlog:file:sequential",
-        "serialization_format": "application/qlog+json-seq",
-        "title": title,
-        "trace": {
+impl Capture<'_> {
+    /// The same as qlog: packets, windows and, at the client, radios and joules.
+    pub fn qlog(&self, end: End, title: &str) -> Vec<u8> {
+        let mut events: Vec<(Nanos, Value)> = vec![];
+        for seen in self.packets(end) {
+            let name = match (seen.is_outgoing, seen.packet.fate) {
+                (false, _) => "mptcp:packet_received",
+                (true, PacketFate::Dropped) => "mptcp:packet_dropped",
+                (true, _) => "mptcp:packet_sent",
+            };
+            events.push((seen.at, event(seen.at, name, packet(self.scenario, &seen))));
+        }
+        if end == self.flows.sender {
+            events.extend(windows(self.scenario, self.trace));
+        }
+        if end == End::Client {
+            events.extend(self.radios());
+        }
+        events.sort_by_key(|&(at, _)| at);
+        let head = json!({
+            "file_schema": "urn:ietf:params:qlog:file:sequential",
+            "serialization_format": "application/qlog+json-seq",
             "title": title,
-            "vantage_point": { "type": end.name() },
-            "event_schemas": [SCHEMA],
-            "common_fields": {
-                "time_format": "relative_to_epoch",
-                "reference_time": { "clock_type": "monotonic", "epoch": "unknown" },
+            "trace": {
+                "title": title,
+                "vantage_point": { "type": end.name() },
+                "event_schemas": [SCHEMA],
+                "common_fields": {
+                    "time_format": "relative_to_epoch",
+                    "reference_time": { "clock_type": "monotonic", "epoch": "unknown" },
+                },
             },
-        },
-    });
-    let mut bytes = vec![];
-    for value in std::iter::once(head).chain(events.into_iter().map(|(_, value)| value)) {
-        bytes.push(SEPARATOR);
-        bytes.extend(value.to_string().into_bytes());
-        bytes.push(b'\n');
+        });
+        let mut bytes = vec![];
+        for value in std::iter::once(head).chain(events.into_iter().map(|(_, value)| value)) {
+            bytes.push(SEPARATOR);
+            bytes.extend(value.to_string().into_bytes());
+            bytes.push(b'\n');
+        }
+        bytes
     }
-    Ok(bytes)
+
+    fn radios(&self) -> impl Iterator<Item = (Nanos, Value)> {
+        self.radio_changes().into_iter().map(|change| {
+            let data = json!({
+                "path": self.scenario.paths[change.path].name,
+                "phase": format!("{:?}", change.phase).to_lowercase(),
+                "energy_j": change.energy_j,
+                "device_energy_j": change.device_energy_j,
+            });
+            (change.at, event(change.at, "mptcp:radio_updated", data))
+        })
+    }
 }
 
 fn event(at: Nanos, name: &str, data: Value) -> Value {
@@ -120,32 +127,6 @@ fn windows(scenario: &Scenario, trace: &Trace) -> Vec<(Nanos, Value)> {
                     "bytes_in_flight": u64::from(in_flight) * mss,
                 });
                 events.push((at, event(at, "mptcp:metrics_updated", data)));
-            }
-        }
-    }
-    events
-}
-
-/// Changes of the radios' phases, with the joules until then.
-fn radios(scenario: &Scenario, trace: &Trace) -> Vec<(Nanos, Value)> {
-    let mut events = vec![];
-    let mut phases: HashMap<usize, RadioPhase> = HashMap::new();
-    let device = trace.energy_j.iter();
-    for (sample, (&at, device_j)) in trace.times.iter().zip(device).enumerate() {
-        for (number, (path, samples)) in scenario.paths.iter().zip(&trace.paths).enumerate() {
-            let (Some(&phase), Some(joules)) =
-                (samples.radio.get(sample), samples.energy_j.get(sample))
-            else {
-                continue;
-            };
-            if phases.insert(number, phase) != Some(phase) {
-                let data = json!({
-                    "path": path.name,
-                    "phase": format!("{phase:?}").to_lowercase(),
-                    "energy_j": joules,
-                    "device_energy_j": device_j,
-                });
-                events.push((at, event(at, "mptcp:radio_updated", data)));
             }
         }
     }

@@ -104,7 +104,7 @@ pub enum PolicyError {
         expected: &'static str,
     },
     /// An option of a part that the policy does not have.
-    #[error("`{key}` is an option of {owner}, which `{policy}` does not use; add `{mend}`")]
+    #[error("`{key}` is an option of {owner}, which `{policy}` does not use; add `{fix}`")]
     Misplaced {
         /// The key.
         key: String,
@@ -113,7 +113,7 @@ pub enum PolicyError {
         /// The policy as written.
         policy: String,
         /// The override that makes it fit.
-        mend: String,
+        fix: String,
     },
     /// A key is written twice.
     #[error("`{key}` is written twice; keep one")]
@@ -123,13 +123,13 @@ pub enum PolicyError {
     },
     /// The scheduler waits for allotments that no allocator provides, or the reverse.
     #[error(
-        "`{policy}`: scheduler `allotted` and allocator `so-mptcp` belong together; add `{mend}`"
+        "`{policy}`: scheduler `allotted` and allocator `so-mptcp` belong together; add `{fix}`"
     )]
     Unmatched {
         /// The policy as written.
         policy: String,
         /// The override that makes it fit.
-        mend: &'static str,
+        fix: &'static str,
     },
     /// An allocator sets target shares that the controller does not read.
     #[error(
@@ -441,10 +441,10 @@ fn distribute(
     }
     // The segment size does not affect whether the options are valid.
     let scheduler = Scheduler::by_name(parts.scheduler, &parts.scheduler_options, 1)?;
-    let unmatched = |mend| {
+    let unmatched = |fix| {
         Err(PolicyError::Unmatched {
             policy: policy.to_string(),
-            mend,
+            fix,
         })
     };
     match (
@@ -492,7 +492,7 @@ fn misplaced(key: String, policy: &Policy, kind: &str, owner: &str) -> PolicyErr
         key,
         owner: format!("{kind} {owner}"),
         policy: policy.to_string(),
-        mend: format!("{kind}={owner}"),
+        fix: format!("{kind}={owner}"),
     }
 }
 

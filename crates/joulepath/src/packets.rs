@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use joulepath_capture::{self as capture, End, LIMITS};
+use joulepath_capture::{self as capture, Capture, End, LIMITS};
 use joulepath_model::cancel::Cancel;
 use joulepath_study::compare::{Case, Plan};
 use joulepath_study::files;
@@ -56,13 +56,12 @@ pub(crate) fn write(
             ));
         }
         let title = format!("{}: {policy}, seed {seed}", case.scenario().title);
+        let capture = Capture::new(case.scenario(), &trace)
+            .map_err(|refusal| Failure::usage(refusal.to_string()))?;
         for end in End::ALL {
             let name = |kind| folder.join(format!("{}.{}.{kind}", plain(policy), end.name()));
-            let refused = |refusal: capture::Refusal| Failure::usage(refusal.to_string());
-            let packets = capture::pcapng(case.scenario(), &trace, end, &title).map_err(refused)?;
-            files::write_bytes(&name("pcapng"), &packets)?;
-            let events = capture::qlog(case.scenario(), &trace, end, &title).map_err(refused)?;
-            files::write_bytes(&name("sqlog"), &events)?;
+            files::write_bytes(&name("pcapng"), &capture.pcapng(end, &title))?;
+            files::write_bytes(&name("sqlog"), &capture.qlog(end, &title))?;
             written += 2;
         }
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
-use joulepath_capture::{End, LIMITS, pcapng};
+use joulepath_capture::{Capture, End, LIMITS};
 use joulepath_control::Setup;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::result::RunResult;
@@ -50,7 +50,8 @@ impl Captured {
             .suffix(".pcapng")
             .tempfile()
             .unwrap();
-        let bytes = pcapng(&scenario, &traced, end, "a test").unwrap();
+        let capture = Capture::new(&scenario, &traced).unwrap();
+        let bytes = capture.pcapng(end, "a test");
         std::fs::write(file.path(), bytes).unwrap();
         Captured {
             scenario,
