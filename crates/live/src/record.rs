@@ -343,6 +343,7 @@ fn difference(before: &Decision, now: &Decision) -> String {
 #[cfg(test)]
 mod tests {
     use std::net::IpAddr;
+    use std::os::unix::fs::{MetadataExt as _, symlink};
 
     use joulepath_model::units::Bytes;
 
@@ -557,13 +558,23 @@ mod tests {
     }
 
     #[test]
-    fn a_record_overwrites_no_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("record");
+    fn a_record_is_for_its_owner_alone_and_replaces_nothing() {
         let config = read_live(CONFIG).unwrap();
-        Recorder::create(&path, &config).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("said.jsonl");
+        drop(Recorder::create(&path, &config).unwrap());
+        let file = std::fs::metadata(&path).unwrap();
+        assert_eq!(file.mode() & 0o777, 0o600);
+        assert_eq!(file.uid(), std::fs::metadata("/proc/self").unwrap().uid());
+        let written = std::fs::read(&path).unwrap();
+
         let error = Recorder::create(&path, &config).unwrap_err().to_string();
-        assert!(error.contains("record"), "{error}");
+        assert!(error.contains("said.jsonl"), "{error}");
         assert_eq!(replay(&path).unwrap().decisions, 0);
+        let link = folder.path().join("link");
+        symlink(folder.path().join("elsewhere"), &link).unwrap();
+        Recorder::create(&link, &config).unwrap_err();
+        assert_eq!(std::fs::read(&path).unwrap(), written);
+        assert!(!folder.path().join("elsewhere").exists());
     }
 }
