@@ -6,6 +6,13 @@ pub fn nearest(sorted: &[f64], part: f64) -> f64 {
     sorted[((sorted.len() - 1) as f64 * part).round() as usize]
 }
 
+/// [`nearest`] of a sample in any order. It reorders only as much of the sample as necessary.
+#[inline]
+pub fn nearest_unsorted(sample: &mut [f64], part: f64) -> f64 {
+    let at = ((sample.len() - 1) as f64 * part).round() as usize;
+    *sample.select_nth_unstable_by(at, f64::total_cmp).1
+}
+
 /// Quantile `part` of a sorted, non-empty sample, linear between order statistics (type 7 of
 /// Hyndman and Fan, 1996).
 #[inline]
@@ -70,6 +77,7 @@ mod tests {
         sorted.sort_by(f64::total_cmp);
         for p in [0.0, 0.025, 0.5, 0.975] {
             assert_eq!(linear_unsorted(&mut sample, p), linear(&sorted, p), "{p}");
+            assert_eq!(nearest_unsorted(&mut sample, p), nearest(&sorted, p), "{p}");
         }
         assert_eq!(linear_unsorted(&mut [4.0], 1.0), 4.0);
     }

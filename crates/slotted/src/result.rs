@@ -1,4 +1,4 @@
-use joulepath_model::quantile::nearest;
+use joulepath_model::quantile::nearest_unsorted;
 use joulepath_model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -232,9 +232,8 @@ impl Recorder {
         if !self.delays_s.is_empty() {
             let delays = &mut self.delays_s;
             means.delay_s = Some(delays.iter().sum::<f64>() / delays.len() as f64);
-            delays.sort_unstable_by(f64::total_cmp);
-            means.delay_median_s = Some(nearest(delays, 0.5));
-            means.delay_p95_s = Some(nearest(delays, 0.95));
+            means.delay_median_s = Some(nearest_unsorted(delays, 0.5));
+            means.delay_p95_s = Some(nearest_unsorted(delays, 0.95));
             means.j_per_mbit = Some(self.energy_j / delivered_mbit);
         }
         let mut series = self.series;

@@ -80,6 +80,19 @@ impl Experiment {
         findings
     }
 
+    /// The experiment with only the runs on which its verdict depends.
+    pub(super) fn with_deciding_runs(&self) -> Self {
+        let mut deciding = self.clone();
+        for study in &mut deciding.studies {
+            let decides = |policy: &str| {
+                let mut rows = self.findings.iter();
+                rows.any(|row| row.decides(&study.name, policy))
+            };
+            study.policies.retain(|of| decides(&of.name));
+        }
+        deciding
+    }
+
     /// Figures as in the paper.
     pub(super) fn figures(&self, evidence: &Evidence<'_>) -> Vec<Figure> {
         self.figures

@@ -212,6 +212,14 @@ impl Row {
         }
     }
 
+    /// Whether the verdict depends on a policy's runs in a study.
+    pub(super) fn decides(&self, study: &str, policy: &str) -> bool {
+        let is_judged = self.metric.is_some() && !matches!(self.rule(), Rule::Shown);
+        let cells = |of| [self.cell(of), self.below(of)];
+        let is_it = |cell: Cell<'_>| cell.study == study && cell.policy == policy;
+        is_judged && self.studies.iter().flat_map(cells).any(is_it)
+    }
+
     /// Measures the number and judges it.
     pub(super) fn finding(&self, evidence: &Evidence<'_>) -> Finding {
         let mut finding = match (&self.computed, &self.leads) {

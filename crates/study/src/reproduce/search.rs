@@ -334,6 +334,7 @@ fn describe(
             let mut judge = |points: &[Point]| -> Result<Vec<State>> {
                 let mut new = [Searched {
                     points: points.to_vec(),
+                    experiments: vec![Arc::new(of.experiments[claim].with_deciding_runs())],
                     ..of.again(claim, 0, 1)
                 }];
                 round.run(&mut new, watch)?;

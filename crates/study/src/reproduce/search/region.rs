@@ -17,7 +17,7 @@ const POINTS: usize = 100;
 /// Minimum number of them at which the claim holds.
 const ENOUGH: usize = 90;
 /// Points that run together, so that a wrong condition costs few runs.
-const BATCH: usize = 20;
+const BATCH: usize = 10;
 /// Conditions to check for a claim.
 const ATTEMPTS: usize = 3;
 /// Draws for a point that meets a condition.

@@ -2,7 +2,7 @@
 
 use joulepath_report::search::Holds;
 
-use super::rounds::Searched;
+use super::rounds::{Round, Searched};
 use super::*;
 use crate::reproduce::runs;
 use crate::reproduce::space::Range;
@@ -241,4 +241,37 @@ fn a_search_finds_where_a_claim_holds_and_its_command_shows_it() {
         again.unwrap().experiments[0].verdict,
         joulepath_report::Verdict::Reproduced
     );
+}
+
+#[test]
+fn the_check_of_a_condition_runs_only_what_the_verdict_needs_and_has_the_same_states() {
+    let with_box = |of: &Arc<Experiment>| of.id == "003-fig4c" || of.id == "003-fig3a";
+    let claims: Vec<_> = experiments().into_iter().filter(with_box).collect();
+    let mut plan = Plan::of(&request(2), claims.clone(), packet()).unwrap();
+    let deciding = claims.iter().map(|of| Arc::new(of.with_deciding_runs()));
+    let mut only = Plan::of(&request(2), deciding.collect(), packet()).unwrap();
+    let runs = |of: &Searched, claim| -> usize {
+        let studies = of.studies(claim, 0);
+        studies.iter().map(|study| study.policies.len()).sum()
+    };
+    let [all, few] = [&plan, &only].map(|of| &of.searched[0]);
+    assert_eq!((runs(all, 0), runs(few, 0)), (4, 2), "one load");
+    assert_eq!((runs(all, 1), runs(few, 1)), (8, 4), "two loads");
+    let mut stored = StoredRuns::default();
+    let mut round = Round {
+        engine: &*packet(),
+        jobs: None,
+        first_seed: 1,
+        stored: &mut stored,
+        cancel: &Cancel::new(),
+        tally: (0, 0.0),
+        lacks: 0,
+    };
+    let mut states = |of: &mut Vec<Searched>| {
+        let ran = round.run(of, &mut crate::event::unwatched);
+        ran.map(|()| of[0].states()).unwrap()
+    };
+    let all = states(&mut plan.searched);
+    assert_eq!(all, states(&mut only.searched));
+    assert!(all.iter().flatten().any(|of| *of != State::Undecided));
 }
