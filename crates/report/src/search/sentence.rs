@@ -76,8 +76,7 @@ fn when(claim: &Claim) -> String {
         [] if claim.part_holds > 0.0 => {
             format!("Holds in {holds}, without a condition that says where")
         }
-        [] => "Holds only at points that were added at the border, at none of those drawn first"
-            .to_owned(),
+        [] => "Holds only at points that were added, at none of those drawn first".to_owned(),
         conditions => format!(
             "Holds when {} ({} of {} new points there); in {holds}",
             conditions.join(" and "),

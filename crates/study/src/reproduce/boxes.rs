@@ -9,7 +9,7 @@ use joulepath_report::Origin;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::space::{Acts, Parameter, Range};
+use super::space::{Acts, Parameter, Point, Range};
 use super::study::Study;
 use super::wrong::{Wrong, key_value};
 use crate::source::Overrides;
@@ -27,6 +27,8 @@ pub(super) struct ClaimBox {
     pub(super) seeds: u32,
     /// Default number of points of the Latin hypercube.
     pub(super) points: usize,
+    /// The usual point with one number that the paper prints, for each such number.
+    pub(super) printed: Vec<Point>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -119,6 +121,11 @@ impl RawBox {
         }
         let set = self.set.iter().map(key_value).collect::<Result<_, _>>()?;
         let (seeds, points) = (self.seeds, self.points);
+        let printed = self
+            .open
+            .iter()
+            .map(|open| open.printed_points(&parameters));
+        let printed: Vec<Vec<Point>> = printed.collect::<Result<_, _>>()?;
         Ok(ClaimBox {
             name: name.to_owned(),
             parameters,
@@ -126,11 +133,30 @@ impl RawBox {
             set,
             seeds,
             points,
+            printed: printed.concat(),
         })
     }
 }
 
 impl RawOpen {
+    /// The usual point with each printed number of a range. Choices need no extra point, because
+    /// every choice has its part of the hypercube.
+    fn printed_points(&self, parameters: &[Parameter]) -> Result<Vec<Point>, Wrong> {
+        let key = self.key.get_ref();
+        let of = |value: &toml::Value| {
+            let at = [(
+                key.clone(),
+                format!("{value} {}", self.unit).trim().to_owned(),
+            )];
+            Point::parse(parameters, &at)
+                .map_err(|error| Wrong::at(&self.key.span(), &error.to_string()))
+        };
+        let numbers = self.printed.iter().filter(|value| !value.is_str());
+        let mut points: Vec<Point> = numbers.map(of).collect::<Result<_, _>>()?;
+        points.retain(|point| point.changed(parameters).next().is_some());
+        Ok(points)
+    }
+
     fn parameter(&self) -> Result<Parameter, Wrong> {
         let wrong = |message: &str| Wrong::at(&self.key.span(), message);
         let (range, usual) = match (&self.values, self.from, self.to) {

@@ -175,6 +175,9 @@ impl Request {
             .fold(7, |sum: u64, byte| sum.wrapping_mul(31) + u64::from(byte));
         let mut points = vec![Point::usual(&claim_box.parameters)];
         points.extend(hypercube(&claim_box.parameters, count, self.seed, index));
+        if count > 0 {
+            points.extend(claim_box.printed.iter().cloned());
+        }
         let random = Stream::new(self.seed, Domain::Placement, index.wrapping_add(1));
         let (experiments, judged) = (vec![], vec![]);
         Searched {

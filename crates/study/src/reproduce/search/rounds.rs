@@ -23,7 +23,7 @@ use crate::stored::StoredRuns;
 pub(super) struct Searched {
     pub(super) claim_box: Arc<ClaimBox>,
     pub(super) experiments: Vec<Arc<Experiment>>,
-    /// The usual point, then the hypercube, then the refinement.
+    /// The usual point, then the hypercube, then printed numbers, then the refinement.
     pub(super) points: Vec<Point>,
     /// Judgements by point and claim, for the points that have run.
     pub(super) judged: Vec<Vec<Judgement>>,

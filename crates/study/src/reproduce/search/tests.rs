@@ -142,6 +142,31 @@ fn every_box_contains_its_usual_value_and_the_values_that_its_reason_names() {
     assert!(count > 60, "{count}");
 }
 
+#[test]
+fn a_search_runs_the_numbers_that_the_paper_prints() {
+    let plan = Plan::of(&request(6), experiments(), packet()).unwrap();
+    let points = |name: &str| -> Vec<Option<String>> {
+        let mut all = plan.searched.iter();
+        let of = all.find(|of| of.claim_box.name == name).unwrap();
+        assert_eq!(
+            of.hypercube, 6,
+            "fractions of the box exclude printed numbers"
+        );
+        (7..of.points.len())
+            .map(|point| of.where_to(point))
+            .collect()
+    };
+    let far = Some("topology.delay = 100000 us".to_owned());
+    assert_eq!(points("002, FatTree"), [far]);
+    let fast = Some("rate = 1000 Mbit/s".to_owned());
+    assert_eq!(
+        points("002, two bottlenecks"),
+        [fast],
+        "100 Mbit/s is usual"
+    );
+    assert!(points("003, three radios").is_empty(), "V = 100 is usual");
+}
+
 /// Every corner and some points inside: each key, policy and value must exist.
 #[test]
 fn every_point_of_every_box_can_be_run() {
