@@ -65,8 +65,8 @@ pub use reach::leave_out_of_reach;
 pub use reproduction::{
     Agreement, Bars, Boxes, Farthest, Figure, Finding, FiveNumbers, Judged, Line, Made, Origin,
     Paper, Plot, Report, Reproduction, Rule, SecondMeasurement, SetUp, Since, UsedValue, Verdict,
-    capital, judge, reproduction_json, reproduction_markdown, reproduction_summary,
-    reproduction_table, shown, values_markdown,
+    judge, reproduction_json, reproduction_markdown, reproduction_summary, reproduction_table,
+    shown, values_markdown,
 };
 pub use scale::rounded;
 pub use sheet::most_efficient;

@@ -1,5 +1,7 @@
 //! Results of one paper, for its page in `docs/papers`.
 
+use joulepath_model::names::capitalised;
+
 use super::{Finding, Report, Reproduction, SetUp, UsedValue, Verdict};
 use crate::table::{Cell, Column, Line, Table};
 
@@ -170,7 +172,7 @@ fn section(report: &Report) -> String {
         report.title,
         report.source,
         sentence(&report.claim),
-        capital(&verdict(report)),
+        capitalised(&verdict(report)),
         sentence(&report.reason)
     );
     let mut text = text.trim_end().to_owned() + "\n";
@@ -236,8 +238,13 @@ fn line(finding: &Finding, where_from: &str) -> Line {
     ])
 }
 
+/// A name or symbol at the start, such as `eMTCP` and `ψ_r`, keeps its small letter.
 fn sentence(text: &str) -> String {
-    let text = capital(text);
+    let mut first = text.split(' ').next().unwrap_or_default().chars().skip(1);
+    let text = match first.any(|letter| letter.is_uppercase() || letter == '_') {
+        true => text.to_owned(),
+        false => capitalised(text),
+    };
     if text.is_empty() || text.ends_with('.') {
         text
     } else {
@@ -245,10 +252,16 @@ fn sentence(text: &str) -> String {
     }
 }
 
-/// `text` with its first letter in upper case.
-pub fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(letters).collect()
-    })
+#[cfg(test)]
+mod tests {
+    use super::sentence;
+
+    #[test]
+    fn a_sentence_begins_with_a_capital_but_a_name_stays_as_it_is() {
+        assert_eq!(sentence("power of eMTCP"), "Power of eMTCP.");
+        assert_eq!(sentence("eMTCP needs more."), "eMTCP needs more.");
+        assert_eq!(sentence("so-MPTCP waits"), "so-MPTCP waits.");
+        assert_eq!(sentence("ψ_r = c ε_r"), "ψ_r = c ε_r.");
+        assert_eq!(sentence(""), "");
+    }
 }

@@ -30,7 +30,7 @@ use crate::student::{interval, prediction};
 pub use machine::reproduction_json;
 pub(crate) use machine::short_json;
 pub use made::{Made, Since};
-pub use markdown::{capital, reproduction_markdown, reproduction_summary, values_markdown};
+pub use markdown::{reproduction_markdown, reproduction_summary, values_markdown};
 pub use reason::{Judged, judge, shown};
 pub use rule::{Rule, Verdict};
 pub use second::{Agreement, Farthest, SecondMeasurement};
