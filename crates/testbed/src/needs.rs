@@ -68,8 +68,8 @@ pub const ALONE: Need = Need::Alone;
 pub const NET: Need = Need::All(&[ROOT, MPTCP, tool("ip")]);
 /// A lab: namespaces joined by emulated radios.
 pub const LAB: Need = Need::All(&[ROOT, TUN, MPTCP]);
-/// The kernel engine: a lab and our controllers.
-pub const ENGINE: Need = Need::All(&[LAB, BPF]);
+/// The kernel engine: a lab and our controllers. Its tests compare rates and times.
+pub const ENGINE: Need = Need::All(&[LAB, BPF, RATES]);
 
 /// [`Need::Tool`].
 #[must_use]
@@ -324,6 +324,7 @@ mod tests {
             Need::Tun,
             Need::Mptcp,
             Need::Bpf,
+            Need::Rates,
             Need::Tool("ip"),
         ];
         assert_eq!(flat(&[ENGINE, NET, ROOT]), all);

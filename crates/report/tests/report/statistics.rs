@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use crate::common::{Fake, Noise};
-use joulepath_model::metric::{COMPLETION, EFFICIENCY};
+use joulepath_model::metric::{COMPLETION, EFFICIENCY, GOODPUT};
 use joulepath_model::result::{Delivers, Row, ScenarioRef, Series};
 use joulepath_report::{
     LINK_BOUND, PolicyRuns, TCP_REFERENCE, estimate, leave_out_of_reach, summarise, summarise_on,
@@ -84,9 +84,9 @@ fn the_share_of_the_limit_divides_efficiencies() {
     }
 }
 
-/// The rows reach 0.6 and 0.3 of the reference, 0.4 and 0.2 of the bound. Limits of bulk data stay.
+/// The rows reach 0.6 and 0.3 of the reference, 0.4 and 0.2 of the bound.
 #[test]
-fn a_limit_of_streams_that_no_row_reaches_half_of_is_left_out() {
+fn a_limit_that_lets_data_wait_is_left_out_if_no_row_reaches_half() {
     let bulk = Fake {
         policies: 2,
         ..Fake::default()
@@ -101,9 +101,24 @@ fn a_limit_of_streams_that_no_row_reaches_half_of_is_left_out() {
     for (row, [tcp, link]) in rows.iter_mut().zip([[0.6, 0.4], [0.3, 0.2]]) {
         (row.tcp_reference_share, row.link_bound_share) = (Some(tcp), Some(link));
     }
-    let (mut limits, mut kept) = (bulk.references.clone(), rows.clone());
+    let slowest = rows
+        .iter()
+        .map(|row| row.mean(&GOODPUT))
+        .fold(f64::INFINITY, f64::min);
+    let bulk_limits = |part: f64| {
+        let mut limits = bulk.references.clone();
+        for limit in &mut limits {
+            limit.goodput_bps = part * slowest;
+        }
+        (limits, rows.clone())
+    };
+    let (mut limits, mut kept) = bulk_limits(0.51);
     assert_eq!(leave_out_of_reach(&mut limits, &mut kept), None);
-    assert_eq!((&limits, &kept), (&bulk.references, &rows));
+    assert_eq!((limits, kept), bulk_limits(0.51));
+    let (mut limits, mut kept) = bulk_limits(0.49);
+    assert!(leave_out_of_reach(&mut limits, &mut kept).is_some());
+    assert_eq!(shares(&kept), [[Some(0.6), None], [Some(0.3), None]]);
+    let mut limits = bulk.references.clone();
     for limit in &mut limits {
         limit.delivers = Some(Delivers {
             goodput_bps: 1e6,

@@ -19,13 +19,12 @@ energy = "free"
 /// kernel's.
 const OURS: &str = "cubic[fast_convergence=off]";
 
-#[test(needs(ENGINE))]
+#[test(needs(ENGINE, QUIET_CLOCK))]
 fn hystart_ends_slow_start_before_a_loss_in_the_kernel() {
     let scenario = scenario(PATH);
     let retransmissions = |policy| run(&scenario, policy).unwrap().paths[0].retransmissions;
     let [kernels, ours, without] = ["linux", OURS, "cubic[hystart=off]"].map(retransmissions);
-    // The default of Linux is the reference. A few packets: on a busy machine a pause may look like
-    // a loss.
+    // The default of Linux is the reference. A few packets: a pause may look like a loss.
     assert!(
         kernels <= 5 && ours <= 5,
         "the kernel's CUBIC lost {kernels} packets, ours {ours}"

@@ -26,7 +26,7 @@ kind = "file"
 size = "100 MB"
 "#;
 
-#[test(needs(ENGINE))]
+#[test(needs(LAB, BPF))]
 fn a_hundred_megabytes_arrive_under_every_controller_with_one_percent_loss() {
     let scenario = scenario(LOSSY);
     for controller in Controller::all() {
