@@ -14,6 +14,7 @@ from joulepath import _joulepath, units
 from joulepath._calls import (
     advise,
     benchmark,
+    bill,
     compare,
     experiments,
     explain,
@@ -114,6 +115,7 @@ __all__ = [
     "__version__",
     "advise",
     "benchmark",
+    "bill",
     "compare",
     "controllers",
     "experiments",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -207,6 +208,37 @@ def advise(
             words, file, size, deadline, limit, preset, rate, device, link_rates, cc, repeated, call
         )
     )
+
+
+def bill(
+    file: str | os.PathLike[str],
+    radios: Mapping[str, str] | str,
+    *,
+    device: str | None = None,
+    addresses: Sequence[str] = (),
+    waits: Sequence[str] = ("10 s", "1 min", "10 min"),
+) -> dict[str, Any]:
+    """Return the joules of a recording by radio, host and request, and what would save some.
+
+    Args:
+        file: a pcap, pcapng or HAR file.
+        radios: the energy model of each interface, a profile or ``"52mW/Mbps+1288mW"``; or one for all.
+        device: a device, or its power while any radio is awake.
+        addresses: addresses of the device, if it did not open the recorded connections.
+        waits: how long transfers may wait for others, to see what that saves.
+
+    Returns:
+        What ``joulepath bill --json`` prints. ``interfaces``, ``hosts`` and ``requests`` are lists of dicts
+        that `pandas.DataFrame` takes.
+
+    Raises:
+        UsageError: if the file cannot be read, or an interface has no radio.
+    """
+    words = [radios] if isinstance(radios, str) else [f"{name}={radio}" for name, radio in radios.items()]
+    found: dict[str, Any] = json.loads(
+        _joulepath.bill(os.fspath(file), words, device, list(addresses), list(waits))
+    )
+    return found
 
 
 def explain(controller: str, subflows: Sequence[Mapping[str, float]], **params: object) -> Explanation:

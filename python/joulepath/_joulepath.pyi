@@ -25,6 +25,7 @@ __all__ = [
     "Subflow",
     "advise",
     "benchmark",
+    "bill",
     "check_controller",
     "compare",
     "controller_template",
@@ -523,6 +524,13 @@ def advise(
     repeated: tuple[str, str] | None,
     command: str,
 ) -> Advice: ...
+def bill(
+    file: str,
+    radios: list[str],
+    device: str | None,
+    addresses: list[str],
+    waits: list[str],
+) -> str: ...
 def explain(controller: str, state: str, params: list[tuple[str, str]]) -> tuple[Batch, str, str]: ...
 def benchmark(
     families: list[str],

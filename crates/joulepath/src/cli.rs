@@ -2,6 +2,7 @@
 
 mod advise;
 mod benchmark;
+mod bill;
 mod calibrate;
 pub(crate) mod cc;
 mod compare;
@@ -30,6 +31,7 @@ use clap_complete::Shell;
 
 pub(crate) use advise::AdviseOptions;
 pub(crate) use benchmark::BenchmarkOptions;
+pub(crate) use bill::BillOptions;
 pub(crate) use calibrate::CalibrateOptions;
 use cc::CcCommand;
 pub(crate) use compare::CompareOptions;
@@ -111,6 +113,9 @@ pub(crate) enum Command {
     /// Choose the interfaces for one transfer, by joules and seconds.
     #[command(after_help = advise::HELP)]
     Advise(AdviseOptions),
+    /// Bill a capture or a HAR file: joules by radio, host, request.
+    #[command(after_help = bill::HELP)]
+    Bill(BillOptions),
     /// Check what this machine can run, and say what is missing.
     #[command(after_help = DOCTOR_HELP)]
     Doctor(DoctorOptions),

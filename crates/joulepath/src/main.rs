@@ -23,6 +23,7 @@
 
 mod advise;
 mod benchmark;
+mod bill;
 #[cfg(feature = "live")]
 mod calibrate;
 #[cfg(feature = "kernel")]
@@ -133,6 +134,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         Command::Show(options) => show::show(&options),
         Command::Schema(options) => show::schema(&options),
         Command::Advise(options) => advise::advise(&options),
+        Command::Bill(options) => bill::bill(&options),
         Command::Explain(options) => explain::explain(&options),
         #[cfg(feature = "live")]
         Command::Doctor(options) => doctor::doctor(&options),

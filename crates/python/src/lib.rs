@@ -23,6 +23,7 @@ mod advice;
 mod attributes;
 mod batch;
 mod benchmark;
+mod bill;
 mod comparison;
 mod explanation;
 mod gym;
@@ -52,6 +53,8 @@ mod _joulepath {
     use crate::batch::Batch;
     #[pymodule_export]
     use crate::benchmark::{Benchmark, benchmark};
+    #[pymodule_export]
+    use crate::bill::bill;
     #[pymodule_export]
     use crate::comparison::{Comparison, compare, references};
     #[pymodule_export]

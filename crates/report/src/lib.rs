@@ -22,6 +22,7 @@
 
 pub mod advice;
 pub mod benchmark;
+pub mod bill;
 mod bootstrap;
 mod chart;
 mod compared;

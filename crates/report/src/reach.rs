@@ -21,7 +21,8 @@ pub fn leave_out_of_reach(limits: &mut Vec<Reference>, rows: &mut [Row]) -> Opti
             .iter_mut()
             .filter_map(|row| *share(row, &limit.kind)?)
             .max_by(f64::total_cmp);
-        let Some(best) = best.filter(|&best| best < LEAST_PART && lets_data_wait(limit, rows)) else {
+        let Some(best) = best.filter(|&best| best < LEAST_PART && lets_data_wait(limit, rows))
+        else {
             return true;
         };
         for row in rows.iter_mut() {

@@ -21,6 +21,8 @@ use crate::error::{Error, Result};
 
 pub use machine::Machine;
 pub use question::{Words, question, waiting};
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use question::{base, energy_model, quantity};
 pub use scenario::scenario;
 
 /// Answers `question`.

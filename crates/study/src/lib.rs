@@ -48,6 +48,8 @@
 pub mod advise;
 mod batch;
 pub mod benchmark;
+#[cfg(not(target_family = "wasm"))]
+pub mod bill;
 pub mod compare;
 pub mod completion;
 #[cfg(all(feature = "packet", not(target_family = "wasm")))]

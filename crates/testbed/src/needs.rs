@@ -59,7 +59,8 @@ pub const QUIET_CLOCK: Need = Need::QuietClock;
 /// [`Need::MachineState`]: for [`crate::machine_wide_state`]. Tests that need it run one after
 /// another, beside others.
 pub const MACHINE_STATE: Need = Need::MachineState;
-/// [`Need::Rates`]: for a test that compares rates. These tests run one after another, beside others.
+/// [`Need::Rates`]: for a test that compares rates. These tests run one after another, beside
+/// others.
 pub const RATES: Need = Need::Rates;
 /// [`Need::Alone`]: for a test that looks at every process, controller or lab of the machine, or
 /// that measures the limits of processors and memory.

@@ -16,6 +16,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "study",
             "benchmark",
             "advise",
+            "bill",
             "reproduce",
             "gap",
         ],

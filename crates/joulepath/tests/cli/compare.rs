@@ -360,3 +360,49 @@ fn packets_are_files_of_both_ends_and_need_the_packet_engine() {
     refused("quick", "fluid", "--packets needs the packet engine");
     refused("papers/002-bcube", "packet", "a capture has one connection");
 }
+
+#[test]
+fn the_bill_of_a_simulated_capture_is_that_of_the_engine() {
+    let folder = folder();
+    let run = [
+        "compare",
+        "home-wifi-lte",
+        "--policies",
+        "linux",
+        "--seeds",
+        "1",
+        "--json",
+        "--packets",
+        "packets",
+    ];
+    let comparison = joulepath_in(folder.path(), &run).json();
+    let radios = ["--radio", "wifi=wifi6-2021", "--radio", "lte=lte-2021"];
+    let bill = [
+        &["bill", "packets/linux.client.pcapng", "--json"][..],
+        &radios,
+    ]
+    .concat();
+    let said = joulepath_in(folder.path(), &bill).json();
+    for (path, billed) in said["interfaces"].as_array().unwrap().iter().enumerate() {
+        let right = comparison["rows"][0]["paths"][path]["energy_j"]
+            .as_f64()
+            .unwrap();
+        let parts = ["promotion_j", "transfer_j", "tail_j", "idle_j"];
+        let found: f64 = parts
+            .map(|part| billed[part].as_f64().unwrap())
+            .iter()
+            .sum();
+        assert!(
+            (found / right - 1.0).abs() < 0.02,
+            "{path}: {found} J, not {right}"
+        );
+    }
+    let refused = joulepath_in(folder.path(), &["bill", "packets/linux.client.pcapng"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused.stderr.contains("the interface `wifi` has no radio")
+            && refused.stderr.contains("--radio wifi=wifi6-2021"),
+        "{}",
+        refused.stderr
+    );
+}

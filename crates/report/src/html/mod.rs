@@ -7,6 +7,7 @@ pub(crate) mod advice;
 mod answer;
 pub(crate) mod assets;
 pub(crate) mod benchmark;
+pub(crate) mod bill;
 mod chart;
 pub(crate) mod figures;
 pub(crate) mod map;

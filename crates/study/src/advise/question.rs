@@ -213,7 +213,7 @@ fn preset(word: &str) -> Result<Preset> {
 }
 
 /// Parses a quantity with its unit. The error names the option.
-fn quantity<T: FromStr<Err: Display>>(option: &str, text: &str) -> Result<T> {
+pub(crate) fn quantity<T: FromStr<Err: Display>>(option: &str, text: &str) -> Result<T> {
     text.parse()
         .map_err(|error| Error::usage(format!("{option}: {error}")))
 }
@@ -320,7 +320,7 @@ fn bursts(path: &str, mean: Probability, text: &str) -> Result<LossSpec> {
 
 /// Energy model from a profile's name or from `137mW/Mbps+132.9mW`, which is the power while data
 /// is received.
-fn energy_model(option: &str, text: &str) -> Result<InterfaceModel> {
+pub(crate) fn energy_model(option: &str, text: &str) -> Result<InterfaceModel> {
     if let Some(known) = profile(text) {
         return Ok(known.model);
     }
@@ -343,7 +343,7 @@ fn energy_model(option: &str, text: &str) -> Result<InterfaceModel> {
 }
 
 /// Power from a device's name or a power.
-fn base(text: &str) -> Result<Watts> {
+pub(crate) fn base(text: &str) -> Result<Watts> {
     if text.starts_with(|first: char| first.is_ascii_digit()) && device_preset(text).is_none() {
         return quantity("--device", text);
     }

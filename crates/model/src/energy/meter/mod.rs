@@ -253,6 +253,11 @@ impl DeviceMeter {
         }
     }
 
+    /// No interface changes its state before this time unless a packet arrives; `None`: not at all.
+    pub fn next_change(&self) -> Option<Nanos> {
+        (self.next_change != Nanos::MAX).then_some(self.next_change)
+    }
+
     /// Ends the warm-up: energy counts from `now`. Radios keep their states, open subflows stay
     /// open.
     pub fn begin_measurement(&mut self, now: Nanos) {
