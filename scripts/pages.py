@@ -117,7 +117,7 @@ OUTPUT_STORED = {"beyond.md", "papers/000.md"}
 BUDGET = {
     "Home": 300,
     "Tutorials": 4_500,
-    "How-to": 11_700,
+    "How-to": 11_800,
     "Reference": 18_900,
     "Explanation": 23_200,
     "Results": 8_200,

@@ -13,10 +13,12 @@ mod capture;
 mod har;
 mod instead;
 mod names;
+mod read;
 mod recording;
 mod statement;
 
 pub use bill::{Bill, Joules, Party, Radio, Span, bill};
 pub use instead::{Elsewhere, Later, Manner, elsewhere, later};
-pub use recording::{Cause, Device, Error, Packet, Recording, read};
+pub use read::read;
+pub use recording::{Cause, Device, Error, Packet, Recording};
 pub use statement::{Statement, statement};

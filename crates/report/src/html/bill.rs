@@ -110,7 +110,8 @@ fn time_line(statement: &Statement) -> String {
             significant(used.to_s)
         );
         let bar = format!(
-            "<rect class=\"request\" x=\"{from:.3}%\" width=\"{:.3}%\" height=\"100%\"><title>{}</title></rect>",
+            "<rect class=\"request\" x=\"{from:.3}%\" width=\"{:.3}%\" height=\"100%\">\
+             <title>{}</title></rect>",
             (to - from).max(0.15),
             escaped(&tip)
         );
@@ -137,7 +138,8 @@ fn row(html: &mut String, name: &str, inside: &str) {
     let name = escaped(name);
     let _ = writeln!(
         html,
-        "<div><span title=\"{name}\">{name}</span><svg role=\"img\" aria-label=\"{name}\">{inside}</svg></div>"
+        "<div><span title=\"{name}\">{name}</span>\
+         <svg role=\"img\" aria-label=\"{name}\">{inside}</svg></div>"
     );
 }
 
