@@ -10,6 +10,7 @@ use crate::network::Network;
 use crate::options::RunOptions;
 use crate::represent::Represented;
 use crate::split::is_the_schedulers;
+use crate::trajectory::MOST_STEPS;
 use crate::transit::{Carried, LastPacket, Sample, delivered};
 
 /// Number of samples of a run, evenly spaced. Each period ends with an additional sample.
@@ -166,6 +167,7 @@ impl History<'_> {
             &ends,
             options.settles,
             &options.cancel,
+            MOST_STEPS.saturating_sub(self.steps).max(1),
             &start,
             &instants,
         )?;

@@ -29,8 +29,8 @@ const ABSOLUTE: f64 = 1e-7;
 const SETTLED: f64 = 3e-3;
 /// Time over which windows and queues are watched, s.
 const WATCHED_S: f64 = 2.0;
-/// Most steps between two output times; then the solver gives up.
-const MOST_STEPS: usize = 2_000_000;
+/// Most steps of a run; then the solver gives up.
+pub(crate) const MOST_STEPS: usize = 200_000;
 
 /// States at given times.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -177,18 +177,26 @@ impl Dynamics<'_> {
     /// # Errors
     /// [`Stuck`] if the solver gives up before the last time.
     pub fn trajectory(&mut self, start: &[f64], times_s: &[f64]) -> Result<Trajectory, Stuck> {
-        let whole = self.trajectory_until(&|_| false, false, &Cancel::new(), start, times_s)?;
+        let whole = self.trajectory_until(
+            &|_| false,
+            false,
+            &Cancel::new(),
+            MOST_STEPS,
+            start,
+            times_s,
+        )?;
         Ok(whole.expect("the default token is never set"))
     }
 
     /// Like [`Dynamics::trajectory`], but only up to the first state for which `ends` is true;
-    /// `None` if `cancel` was set before the end. If `settles`, windows and queues are constant
+    /// `None` if `cancel` was set before the end. Takes at most `most_steps`. If `settles`, windows and queues are constant
     /// once they have settled.
     pub(crate) fn trajectory_until(
         &mut self,
         ends: Ends<'_>,
         settles: bool,
         cancel: &Cancel,
+        most_steps: usize,
         start: &[f64],
         times_s: &[f64],
     ) -> Result<Option<Trajectory>, Stuck> {
@@ -221,7 +229,7 @@ impl Dynamics<'_> {
         let mut method = ExplicitRungeKutta::dopri5()
             .rtol(RELATIVE)
             .atol(ABSOLUTE)
-            .max_steps(MOST_STEPS);
+            .max_steps(most_steps);
         let solved = solve_ode(&mut method, &system, from_s, until_s, &start, &mut outcome);
         if cancel.is_set() {
             return Ok(None);
