@@ -189,8 +189,8 @@ impl Dynamics<'_> {
     }
 
     /// Like [`Dynamics::trajectory`], but only up to the first state for which `ends` is true;
-    /// `None` if `cancel` was set before the end. Takes at most `most_steps`. If `settles`, windows and queues are constant
-    /// once they have settled.
+    /// `None` if `cancel` was set before the end. Takes at most `most_steps`. If `settles`, windows
+    /// and queues are constant once they have settled.
     pub(crate) fn trajectory_until(
         &mut self,
         ends: Ends<'_>,
