@@ -28,7 +28,7 @@ pub(crate) fn bill(
         addresses,
         waits,
     };
-    let statement = guarded(py, || Ok(answer(&words)?))?;
+    let statement = guarded(py, || answer(&words))?;
     written(
         py,
         serde_json::to_string(&Machine::of(&statement)).map_err(ReportError::from),
