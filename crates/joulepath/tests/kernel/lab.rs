@@ -163,6 +163,61 @@ fn the_bill_as_json_and_the_program_have_the_commands_exit_code() {
     );
 }
 
+/// Packets have no air time in a capture, and the lab counts no MPTCP options.
+#[test(needs(LAB, RATES, tool("dumpcap")))]
+fn the_bill_of_a_labs_capture_is_the_labs_own() {
+    let port = server().to_string();
+    let folder = folder();
+    let script = format!(
+        "dumpcap -q -i wifi -i lte -w lab.pcapng & dumpcap=$!
+         until [ -s lab.pcapng ]; do sleep 0.1; done
+         sleep 0.5 # until it captures on both
+         for fetch in 1 2 3 4 5 6 7 8 9 10; do cat < /dev/tcp/$JOULEPATH_SERVER/{port}; done | wc -c
+         sleep 0.2 # until the last packets have passed
+         kill -INT $dumpcap; wait $dumpcap"
+    );
+    let lab = [
+        "lab",
+        "home-wifi-lte",
+        "--serve",
+        &port,
+        "--json",
+        "--",
+        "bash",
+        "-c",
+        &script,
+    ];
+    let said = Said::of(command(folder.path(), &lab).output().unwrap());
+    assert!(
+        said.stderr.contains(&(10 * BYTES).to_string()),
+        "{}",
+        said.stderr
+    );
+    let own = bill(&said);
+    let billed = [
+        "bill",
+        "lab.pcapng",
+        "--radio",
+        "wifi=wifi6-2021",
+        "--radio",
+        "lte=lte-2021",
+        "--json",
+    ];
+    let billed = bill(&Said::of(command(folder.path(), &billed).output().unwrap()));
+    let joules = |value: &Value| value.as_f64().unwrap();
+    let own_j: f64 = own["paths"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|path| joules(&path["energy_j"]))
+        .sum();
+    let billed_j = joules(&billed["energy_j"]) + joules(&billed["idle_j"]);
+    assert!(
+        (billed_j / own_j - 1.0).abs() < 0.02,
+        "{billed_j} J, the lab's own {own_j}: {billed}"
+    );
+}
+
 #[test(needs(LAB))]
 fn ctrl_c_goes_to_the_command() {
     let [keyboard, screen] = terminal();
