@@ -8,9 +8,10 @@ use crate::complete;
 
 pub(super) const HELP: &str = "\
 Examples:
-  joulepath bill phone.pcapng --radio wlan0=wifi6-2021 --radio wwan0=lte-2021
+  joulepath bill phone.pcapng --radio wlan0=wifi6-2021 \\
+      --radio wwan0=lte-2021
   joulepath bill page.har --radio lte-2021 --report
-  joulepath bill day.pcap --radio lte-2021 --wait '30 s' --wait '10 min'
+  joulepath bill day.pcap --radio lte-2021 --wait '30 s'
 
 Nothing is simulated: each packet passes a model of its radio at its own time. A capture is one of the \
 device (`tcpdump -i any -w phone.pcap`); a HAR file is what a browser's network panel saves.";
