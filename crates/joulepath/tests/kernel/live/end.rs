@@ -279,22 +279,22 @@ fn each_survives(ways: &[Way], pm: &str) {
     }
 }
 
-#[test(needs(NET, tool("ss")))]
+#[test(needs(NET, ALONE, tool("ss")))]
 fn no_connection_ends_with_the_daemon_or_with_an_undo() {
     each_survives(&[Way::Term, Way::KillAndUndo], "");
 }
 
-#[test(needs(NET, tool("ss")))]
+#[test(needs(NET, ALONE, tool("ss")))]
 fn no_connection_ends_with_a_pause_or_with_off() {
     each_survives(&[Way::Pause, Way::Off], "");
 }
 
-#[test(needs(NET, tool("ss")))]
+#[test(needs(NET, ALONE, tool("ss")))]
 fn no_connection_ends_with_an_upgrade_or_a_restart() {
     each_survives(&[Way::Upgrade, Way::Restart], "");
 }
 
-#[test(needs(NET, tool("ss")))]
+#[test(needs(NET, ALONE, tool("ss")))]
 fn no_connection_of_the_user_space_path_manager_ends_with_the_daemon() {
     each_survives(
         &[Way::Term, Way::KillAndUndo, Way::Pause, Way::Upgrade],
