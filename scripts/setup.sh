@@ -198,6 +198,7 @@ setup_test() {
     want unshare util-linux
     want dbus-daemon dbus-daemon
     want tshark tshark
+    want dumpcap wireshark-common
     want nsenter util-linux
     want valgrind valgrind # scripts/instructions.py
     want_python
