@@ -122,6 +122,14 @@ impl Bill {
         self.causes.iter().map(|cause| cause.joules.total_j()).sum()
     }
 
+    /// The causes, most joules first.
+    pub fn by_energy(&self) -> Vec<usize> {
+        let total_j = |cause: usize| self.causes[cause].joules.total_j();
+        let mut order: Vec<usize> = (0..self.causes.len()).collect();
+        order.sort_by(|&a, &b| total_j(b).total_cmp(&total_j(a)));
+        order
+    }
+
     /// Idle power from the first to the last packet, J.
     pub fn idle_j(&self) -> f64 {
         self.radios.iter().map(|radio| radio.idle_j).sum()
@@ -133,32 +141,15 @@ impl Bill {
 /// packet count to their end.
 pub fn bill(recording: &Recording, device: &Device) -> Bill {
     let mut biller = Biller::new(recording, device);
-    let mut open = Open::of(recording);
+    let mut last = vec![0; recording.causes.len()];
+    for (index, packet) in recording.packets.iter().enumerate() {
+        last[packet.cause] = index;
+    }
     for (index, packet) in recording.packets.iter().enumerate() {
         biller.let_pass(packet.at);
-        biller.packet(packet, &mut open, index);
+        biller.packet(packet, last[packet.cause] == index);
     }
     biller.end()
-}
-
-/// First and last packet of each cause, between which its connection is open.
-struct Open {
-    first: Vec<usize>,
-    last: Vec<usize>,
-}
-
-impl Open {
-    fn of(recording: &Recording) -> Self {
-        let mut open = Open {
-            first: vec![usize::MAX; recording.causes.len()],
-            last: vec![0; recording.causes.len()],
-        };
-        for (index, packet) in recording.packets.iter().enumerate() {
-            open.first[packet.cause] = open.first[packet.cause].min(index);
-            open.last[packet.cause] = index;
-        }
-        open
-    }
 }
 
 struct Biller<'a> {
@@ -212,9 +203,10 @@ impl<'a> Biller<'a> {
         self.charge(to);
     }
 
-    fn packet(&mut self, packet: &Packet, open: &mut Open, index: usize) {
+    /// The connection of a cause is open from its first packet to its last one.
+    fn packet(&mut self, packet: &Packet, is_last: bool) {
         let (interface, cause, at) = (packet.interface, packet.cause, packet.at);
-        if open.first[cause] == index {
+        if self.causes[cause].packets == 0 {
             self.meter.open(interface, at);
         }
         // The gap that ends here is of the packet before.
@@ -228,7 +220,7 @@ impl<'a> Biller<'a> {
         self.charge(at);
         self.radios[interface].used.count(packet, woke);
         self.causes[cause].count(packet, woke);
-        if open.last[cause] == index {
+        if is_last {
             self.meter.close(interface, at);
         }
     }

@@ -59,8 +59,10 @@ pub fn later(recording: &Recording, device: &Device, manner: Manner, longest: Na
     }
     let mean_delay_s = delayed.delays_s / delayed.transfers.max(1) as f64;
     let later = Recording {
+        interfaces: recording.interfaces.clone(),
+        causes: recording.causes.clone(),
         packets: delayed.packets,
-        ..recording.clone()
+        notes: vec![],
     }
     .in_order();
     Later {

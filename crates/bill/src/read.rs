@@ -11,21 +11,14 @@ use crate::{capture, har};
 /// # Errors
 /// If the file cannot be read, is of another format, or is empty.
 pub fn read(mut file: impl Read + Seek + Send, local: &[IpAddr]) -> Result<Recording, Error> {
-    let mut head = [0; 512];
-    let mut known = 0;
-    while known < head.len() {
-        match file.read(&mut head[known..])? {
-            0 => break,
-            more => known += more,
-        }
-    }
+    let mut head = vec![];
+    file.by_ref().take(512).read_to_end(&mut head)?;
     file.rewind()?;
-    let head = &head[..known];
     let file = BufReader::new(file);
-    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&head);
     let recording = match text.trim_ascii_start().first() {
         Some(b'{') => har::read(file)?,
-        _ if capture::is_capture(head) => capture::read(file, local)?,
+        _ if capture::is_capture(&head) => capture::read(file, local)?,
         _ => return Err(Error::Format),
     };
     match recording.packets.is_empty() {

@@ -116,11 +116,7 @@ pub(super) fn requests(statement: &Statement, most: usize) -> Table {
         Column::numbers("at", "s"),
     ];
     let causes = &statement.bill.causes;
-    let mut order: Vec<usize> = (0..causes.len()).collect();
-    order.sort_by(|a, b| {
-        let total = |place: usize| causes[place].joules.total_j();
-        total(*b).total_cmp(&total(*a))
-    });
+    let order = statement.bill.by_energy();
     let lines = order.into_iter().take(most).map(|place| {
         let (cause, used) = (&statement.recording.causes[place], &causes[place]);
         let at = Cell::number(used.from_s).shown(significant(used.from_s));

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use askama::Template;
-use joulepath_bill::{Party, Span, Statement};
+use joulepath_bill::{Bill, Party, Span, Statement};
 use joulepath_control::advise::significant;
 use joulepath_model::energy::meter::RadioPhase;
 use joulepath_model::result::Provenance;
@@ -95,7 +95,7 @@ fn time_line(statement: &Statement) -> String {
         let words = format!("{interface}, {radio}");
         row(&mut html, &words, &phases(&billed.spans, end, &part));
     }
-    for place in largest(&statement.bill.causes) {
+    for place in largest(&statement.bill) {
         let (cause, used) = (
             &statement.recording.causes[place],
             &statement.bill.causes[place],
@@ -175,15 +175,9 @@ fn phases(spans: &[Span], end: f64, part: &impl Fn(f64) -> f64) -> String {
 }
 
 /// The causes with the most joules, by their beginning.
-fn largest(causes: &[Party]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..causes.len()).collect();
-    order.sort_by(|a, b| {
-        causes[*b]
-            .joules
-            .total_j()
-            .total_cmp(&causes[*a].joules.total_j())
-    });
+fn largest(bill: &Bill) -> Vec<usize> {
+    let mut order = bill.by_energy();
     order.truncate(ROWS);
-    order.sort_by(|a, b| causes[*a].from_s.total_cmp(&causes[*b].from_s));
+    order.sort_by(|&a, &b| bill.causes[a].from_s.total_cmp(&bill.causes[b].from_s));
     order
 }
