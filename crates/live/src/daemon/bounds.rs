@@ -21,6 +21,9 @@ const SOON: Nanos = Nanos::from_millis(10);
 const SOON_IDLE: Nanos = Nanos::from_millis(40);
 /// Rates are measured over this time at least.
 const LEAST_TIME: Nanos = Nanos::from_millis(5);
+/// A connection in slow start has at most as many bytes in flight as have passed in about this
+/// time, s; any other has fewer.
+const LATELY_S: f64 = 4.0;
 /// More bytes per s are moving data.
 const MOVING: f64 = 10e3;
 /// Assumed time from a reading until an interface is closed.
@@ -47,10 +50,12 @@ pub(super) struct Bounds {
     /// The last counters, and their time.
     last: Option<(Nanos, BTreeMap<u32, u64>)>,
     /// Bytes/s of both directions: those of the last interval, and as much more as they have grown
-    /// in it.
+    /// in it. A short burst has a high rate, but no more bytes are under way than have passed.
     rates: BTreeMap<u32, f64>,
     /// Bytes/s of the last interval.
     measured: BTreeMap<u32, f64>,
+    /// Bytes that have passed, each counted less the longer ago it has.
+    lately: BTreeMap<u32, f64>,
     /// How late the counters were read lately, at most.
     late: Nanos,
     /// How long a round took lately, at most.
@@ -86,12 +91,16 @@ impl Bounds {
             let moved: BTreeMap<u32, u64> = bytes.iter().filter_map(moved).collect();
             for (&index, &bytes) in &moved {
                 *self.carried.entry(index).or_default() += bytes;
+                let lately = self.lately.entry(index).or_default();
+                *lately = *lately * (-past.as_secs_f64() / LATELY_S).exp() + bytes as f64;
             }
             let rate = |(index, bytes): (u32, u64)| (index, bytes as f64 / past.as_secs_f64());
             let rates: BTreeMap<u32, f64> = moved.into_iter().map(rate).collect();
             let growing = |(index, &rate): (&u32, &f64)| {
                 let before = self.measured.get(index).copied().unwrap_or(rate);
-                (*index, rate + (rate - before).max(0.0))
+                let grown = rate + (rate - before).max(0.0);
+                let most = self.lately[index] / self.closing_s.get(index).copied().unwrap_or(0.0);
+                (*index, grown.min(most))
             };
             self.rates = rates.iter().map(growing).collect();
             self.measured = rates;
@@ -333,6 +342,28 @@ mod tests {
         near.bounds.get_mut("quota-3").unwrap().left_bytes = 5_000_000;
         near.count(ms(1560), counters(300_000));
         assert_eq!(near.remaining(&near.bounds["quota-3"]), 400_000.0);
+    }
+
+    #[test]
+    fn a_burst_after_a_pause_does_not_count_as_more_than_has_passed() {
+        let mut near = Bounds::default();
+        let ms = Nanos::from_millis;
+        near.fastest = [(3, 12.5e6)].into();
+        near.closing_s = [(3, 0.15)].into();
+        let budget = Bound {
+            interfaces: vec![3],
+            left_bytes: 1_000_000,
+        };
+        near.bounds = [("budget-3".into(), budget.clone())].into();
+        near.count(ms(1000), counters(0));
+        near.count(ms(1100), counters(0));
+        // 12 MB/s for 5 ms.
+        near.count(ms(1105), counters(60_000));
+        assert!(!near.is_reached());
+        assert!((460_000..=480_000).contains(&near.limit(&budget)));
+        // The same rate for 50 ms.
+        near.count(ms(1150), counters(600_000));
+        assert!(near.is_reached());
     }
 
     #[test]
