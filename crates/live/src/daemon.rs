@@ -259,7 +259,13 @@ pub fn run(path: &Path, manner: Manner, outside: Outside, say: &mut dyn FnMut(&s
             let waiting = (!keep && !is_managed).then(left::wait_apart);
             undone.tell(waiting, say);
         }
-        Err(_) => {}
+        Err(_) => {
+            drop(lock);
+            if !keep && !is_managed {
+                let again = left::wait_apart();
+                Undone::default().tell(Some(again), say);
+            }
+        }
     }
     ended.and(undone.map(drop))
 }

@@ -75,6 +75,9 @@ pub(super) struct Kept {
     /// Time of their first listing, on this boot's monotonic clock.
     #[serde(rename = "since_ns", with = "known")]
     pub(super) since: Nanos,
+    /// True if connections that are not in `tied` cannot need an endpoint.
+    #[serde(default)]
+    pub(super) complete: bool,
 }
 
 /// All changes that are ours.

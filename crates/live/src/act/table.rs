@@ -7,6 +7,8 @@ use joulepath_kernel::congestion;
 use joulepath_kernel::mptcp::diag::{Connection, Diag};
 use joulepath_kernel::mptcp::path_manager::{self, Endpoint, Limits, PathManager};
 use joulepath_kernel::mptcp::{AddressId, TcpState};
+use joulepath_kernel::reactor::monotonic_ns;
+use joulepath_model::units::Nanos;
 
 /// A setting for new sockets and connections of a network namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,6 +88,9 @@ pub trait Table {
     /// As [`congestion::default`] and [`path_manager::chosen`].
     fn value(&mut self, setting: Setting) -> Result<String>;
 
+    /// The monotonic clock; at least the time passed to the [`Actor`](super::Actor) counts.
+    fn time(&self) -> Nanos;
+
     /// Changes a setting.
     ///
     /// # Errors
@@ -161,6 +166,10 @@ impl Table for Kernel {
             Setting::Controller => congestion::default(),
             Setting::Manager => path_manager::chosen(),
         }
+    }
+
+    fn time(&self) -> Nanos {
+        Nanos(monotonic_ns())
     }
 
     fn set_value(&mut self, setting: Setting, name: &str) -> Result<()> {

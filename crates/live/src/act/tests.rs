@@ -36,6 +36,8 @@ struct World {
     /// Addresses whose initial subflows were closed.
     closed: Vec<IpAddr>,
     connections: Vec<Connection>,
+    /// Zero: the time passed to the actor.
+    time: Nanos,
     /// Connections that lost their last subflow.
     cut: Vec<Token>,
 }
@@ -122,6 +124,11 @@ impl Fake {
         ));
     }
 
+    /// The clock when connections are listed, if later than the time passed to the actor.
+    pub(super) fn is_at(&self, time: Nanos) {
+        self.0.borrow_mut().time = time;
+    }
+
     pub(super) fn ends(&self, token: u32) {
         self.0
             .borrow_mut()
@@ -165,6 +172,10 @@ impl World {
 }
 
 impl Table for Fake {
+    fn time(&self) -> Nanos {
+        self.0.borrow().time
+    }
+
     fn connections(&mut self) -> Result<Vec<Connection>> {
         Ok(self.0.borrow().connections.clone())
     }

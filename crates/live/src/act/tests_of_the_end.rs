@@ -102,17 +102,41 @@ fn connections_that_start_after_the_end_keep_no_endpoint() {
     let fake = Fake::default();
     let mut actor = with_two(&fake);
     fake.connects(1, &[2]);
-    actor.undo(NOW).unwrap();
+    let second = |n| NOW + Nanos::from_secs(n);
+    assert!(actor.undo(NOW).unwrap().again <= Some(second(3)));
     // A socket created before the end may connect some seconds later.
     fake.connects(2, &[2]);
-    assert_eq!(
-        actor.undo(NOW + Nanos::from_secs(2)).unwrap().stays,
-        [(ip(2), 2)].into()
-    );
+    let outcome = actor.undo(second(2)).unwrap();
+    assert_eq!(outcome.stays, [(ip(2), 2)].into());
+    // The last of them are listed as soon as no other can follow.
+    assert!(outcome.again <= Some(second(3)), "{outcome:?}");
     fake.connects(3, &[2]);
-    assert_eq!(actor.undo(LATER).unwrap().stays, [(ip(2), 2)].into());
-    fake.ends(1);
-    fake.ends(2);
+    assert_eq!(actor.undo(second(3)).unwrap().stays, [(ip(2), 3)].into());
+    fake.connects(4, &[2]);
+    assert_eq!(actor.undo(LATER).unwrap().stays, [(ip(2), 3)].into());
+    (1..4).for_each(|token| fake.ends(token));
+    assert!(actor.undo(LATER + LATER).unwrap().stays.is_empty());
+    assert_eq!(there(&fake), []);
+}
+
+#[test]
+fn a_late_listing_is_the_last_one_that_ties_connections() {
+    let fake = Fake::default();
+    let mut actor = with_two(&fake);
+    fake.connects(1, &[2]);
+    // The kernel answers 5 s after the beginning: the 3 s count from there.
+    let second = |n| NOW + Nanos::from_secs(n);
+    fake.is_at(second(5));
+    actor.undo(NOW).unwrap();
+    fake.connects(2, &[2]);
+    assert_eq!(actor.undo(second(7)).unwrap().stays, [(ip(2), 2)].into());
+    // This attempt begins in time, but its listing comes after the 3 s.
+    fake.is_at(second(20));
+    fake.connects(3, &[2]);
+    actor.undo(second(8)).unwrap();
+    fake.connects(4, &[2]);
+    assert_eq!(actor.undo(LATER).unwrap().stays, [(ip(2), 3)].into());
+    (1..4).for_each(|token| fake.ends(token));
     assert!(actor.undo(LATER + LATER).unwrap().stays.is_empty());
     assert_eq!(there(&fake), []);
 }

@@ -17,7 +17,7 @@ use super::table::Table;
 use super::{Actor, Outcome};
 
 /// A socket created while the limit was above 0 is tied when it connects, at most this much later.
-/// A socket that was already connecting is listed.
+/// The first listing after that is the last one that ties connections.
 const GRACE: Nanos = Nanos::from_secs(3);
 impl<T: Table, S: Store> Actor<T, S> {
     /// Restores everything that is ours and unchanged, except endpoints that connections need. The
@@ -116,7 +116,10 @@ impl<T: Table, S: Store> Actor<T, S> {
         if are_others {
             self.undo_limits(limits)?;
         }
-        let until = now.saturating_add(pause_after(begun));
+        let after_pause = now.saturating_add(pause_after(begun));
+        let is_due = |kept: &Kept| (!kept.complete).then(|| kept.since.saturating_add(GRACE));
+        let complete = self.journal.kept.as_ref().and_then(is_due);
+        let until = complete.map_or(after_pause, |at| after_pause.min(at));
         outcome.wait_until(until);
         self.staying = Some(Staying {
             until,
@@ -151,20 +154,24 @@ impl<T: Table, S: Store> Actor<T, S> {
     ) -> Result<()> {
         let was_shut = self.is_shut(table, limits);
         self.shut(table, limits)?;
+        // Netlink may have taken long since `now`.
+        let at = self.table.time().max(now);
         let mut connections = self.table.connections()?;
         let listed = || connections.iter().map(|connection| connection.info.token);
         let kept = match self.journal.kept.take().filter(|_| was_shut) {
-            Some(kept) if now >= kept.since.saturating_add(GRACE) => Kept {
+            Some(kept) if kept.complete => Kept {
                 tied: listed().filter(|token| kept.tied.contains(token)).collect(),
                 ..kept
             },
-            Some(kept) => Kept {
+            Some(Kept { since, .. }) => Kept {
                 tied: listed().collect(),
-                ..kept
+                since,
+                complete: at >= since.saturating_add(GRACE),
             },
             None => Kept {
                 tied: listed().collect(),
-                since: now,
+                since: at,
+                complete: false,
             },
         };
         connections.retain(|connection| kept.tied.contains(&connection.info.token));

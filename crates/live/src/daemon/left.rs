@@ -30,6 +30,9 @@ use crate::units;
 
 /// A stopping daemon holds its lock at most this long.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// A waiting process that is about to end, or a process that only checks the lock, holds it at most
+/// this much longer.
+const ENDING: Duration = Duration::from_secs(5);
 /// The command line of the waiting process.
 const WAIT: [&str; 3] = ["live", "--undo", "--wait"];
 /// Suffix of the waiting process's lock.
@@ -152,7 +155,7 @@ impl Undone {
 ///
 /// # Errors
 /// Without `wait`, [`joulepath_kernel::Error::Busy`] if a daemon runs. With `wait`, errors after
-/// the first attempt are logged and retried.
+/// the first attempt, and failures of system calls, are logged and retried.
 pub fn undo(wait: bool, say: &mut dyn FnMut(&str)) -> Result<Undone> {
     if wait {
         return wait_here(say);
@@ -168,7 +171,7 @@ pub fn undo(wait: bool, say: &mut dyn FnMut(&str)) -> Result<Undone> {
 
 fn wait_here(say: &mut dyn FnMut(&str)) -> Result<Undone> {
     let (state, name) = place()?;
-    let waits = match state.lock(&(name + WAITS), Duration::ZERO) {
+    let waits = match state.lock(&(name + WAITS), ENDING) {
         Ok(lock) => lock,
         Err(KernelError::Busy { .. }) => {
             say("another process is waiting already");
@@ -191,7 +194,7 @@ fn wait_here(say: &mut dyn FnMut(&str)) -> Result<Undone> {
                 say("a daemon runs and takes over");
                 return Ok(waits.remove().map(|()| Undone::default())?);
             }
-            Err(error) if told.is_none() => return Err(error),
+            Err(error) if told.is_none() && !may_pass(&error) => return Err(error),
             Err(error) => {
                 say(&error.to_string());
                 thread::sleep(AFTER_ERROR);
@@ -201,6 +204,14 @@ fn wait_here(say: &mut dyn FnMut(&str)) -> Result<Undone> {
     waits.remove()?;
     forget_package(&state);
     Ok(Undone::default())
+}
+
+/// True if a later attempt may succeed.
+fn may_pass(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Kernel(KernelError::Io { .. } | KernelError::Overrun { .. })
+    )
 }
 
 /// Logs what was restored, and what stays unless it was logged `before`.

@@ -4,19 +4,20 @@
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use joulepath_kernel::mptcp::path_manager::{KERNEL, chosen};
+use joulepath_testbed::observe::processes;
 
 use super::behaviour::Connection;
+use super::faults::FOLDER;
 use super::*;
 
 /// Opens a second subflow when a connection is 300 ms old.
 const USER_SPACE: &str =
     "\npm = \"userspace\"\nopen_after = { bytes = \"100 MB\", age = \"300 ms\" }";
-/// A connection that begins this long after new ones open no subflows depends on no endpoint.
-const GRACE: Duration = Duration::from_secs(4);
 /// Bytes that must arrive in each direction after each event.
 const MORE: u64 = 60_000;
 
@@ -138,6 +139,17 @@ impl Host {
         )
     }
 
+    /// True if connections that begin now keep no endpoint, by the journal.
+    fn lists_no_more(&self) -> bool {
+        let name = self
+            .files()
+            .into_iter()
+            .find(|name| name.parse::<u64>().is_ok());
+        let text = name.and_then(|name| fs::read_to_string(Path::new(FOLDER).join(name)).ok());
+        let journal: Option<Value> = text.and_then(|text| serde_json::from_str(&text).ok());
+        journal.is_some_and(|journal| journal["value"]["kept"]["complete"] == true)
+    }
+
     /// Connections that began before the daemon and while it runs, on both paths, with a subflow on
     /// the other path; and one that uses only the second path.
     fn traffic(&self, listener: &OwnedFd, start: impl FnOnce()) -> Traffic {
@@ -235,10 +247,9 @@ fn survives(host: &Host, listener: &OwnedFd, pm: &str, way: Way) {
     };
     traffic.goes_on(&format!("after {way:?}"));
     if still.is_none() || matches!(way, Way::Pause | Way::Off) {
-        wait_until("new connections open no subflows", || {
-            host.table() == found || host.manager().limits().unwrap().extra_subflows == 0
+        wait_until("new connections need no endpoint", || {
+            host.table() == found || host.lists_no_more()
         });
-        std::thread::sleep(GRACE);
     }
     // A connection that begins now neither keeps an endpoint nor ends with it.
     let late = Traffic::begin(vec![host.connect(listener, 0)]);
@@ -279,22 +290,22 @@ fn each_survives(ways: &[Way], pm: &str) {
     }
 }
 
-#[test(needs(NET, ALONE, tool("ss")))]
+#[test(needs(NET, tool("ss")))]
 fn no_connection_ends_with_the_daemon_or_with_an_undo() {
     each_survives(&[Way::Term, Way::KillAndUndo], "");
 }
 
-#[test(needs(NET, ALONE, tool("ss")))]
+#[test(needs(NET, tool("ss")))]
 fn no_connection_ends_with_a_pause_or_with_off() {
     each_survives(&[Way::Pause, Way::Off], "");
 }
 
-#[test(needs(NET, ALONE, tool("ss")))]
+#[test(needs(NET, tool("ss")))]
 fn no_connection_ends_with_an_upgrade_or_a_restart() {
     each_survives(&[Way::Upgrade, Way::Restart], "");
 }
 
-#[test(needs(NET, ALONE, tool("ss")))]
+#[test(needs(NET, tool("ss")))]
 fn no_connection_of_the_user_space_path_manager_ends_with_the_daemon() {
     each_survives(
         &[Way::Term, Way::KillAndUndo, Way::Pause, Way::Upgrade],
@@ -351,4 +362,40 @@ fn a_connection_whose_first_subflow_was_closed_outlives_the_daemon() {
     assert_eq!(host.endpoints(), [(host.ip(0), false)]);
     traffic.end();
     wait_until("everything is restored", || host.table() == found);
+}
+
+/// Another process checks the lock of the waiting process when that one starts.
+#[test(needs(NET))]
+fn a_waiting_process_outlasts_a_check_of_its_lock() {
+    let (host, listener) = Host::with_server();
+    host.configure("intent = \"aggregate\"", "");
+    let found = host.table();
+    let daemon = host.start();
+    host.wait_for(
+        "endpoints appear",
+        &[(host.ip(0), false), (host.ip(1), false)],
+    );
+    let connection = host.connect(&listener, 1);
+    wait_until("it is on both paths", || host.kinds().len() == 2);
+    let cookie = host
+        .files()
+        .iter()
+        .find_map(|name| name.parse::<u64>().ok());
+    let path = Path::new(FOLDER).join(format!("{}-wait.lock", cookie.unwrap()));
+    let lock = fs::File::create(&path).unwrap();
+    lock.lock().unwrap();
+    assert_eq!(daemon.stop(), Some(0));
+    let has_it_open = |pid: &u32| {
+        let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter();
+        let mut files = files.flatten().flatten();
+        files.any(|file| fs::read_link(file.path()).is_ok_and(|open| open == path))
+    };
+    wait_until("the process waits for the lock", || {
+        let all = processes(|words| words.ends_with("live --undo --wait"));
+        all.iter().any(has_it_open)
+    });
+    drop(lock);
+    drop(connection);
+    wait_until("everything is restored", || host.table() == found);
+    wait_until("no file is left", || host.files() == [""; 0]);
 }

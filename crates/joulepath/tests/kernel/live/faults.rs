@@ -5,7 +5,7 @@ use std::io::Write;
 use super::*;
 
 /// The folder of the daemon's locks and journals.
-const FOLDER: &str = "/run/joulepath/live";
+pub(super) const FOLDER: &str = "/run/joulepath/live";
 
 impl Host {
     /// Files of this host's daemon in that folder.
