@@ -200,6 +200,9 @@ setup_test() {
     want tshark tshark
     want dumpcap wireshark-common
     want nsenter util-linux
+    want openssl openssl
+    want gtlsserver ngtcp2-server
+    want gtlsclient ngtcp2-client
     want valgrind valgrind # scripts/instructions.py
     want_python
     setup_build

@@ -1,38 +1,12 @@
 //! Joules by radio, phase, host and request.
 
 use joulepath_model::energy::Traffic;
-use joulepath_model::energy::meter::{DeviceMeter, EnergyReading, RadioPhase};
+use joulepath_model::energy::attribution::{Attribution, PhaseEnergy};
+use joulepath_model::energy::meter::{DeviceMeter, RadioPhase};
 use joulepath_model::units::Nanos;
 use serde::Serialize;
 
 use crate::recording::{Device, Packet, Recording};
-
-/// Joules by cause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Joules {
-    /// Waking radios.
-    pub promotion_j: f64,
-    /// While packets pass: the power of active radios and the joules of each byte.
-    pub transfer_j: f64,
-    /// Radios that wait for more.
-    pub tail_j: f64,
-    /// What the radios of the device share while one of them is awake.
-    pub base_j: f64,
-}
-
-impl Joules {
-    /// The sum.
-    pub fn total_j(&self) -> f64 {
-        self.promotion_j + self.transfer_j + self.tail_j + self.base_j
-    }
-
-    fn add(&mut self, other: Joules) {
-        self.promotion_j += other.promotion_j;
-        self.transfer_j += other.transfer_j;
-        self.tail_j += other.tail_j;
-        self.base_j += other.base_j;
-    }
-}
 
 /// What one interface, host or request used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -51,7 +25,7 @@ pub struct Party {
     pub to_s: f64,
     /// Its joules.
     #[serde(flatten)]
-    pub joules: Joules,
+    pub joules: PhaseEnergy,
 }
 
 impl Party {
@@ -106,7 +80,7 @@ pub struct Span {
 /// The joules of a recording.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bill {
-    /// Each interface; [`Joules::base_j`] is 0.
+    /// Each interface; [`PhaseEnergy::base_j`] is 0.
     pub radios: Vec<Radio>,
     /// Each cause.
     pub causes: Vec<Party>,
@@ -155,24 +129,14 @@ pub fn bill(recording: &Recording, device: &Device) -> Bill {
 struct Biller<'a> {
     recording: &'a Recording,
     meter: DeviceMeter,
-    /// The reading until which joules are charged, and room for the next.
-    charged: EnergyReading,
-    reading: EnergyReading,
-    phases: Vec<RadioPhase>,
-    /// The cause of the last packet, by interface and of all.
-    owners: Vec<Option<usize>>,
-    owner: Option<usize>,
+    attribution: Attribution,
     radios: Vec<Radio>,
     causes: Vec<Party>,
-    /// Whether the last packet has passed.
-    is_over: bool,
 }
 
 impl<'a> Biller<'a> {
     fn new(recording: &'a Recording, device: &Device) -> Self {
         let mut meter = DeviceMeter::new(&device.radios, &device.device, Nanos::ZERO);
-        let charged = meter.snapshot(Nanos::ZERO);
-        let interfaces = device.radios.len();
         let idle = Span {
             phase: RadioPhase::Idle,
             since: Nanos::ZERO,
@@ -183,15 +147,10 @@ impl<'a> Biller<'a> {
         };
         Biller {
             recording,
+            attribution: Attribution::new(&mut meter, Nanos::ZERO),
             meter,
-            reading: charged.clone(),
-            charged,
-            phases: vec![RadioPhase::Idle; interfaces],
-            owners: vec![None; interfaces],
-            owner: None,
-            radios: vec![radio; interfaces],
+            radios: vec![radio; device.radios.len()],
             causes: vec![Party::default(); recording.causes.len()],
-            is_over: false,
         }
     }
 
@@ -210,14 +169,13 @@ impl<'a> Biller<'a> {
             self.meter.open(interface, at);
         }
         // The gap that ends here is of the packet before.
-        let was_idle = self.phases[interface] == RadioPhase::Idle;
+        let was_idle = self.attribution.is_idle(interface);
         self.meter.wake(interface, at);
         self.charge(at);
-        let woke = was_idle && self.phases[interface] != RadioPhase::Idle;
-        (self.owners[interface], self.owner) = (Some(cause), Some(cause));
+        let woke = was_idle && !self.attribution.is_idle(interface);
+        self.attribution.own(interface, cause);
         self.meter
             .on_packet(interface, at, packet.bytes, packet.traffic, Nanos::ZERO);
-        self.charge(at);
         self.radios[interface].used.count(packet, woke);
         self.causes[cause].count(packet, woke);
         if is_last {
@@ -227,58 +185,30 @@ impl<'a> Biller<'a> {
 
     /// Charges all joules until `at`.
     fn charge(&mut self, at: Nanos) {
-        self.meter.snapshot_into(at, &mut self.reading);
-        for (interface, state) in self.meter.states().enumerate() {
-            let (now, before) = (
-                &self.reading.interfaces[interface],
-                &self.charged.interfaces[interface],
-            );
-            let tail_j = now.tail_j - before.tail_j;
-            let (promotion_j, tail_j) = match self.phases[interface] {
-                RadioPhase::Promotion => (tail_j, 0.0),
-                _ => (0.0, tail_j),
-            };
-            let (idle_j, active_j) = match (self.phases[interface], now.sunk_j - before.sunk_j) {
-                // Only tails count then.
-                _ if self.is_over => (0.0, 0.0),
-                (RadioPhase::Idle, sunk_j) => (sunk_j, 0.0),
-                (_, sunk_j) => (0.0, sunk_j),
-            };
-            let joules = Joules {
-                promotion_j,
-                transfer_j: now.transfer_j - before.transfer_j + active_j,
-                tail_j,
-                base_j: 0.0,
-            };
-            let radio = &mut self.radios[interface];
-            radio.idle_j += idle_j;
-            match self.owners[interface] {
-                Some(cause) => {
-                    self.causes[cause].joules.add(joules);
-                    radio.used.joules.add(joules);
-                }
-                // A model that is always active, before its first packet.
-                None => radio.idle_j += joules.total_j(),
-            }
+        self.attribution.charge_at_once(&mut self.meter, at);
+        for (radio, state) in self.radios.iter_mut().zip(self.meter.states()) {
             let (phase, since) = (state.phase, state.since);
             if radio.spans.last().is_some_and(|span| span.phase != phase) {
                 radio.spans.push(Span { phase, since });
             }
-            self.phases[interface] = phase;
         }
-        let base_j = self.reading.base_j - self.charged.base_j;
-        if let Some(cause) = self.owner {
-            self.causes[cause].joules.base_j += base_j;
-        }
-        std::mem::swap(&mut self.charged, &mut self.reading);
     }
 
     fn end(mut self) -> Bill {
         let mut end = self.recording.duration();
-        self.is_over = true;
+        self.charge(end);
+        self.attribution.end();
         while let Some(due) = self.meter.next_change() {
             self.charge(due);
             end = due;
+        }
+        for (party, joules) in self.causes.iter_mut().zip(self.attribution.causes()) {
+            party.joules = *joules;
+        }
+        let interfaces = self.attribution.interfaces().iter();
+        let used = interfaces.zip(self.attribution.idle_j());
+        for (radio, (joules, idle_j)) in self.radios.iter_mut().zip(used) {
+            (radio.used.joules, radio.idle_j) = (*joules, *idle_j);
         }
         let hosts = hosts(self.recording, &self.causes);
         Bill {

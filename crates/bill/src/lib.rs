@@ -17,7 +17,7 @@ mod read;
 mod recording;
 mod statement;
 
-pub use bill::{Bill, Joules, Party, Radio, Span, bill};
+pub use bill::{Bill, Party, Radio, Span, bill};
 pub use instead::{Elsewhere, Later, Manner, elsewhere, later};
 pub use read::read;
 pub use recording::{Cause, Device, Error, Packet, Recording};

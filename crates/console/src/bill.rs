@@ -5,14 +5,21 @@ use std::process::ExitStatus;
 use joulepath_control::Setup;
 use joulepath_kernel::lateness::milliseconds_apart;
 use joulepath_lab::emulator::allowed_lateness;
-use joulepath_lab::emulator::messages::{Anomalies, Flow, Lateness, Reading};
+use joulepath_lab::emulator::messages::{Anomalies, Flow, Lateness, Reading, Served, Service};
+use joulepath_lab::hosts::Server;
 use joulepath_lab::{Lab, Remains};
+use joulepath_model::energy::attribution::PhaseEnergy;
 use joulepath_model::result::EnergySplit;
 use joulepath_model::scenario::Scenario;
 use joulepath_model::units::Nanos;
 use serde::Serialize;
 
 use crate::words::columns;
+
+/// Rows of the table of services.
+const MOST_SERVICES: usize = 10;
+/// Characters of a program in it.
+const LONGEST_PROGRAM: usize = 16;
 
 /// The bill, as text and as JSON.
 #[derive(Debug, Serialize)]
@@ -27,6 +34,8 @@ pub struct Bill {
     /// Modelled energy, including tails that end after the command.
     energy: Energy,
     paths: Vec<PathBill>,
+    /// By port of the server, most joules first.
+    services: Vec<ServiceBill>,
     emulator: Emulator,
     /// What was cleaned up after the command.
     remains: Remains,
@@ -48,6 +57,65 @@ struct PathBill {
     energy_split: EnergySplit,
     down: Flow,
     up: Flow,
+}
+
+/// Traffic of one port of the server.
+#[derive(Debug, Serialize)]
+struct ServiceBill {
+    /// `tcp 8000`.
+    service: String,
+    /// The command of `--serve-run` that has opened the port.
+    program: Option<String>,
+    down_bytes: u64,
+    up_bytes: u64,
+    packets: u64,
+    /// Longest time without data in either direction, between the first and the last data.
+    longest_pause_s: f64,
+    /// Joules of interfaces and base, without idle power.
+    energy_j: f64,
+    #[serde(flatten)]
+    energy: PhaseEnergy,
+    #[serde(skip)]
+    key: Service,
+}
+
+impl ServiceBill {
+    fn new(served: &Served) -> Self {
+        let Service { protocol, port } = served.service;
+        let service = match (protocol, port) {
+            _ if served.service == Service::OTHER => "others".into(),
+            (6, _) => format!("tcp {port}"),
+            (17, _) => format!("udp {port}"),
+            (1 | 58, _) => "icmp".into(),
+            _ => format!("protocol {protocol}"),
+        };
+        ServiceBill {
+            service,
+            program: None,
+            down_bytes: served.down_bytes,
+            up_bytes: served.up_bytes,
+            packets: served.packets,
+            longest_pause_s: served.longest_pause_ns as f64 / 1e9,
+            energy_j: served.energy.total_j(),
+            energy: served.energy,
+            key: served.service,
+        }
+    }
+
+    fn row(&self) -> Vec<String> {
+        let program = self.program.as_deref().unwrap_or_default();
+        let program = program.split_whitespace().next().unwrap_or_default();
+        let program = program.rsplit('/').next().unwrap_or_default();
+        vec![
+            self.service.clone(),
+            program.chars().take(LONGEST_PROGRAM).collect(),
+            bytes(self.down_bytes),
+            bytes(self.up_bytes),
+            self.packets.to_string(),
+            milliseconds((self.longest_pause_s * 1e9) as u64),
+            joules(self.energy_j),
+        ]
+    }
 }
 
 /// Accuracy of the emulation.
@@ -96,6 +164,7 @@ impl Bill {
                 host: reading.energy.host,
             },
             paths: paths.zip(&reading.energy.interfaces).map(path).collect(),
+            services: services(&reading.services),
             emulator: Emulator {
                 realtime: lab.is_realtime(),
                 lateness: reading.lateness,
@@ -106,6 +175,17 @@ impl Bill {
             },
             remains: Remains::default(),
         }
+    }
+
+    /// Names the programs at the server by the ports that they have opened.
+    pub fn with_servers(mut self, servers: &[Server]) -> Self {
+        for service in &mut self.services {
+            let owner = servers
+                .iter()
+                .find(|server| server.services().contains(&service.key));
+            service.program = owner.map(|server| server.command().to_owned());
+        }
+        self
     }
 
     /// Adds what was cleaned up at the end of the lab.
@@ -145,12 +225,42 @@ impl Bill {
             }
         }
         format!(
-            "\n{} · lab · {}\n\n{}\n\n{}",
+            "\n{} · lab · {}\n\n{}\n\n{}{}",
             self.title,
             self.label,
             columns(&rows, 2..header.len()),
+            self.services_table(),
             self.summary()
         )
+    }
+
+    /// Nothing if there is one service at most, which has all that the paths carried.
+    fn services_table(&self) -> String {
+        if self.services.len() < 2 && self.services.iter().all(|one| one.program.is_none()) {
+            return String::new();
+        }
+        let header = [
+            "service",
+            "program",
+            "down",
+            "up",
+            "packets",
+            "longest pause",
+            "energy",
+        ];
+        let mut rows = vec![header.map(str::to_owned).to_vec()];
+        rows.extend(
+            self.services
+                .iter()
+                .take(MOST_SERVICES)
+                .map(ServiceBill::row),
+        );
+        let hidden = self.services.len().saturating_sub(MOST_SERVICES);
+        let rest = match hidden {
+            0 => String::new(),
+            hidden => format!("\n{hidden} more services: --json lists them"),
+        };
+        format!("{}{rest}\n\n", columns(&rows, 2..header.len()))
     }
 
     fn summary(&self) -> String {
@@ -223,6 +333,14 @@ impl Bill {
         }
         doubts
     }
+}
+
+/// Most joules first.
+fn services(served: &[Served]) -> Vec<ServiceBill> {
+    let served = served.iter().filter(|served| served.packets > 0);
+    let mut services: Vec<ServiceBill> = served.map(ServiceBill::new).collect();
+    services.sort_by(|a, b| b.energy_j.total_cmp(&a.energy_j));
+    services
 }
 
 fn joules(joules: f64) -> String {

@@ -10,6 +10,7 @@ use joulepath_kernel::Result as KernelResult;
 use joulepath_kernel::cc::{
     self, Change, Healed, Loading, Manager, Moves, PREFIX, Unloading, kernel_name,
 };
+use joulepath_live::boot::{self, BootDefault};
 use joulepath_live::daemon;
 use serde_json::json;
 
@@ -360,16 +361,14 @@ fn set_default(options: &CcDefaultOptions) -> Result<Exit, Failure> {
         if !options.restore {
             return terminal::print(&format!("{}\n", cc::default()?));
         }
-        let before = manager()?.restore_default()?.ok_or_else(|| {
-            let now = cc::default().unwrap_or_default();
-            Failure::message(
-                Exit::Failed,
-                format!("nothing to restore: {now} was not made the default by `cc`"),
-            )
-        })?;
-        terminal::say(&format!("default: {before} again"));
-        return Ok(Exit::Ok);
+        return restore_default();
     };
+    if options.boot && own::is_header(name) {
+        return Err(
+            Failure::usage("a header has to be compiled, which `--boot` does not do")
+                .help("name a controller of the kernel or of `joulepath cc list`"),
+        );
+    }
     let available = cc::available()?;
     let name = match Controller::by_name(name) {
         Ok(controller) if !available.contains(name) => kernel_name(controller),
@@ -377,9 +376,50 @@ fn set_default(options: &CcDefaultOptions) -> Result<Exit, Failure> {
         Err(_) if available.contains(&format!("{PREFIX}{name}")) => format!("{PREFIX}{name}"),
         _ => name.clone(),
     };
-    let before = manager()?.set_default(&name)?;
+    let ours = name.strip_prefix(PREFIX);
+    if let (true, Some(own)) = (options.boot && !available.contains(&name), ours) {
+        load_one(&mut manager()?, find(own)?)?;
+    }
+    if options.boot {
+        let program = std::env::current_exe()
+            .map_err(|error| Failure::io("cannot find this program's file", error))?;
+        let default = BootDefault {
+            program: &program,
+            name: &name,
+            load: ours,
+        };
+        default.enable()?;
+    }
+    let set = manager().and_then(|mut manager| Ok(manager.set_default(&name)?));
+    if set.is_err() && options.boot {
+        boot::disable()?;
+    }
+    let before = set?;
+    if options.boot {
+        terminal::say("a service sets it again at each boot");
+    }
     let back = "`joulepath cc default --restore` puts back the first";
     terminal::say(&format!("default: {name}, was {before}; {back}"));
+    Ok(Exit::Ok)
+}
+
+/// Also after a boot without the service's default.
+fn restore_default() -> Result<Exit, Failure> {
+    let was_at_boot = boot::disable()?;
+    if was_at_boot {
+        terminal::say("the service that set the default at boot is gone");
+    }
+    match manager()?.restore_default()? {
+        Some(before) => terminal::say(&format!("default: {before} again")),
+        None if was_at_boot => {}
+        None => {
+            let now = cc::default().unwrap_or_default();
+            return Err(Failure::message(
+                Exit::Failed,
+                format!("nothing to restore: {now} was not made the default by `cc`"),
+            ));
+        }
+    }
     Ok(Exit::Ok)
 }
 

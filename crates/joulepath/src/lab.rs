@@ -13,7 +13,7 @@ use joulepath_control::schedule::Scheduler;
 use joulepath_kernel::cc::{Registered, unique_name};
 use joulepath_lab::command::{Signals, openings, until_end};
 use joulepath_lab::emulator::messages::End;
-use joulepath_lab::hosts::{Remains, Serving, clean};
+use joulepath_lab::hosts::{Remains, Server, Serving, clean};
 use joulepath_lab::{Lab, LabSpec, Program};
 use joulepath_live::programs::{self, Launch};
 use joulepath_model::scenario::Scenario;
@@ -57,6 +57,7 @@ pub(crate) fn lab(options: &LabOptions) -> Result<Exit, Failure> {
     let mut spec = LabSpec::of(&scenario, options.seed);
     spec.ipv6 = options.ipv6;
     spec.default_cc = controller.name().to_owned();
+    spec.services = true;
     let lab = Lab::start(&spec, &Program::current())?;
     for difference in lab.differences() {
         warn(difference);
@@ -75,6 +76,11 @@ fn run_in(
     let _shared: Vec<Serving> = shared.collect::<Result<_, _>>()?;
     let mut openings = openings(&mut lab, scenario, setup.only_path())?;
     let command = command(&options.run, launch, lab.server_address(), options.json);
+    let servers = options
+        .serve_run
+        .iter()
+        .map(|line| run_server(&mut lab, line));
+    let servers = servers.collect::<Result<Vec<Server>, _>>()?;
     let signals = Signals::caught()?;
     lab.start_clock()?;
     let mut child = lab
@@ -83,6 +89,10 @@ fn run_in(
     let ended = until_end(&mut lab, &mut child, &mut openings, signals)?;
     let reading = lab.read(End::Tails)?;
     let bill = Bill::new(scenario, setup, options.seed, &lab, &reading, ended);
+    let bill = bill.with_servers(&servers);
+    for server in servers {
+        end_server(server)?;
+    }
     let remains = lab.end().unwrap_or_else(|error| {
         warn(&format!(
             "{error}: connections of the lab may still be closing"
@@ -172,6 +182,29 @@ fn tell_what_is_missing(scenario: &Scenario, setup: &Setup) {
     if !scenario.competitors.is_empty() {
         warn("the scenario's competitors do not run in a lab; its cross traffic does");
     }
+}
+
+/// Starts a command of `--serve-run`. Its output goes to stderr: stdout belongs to the program or
+/// the bill.
+fn run_server(lab: &mut Lab, line: &str) -> Result<Server, Failure> {
+    let words = ["sh", "-c", line].map(OsString::from);
+    let launch = programs::launch(&words[0]).ok_or_else(|| run::no_command(&words[0]))?;
+    let server = lab.run_server(line, command(&words, &launch, lab.server_address(), true))?;
+    if server.services().is_empty() {
+        warn(&format!("the server `{line}` has opened no port"));
+    }
+    Ok(server)
+}
+
+fn end_server(server: Server) -> Result<(), Failure> {
+    let line = server.command().to_owned();
+    // A server that goes to the background ends with success.
+    if let Some(status) = server.end()?.filter(|status| !status.success()) {
+        warn(&format!(
+            "the server `{line}` ended before the program, with {status}"
+        ));
+    }
+    Ok(())
 }
 
 fn warn(what: &str) {

@@ -50,6 +50,7 @@
 
 pub mod act;
 mod always;
+pub mod boot;
 pub mod client;
 pub mod daemon;
 pub mod decide;

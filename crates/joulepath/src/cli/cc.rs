@@ -10,6 +10,7 @@ pub(super) const HELP: &str = "\
 Examples:
   joulepath cc load olia lia
   joulepath cc default olia
+  joulepath cc default bbr3 --boot
   joulepath cc status
   joulepath cc unload --all
   joulepath cc new mine
@@ -104,7 +105,10 @@ pub(crate) struct CcDefaultOptions {
     /// absent, print the default.
     #[arg(add = complete::controllers())]
     pub(crate) name: Option<String>,
-    /// Restore the default from before `cc default`.
+    /// Also set it at each boot, by a service of systemd, and load NAME first where needed.
+    #[arg(long, requires = "name")]
+    pub(crate) boot: bool,
+    /// Restore the default from before `cc default`, and remove the service of `--boot`.
     #[arg(long, conflicts_with = "name")]
     pub(crate) restore: bool,
 }

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::{Args, Subcommand};
+use joulepath_lab::hosts::Port;
 
 use super::shared::Changes;
 use crate::complete;
@@ -11,12 +12,12 @@ pub(super) const HELP: &str = "\
 Examples:
   joulepath lab home-wifi-lte --serve 8000 -- \\
       curl -o /dev/null 'http://{server}:8000/file'
-  joulepath lab my.toml --policy olia --set path.wifi.loss='2 %' -- \\
-      iperf3 -c '{server}' -R
+  joulepath lab my.toml --policy olia --set path.wifi.loss='2 %' \\
+      --serve-run 'iperf3 -s' -- iperf3 -c '{server}' -R
   joulepath lab clean
 
-{server} in the command becomes the address of the lab's server, which is also in $JOULEPATH_SERVER. The lab
-has no way to the outside but what --serve shares. The command gets MPTCP sockets as with `joulepath run`.
+{server} in a command becomes the address of the lab's server, which is also in $JOULEPATH_SERVER. The lab
+has no way to the outside but what --serve shares. Commands get MPTCP sockets as with `joulepath run`.
 stdin and stdout are the command's; the bill goes to stderr, or with --json to stdout. Needs root.";
 
 /// Options of `lab`.
@@ -42,9 +43,14 @@ pub(crate) struct LabOptions {
     /// IPv6 instead of IPv4.
     #[arg(long)]
     pub(crate) ipv6: bool,
-    /// Share the TCP server at 127.0.0.1:PORT of this machine into the lab. May be repeated.
-    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) serve: Vec<u16>,
+    /// Share the server at 127.0.0.1:PORT of this machine into the lab: 8000 is TCP, 4433/udp is
+    /// UDP. May be repeated.
+    #[arg(long, value_name = "PORT")]
+    pub(crate) serve: Vec<Port>,
+    /// Run COMMAND, a line for the shell, at the lab's server, from before the program starts until
+    /// it has ended. The program starts once COMMAND has opened a port. May be repeated.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) serve_run: Vec<String>,
     /// Bytes and joules as JSON on stdout; the command's output goes to stderr.
     #[arg(long)]
     pub(crate) json: bool,

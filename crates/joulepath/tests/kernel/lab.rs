@@ -218,6 +218,189 @@ fn the_bill_of_a_labs_capture_is_the_labs_own() {
     );
 }
 
+/// Answers each datagram with the same bytes; prints nothing.
+const ECHO: &str = "import socket
+server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+server.bind(('0.0.0.0', 4433))
+while True:
+    server.sendto(*server.recvfrom(2000))";
+/// Datagrams of a game: 25 of 100 bytes, a pause of 0.6 s, 25 more. Counts the answers.
+const GAME: &str = "import os, socket, time
+client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+client.settimeout(5)
+client.connect((os.environ['JOULEPATH_SERVER'], 4433))
+answers = 0
+for turn in range(50):
+    client.send(b'x' * 100)
+    answers += len(client.recv(2000)) == 100
+    time.sleep(0.6 if turn == 24 else 0.01)
+print(answers)";
+
+fn service<'a>(bill: &'a Value, name: &str) -> &'a Value {
+    let services = bill["services"].as_array().unwrap();
+    let found = services.iter().find(|one| one["service"] == name);
+    found.unwrap_or_else(|| panic!("{name}: {bill}"))
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value}"))
+}
+
+/// The joules of services are those of the interfaces and the base.
+fn services_add_up(bill: &Value) {
+    let services = bill["services"].as_array().unwrap();
+    let parts = ["promotion_j", "transfer_j", "tail_j", "base_j"];
+    let of_services: f64 = services.iter().map(|one| number(&one["energy_j"])).sum();
+    let of_parts = services
+        .iter()
+        .flat_map(|one| parts.map(|part| number(&one[part])));
+    assert!((of_parts.sum::<f64>() / of_services - 1.0).abs() < 1e-9);
+    let energy = &bill["energy"];
+    let total_j = number(&energy["total_j"]) - number(&energy["host"]["transfer_j"]);
+    assert!(
+        of_services > 0.0 && of_services <= total_j * (1.0 + 1e-9),
+        "{bill}"
+    );
+}
+
+#[test(needs(LAB, tool("python3")))]
+fn a_server_in_the_lab_answers_datagrams_and_each_service_has_a_bill() {
+    let folder = folder();
+    fs::write(folder.path().join("echo.py"), ECHO).unwrap();
+    fs::write(folder.path().join("game.py"), GAME).unwrap();
+    let port = server().to_string();
+    let script =
+        format!("cat < /dev/tcp/$JOULEPATH_SERVER/{port} | wc -c & python3 game.py && wait");
+    let lab = [
+        "lab",
+        "quick",
+        "--json",
+        "--serve-run",
+        "python3 echo.py",
+        "--serve",
+        &port,
+    ];
+    let lab = [&lab[..], &["--", "bash", "-c", &script]].concat();
+    let said = Said::of(command(folder.path(), &lab).output().unwrap());
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    for counted in [BYTES.to_string(), "50".into()] {
+        assert!(
+            said.stderr.lines().any(|line| line.trim() == counted),
+            "{}",
+            said.stderr
+        );
+    }
+    let bill = bill(&said);
+    let game = service(&bill, "udp 4433");
+    assert_eq!(game["program"], "python3 echo.py");
+    // With the headers of IP and UDP.
+    for way in ["down_bytes", "up_bytes"] {
+        assert_eq!(game[way], 50 * (100 + 28), "{bill}");
+    }
+    assert!(
+        (0.6..5.0).contains(&number(&game["longest_pause_s"])),
+        "{bill}"
+    );
+    let file = service(&bill, &format!("tcp {port}"));
+    assert_eq!(file["program"], Value::Null);
+    assert!(number(&file["down_bytes"]) >= BYTES as f64);
+    services_add_up(&bill);
+    // The lab has ended the server: nothing else is left.
+    assert_eq!(
+        bill["remains"]["ended"].as_array().map(Vec::len),
+        Some(0),
+        "{bill}"
+    );
+}
+
+#[test(needs(LAB, tool("python3")))]
+fn a_server_of_this_machine_gets_datagrams() {
+    let outside = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = outside.local_addr().unwrap().port();
+    thread::spawn(move || {
+        let mut buffer = [0; 2000];
+        while let Ok((length, from)) = outside.recv_from(&mut buffer) {
+            let _ = outside.send_to(&buffer[..length], from);
+        }
+    });
+    let shared = format!("{port}/udp");
+    let game = GAME.replace("4433", &port.to_string());
+    let said = joulepath(&[
+        "lab",
+        "quick",
+        "--ipv6",
+        "--serve",
+        &shared,
+        "--",
+        "python3",
+        "-c",
+        &game.replace("AF_INET", "AF_INET6"),
+    ]);
+    assert_eq!(
+        (said.code, said.stdout.trim()),
+        (Some(0), "50"),
+        "{}",
+        said.stderr
+    );
+}
+
+/// ngtcp2's client and server.
+#[test(needs(LAB, tool("gtlsserver"), tool("gtlsclient"), tool("openssl")))]
+fn quic_runs_over_the_radios() {
+    const FILE: usize = 300_000;
+    let folder = folder();
+    let key =
+        "openssl req -x509 -newkey rsa:2048 -nodes -keyout key -out certificate -subj /CN=lab";
+    let made = Command::new("sh")
+        .args(["-c", key])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    fs::create_dir(folder.path().join("files")).unwrap();
+    fs::write(folder.path().join("files/file"), vec![7; FILE]).unwrap();
+    fs::create_dir(folder.path().join("got")).unwrap();
+    let lab = [
+        "lab",
+        "quick",
+        "--json",
+        "--serve-run",
+        "exec gtlsserver -q -d files {server} 4433 key certificate",
+        "--",
+        "sh",
+        "-c",
+        "gtlsclient -q --exit-on-all-streams-close --download got $JOULEPATH_SERVER 4433 https://lab/file",
+    ];
+    let said = Said::of(command(folder.path(), &lab).output().unwrap());
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let got = fs::read(folder.path().join("got/file")).unwrap();
+    assert!(got == vec![7; FILE], "{} bytes: {}", got.len(), said.stderr);
+    let bill = bill(&said);
+    let quic = service(&bill, "udp 4433");
+    assert!(
+        quic["program"]
+            .as_str()
+            .unwrap()
+            .starts_with("exec gtlsserver")
+    );
+    let down = number(&quic["down_bytes"]);
+    assert!((FILE as f64..1.3 * FILE as f64).contains(&down), "{bill}");
+    services_add_up(&bill);
+}
+
+#[test(needs(LAB))]
+fn a_server_that_ends_at_once_is_an_error() {
+    let said = joulepath(&["lab", "quick", "--serve-run", "exit 3", "--", "true"]);
+    assert_eq!(said.code, Some(1));
+    assert!(
+        said.stderr
+            .contains("the server `exit 3` has opened no port")
+            && said.stderr.contains('3'),
+        "{}",
+        said.stderr
+    );
+}
+
 #[test(needs(LAB))]
 fn ctrl_c_goes_to_the_command() {
     let [keyboard, screen] = terminal();

@@ -79,11 +79,10 @@ impl Journal {
     /// Records that the default of a namespace changes from `before` to `set`; `seen` as in
     /// [`Self::before`].
     pub(super) fn remember(&mut self, namespace: Cookie, before: &str, set: &str, seen: &[Cookie]) {
-        // If `before` is one of our controllers, the original default is the recorded one, if any.
-        let origin = match before.starts_with(PREFIX) {
-            true => self.before(namespace, before, seen),
-            false => Some(before.to_owned()),
-        };
+        // If we have set `before`, or it is one of our controllers, the original default is the
+        // recorded one, if any.
+        let origin = self.before(namespace, before, seen);
+        let origin = origin.or_else(|| (!before.starts_with(PREFIX)).then(|| before.to_owned()));
         match origin {
             Some(before) => {
                 let remembered = Remembered {
@@ -98,15 +97,16 @@ impl Journal {
         }
     }
 
-    /// The default to restore in a namespace whose default is `now`. `None` if it is unknown or if
-    /// `now` is no controller of ours. A namespace that has no record inherited its default from
+    /// The default to restore in a namespace whose default is `now`. `None` if it is unknown, or if
+    /// `now` is no controller of ours and we have not set it here. A namespace that has no record inherited its default from
     /// another namespace when it was created. Only namespaces in `seen` count as its origin:
     /// records of namespaces that are gone or hidden say nothing about others.
     pub(super) fn before(&self, namespace: Cookie, now: &str, seen: &[Cookie]) -> Option<String> {
-        if !now.starts_with(PREFIX) {
-            return None;
-        }
         let own = self.defaults.get(&namespace);
+        if !now.starts_with(PREFIX) {
+            let set = own.filter(|own| own.set == now);
+            return set.map(|own| own.before.clone());
+        }
         let others = || {
             self.defaults
                 .iter()
@@ -155,6 +155,17 @@ mod tests {
         journal.remember(HERE, "bbr", "jp_lia", &[]);
         journal.remember(HERE, "jp_lia", "jp_olia", &[]);
         assert_eq!(journal.before(HERE, "jp_olia", &[]).as_deref(), Some("bbr"));
+    }
+
+    #[test]
+    fn the_default_before_one_of_the_kernels_is_restored() {
+        let mut journal = Journal::default();
+        journal.remember(HERE, "bbr", "reno", &[]);
+        journal.remember(HERE, "reno", "reno", &[]);
+        journal.remember(HERE, "reno", "cubic", &[]);
+        assert_eq!(journal.before(HERE, "cubic", &[]).as_deref(), Some("bbr"));
+        assert_eq!(journal.before(HERE, "reno", &[]), None);
+        assert_eq!(journal.before(THERE, "cubic", &BOTH), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use joulepath_model::energy::attribution::Attribution;
 use joulepath_model::energy::meter::{DeviceMeter, EnergyReading};
 use joulepath_model::energy::{InterfaceModel, Traffic};
 use joulepath_model::scenario::Scenario;
@@ -22,21 +23,25 @@ pub(super) struct Device {
     /// Interface of each tunnel, if the device pays for its energy.
     interfaces: Vec<Option<usize>>,
     subflows: HashMap<Key, Finished>,
+    /// Joules by service, if they are counted.
+    attribution: Option<Attribution>,
 }
 
 impl Device {
     /// A device whose interfaces are the scenario's `paths`, in this order. Its energy counts from
-    /// time 0.
+    /// time 0, also by service if `attributes`.
     pub(super) fn new(
         scenario: &Scenario,
         paths: &[usize],
         interfaces: Vec<Option<usize>>,
+        attributes: bool,
     ) -> Self {
         let model = |&path: &usize| scenario.paths[path].energy.model.clone();
         let models: Vec<InterfaceModel> = paths.iter().map(model).collect();
         let mut meter = DeviceMeter::new(&models, &scenario.device, Nanos::ZERO);
         scenario.follow_signals(&mut meter, paths);
         Device {
+            attribution: attributes.then(|| Attribution::new(&mut meter, Nanos::ZERO)),
             meter,
             interfaces,
             subflows: HashMap::new(),
@@ -71,8 +76,18 @@ impl Device {
         }
     }
 
-    /// Wakes the radio for a packet at its link; returns when the radio is ready.
-    pub(super) fn wake(&mut self, now_ns: u64, interface: usize) -> Nanos {
+    /// Wakes the radio for a packet at its link; returns when the radio is ready. The service pays
+    /// for the promotion.
+    pub(super) fn wake(&mut self, now_ns: u64, interface: usize, service: usize) -> Nanos {
+        if let Some(attribution) = &mut self.attribution {
+            attribution.charge(&mut self.meter, Nanos(now_ns));
+            if attribution.is_idle(interface) {
+                attribution.own(interface, service);
+                let ready = self.meter.wake(interface, Nanos(now_ns));
+                attribution.charge_at_once(&mut self.meter, Nanos(now_ns));
+                return ready;
+            }
+        }
         self.meter.wake(interface, Nanos(now_ns))
     }
 
@@ -90,8 +105,13 @@ impl Device {
         direction: Traffic,
         size: u32,
         air: Nanos,
+        service: usize,
     ) {
         if let Some(interface) = self.interfaces[tunnel] {
+            if let Some(attribution) = &mut self.attribution {
+                attribution.charge(&mut self.meter, Nanos(now_ns));
+                attribution.own(interface, service);
+            }
             self.meter
                 .on_packet(interface, Nanos(now_ns), size, direction, air);
         }
@@ -107,10 +127,24 @@ impl Device {
     /// Starts counting the energy from now on.
     pub(super) fn begin_measurement(&mut self, now_ns: u64) {
         self.meter.begin_measurement(Nanos(now_ns));
+        if self.attribution.is_some() {
+            self.attribution = Some(Attribution::new(&mut self.meter, Nanos(now_ns)));
+        }
+    }
+
+    /// The energy so far, and its causes if they are counted.
+    pub(super) fn read(&mut self, now_ns: u64, end: End) -> (EnergyReading, Option<Attribution>) {
+        if let Some(attribution) = &mut self.attribution {
+            attribution.charge(&mut self.meter, Nanos(now_ns));
+        }
+        let energy = self.energy(now_ns, end);
+        let attribution = self.attribution.clone();
+        let attribution = attribution.map(|attribution| attribution.finish(&energy));
+        (energy, attribution)
     }
 
     /// The energy so far.
-    pub(super) fn read(&mut self, now_ns: u64, end: End) -> EnergyReading {
+    pub(super) fn energy(&mut self, now_ns: u64, end: End) -> EnergyReading {
         match end {
             End::Running => self.meter.snapshot(Nanos(now_ns)),
             End::Cut => self.meter.clone().finish(Nanos(now_ns)),

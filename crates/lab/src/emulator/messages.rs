@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use joulepath_model::energy::attribution::PhaseEnergy;
 use joulepath_model::energy::meter::EnergyReading;
 use joulepath_model::scenario::{LinkIndex, PathIndex};
 use joulepath_model::units::Nanos;
@@ -28,6 +29,8 @@ pub struct Spec {
     pub realtime: bool,
     /// True to record time series.
     pub series: bool,
+    /// True to count bytes and joules by service.
+    pub services: bool,
 }
 
 /// A recorded link.
@@ -139,6 +142,9 @@ pub struct Reading {
     pub anomalies: Anomalies,
     /// Time series, if requested.
     pub series: Option<Series>,
+    /// Traffic by service, if requested, in the order of their first packets. Their joules are
+    /// those of the interfaces and the shared base, without idle power.
+    pub services: Vec<Served>,
 }
 
 impl Lateness {
@@ -159,7 +165,7 @@ pub struct Flow {
     pub delivered_packets: u64,
     /// Bytes delivered.
     pub delivered_bytes: u64,
-    /// TCP payload delivered, including retransmissions, bytes.
+    /// Payload delivered, including retransmissions, bytes.
     pub delivered_payload: u64,
     /// Sum of the delivered packets' transit times, ns.
     pub transit_ns: u64,
@@ -186,6 +192,44 @@ pub struct Anomalies {
     pub malformed: u64,
     /// Packets refused by the receiving device because it was down.
     pub refused: u64,
+}
+
+/// A protocol and a port of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Service {
+    /// The protocol's number in the IP header.
+    pub protocol: u8,
+    /// 0 if the protocol has no ports, and for fragments.
+    pub port: u16,
+}
+
+impl Service {
+    /// All services after the first dozens. Number 255 is reserved (RFC 5237).
+    pub const OTHER: Service = Service {
+        protocol: 255,
+        port: 0,
+    };
+}
+
+/// What has passed between the device and one service.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Served {
+    /// The service.
+    pub service: Service,
+    /// Bytes delivered to the device, counted as in the simulator.
+    pub down_bytes: u64,
+    /// Bytes delivered to the server.
+    pub up_bytes: u64,
+    /// Packets delivered.
+    pub packets: u64,
+    /// Scenario time of the first packet with payload, ns.
+    pub first_ns: Option<u64>,
+    /// Scenario time of the last packet with payload, ns.
+    pub last_ns: Option<u64>,
+    /// Longest time between two packets with payload, in any direction, ns.
+    pub longest_pause_ns: u64,
+    /// Its joules.
+    pub energy: PhaseEnergy,
 }
 
 /// Samples over time.

@@ -20,6 +20,7 @@
 //! | `device` | energy and open subflows |
 //! | `lateness`, `allowance` | measured lateness, and allowed lateness |
 //! | `recorder` | time series |
+//! | `services` | bytes and joules by port of the server |
 //! | `priority` | real-time priority |
 
 pub mod messages;
@@ -33,6 +34,7 @@ mod priority;
 mod pump;
 mod recorder;
 mod run;
+mod services;
 mod timeline;
 
 pub use allowance::{allowed_lateness, doubt};

@@ -16,12 +16,14 @@ use std::collections::VecDeque;
 use joulepath_link::cross::CrossSource;
 use joulepath_link::{Exit, Link, Outcome};
 use joulepath_model::energy::Traffic;
+use joulepath_model::energy::meter::EnergyReading;
 use joulepath_model::scenario::{LinkIndex, Scenario};
 use joulepath_model::units::Nanos;
 
 use super::device::Device;
-use super::messages::{Backlog, Flow};
+use super::messages::{Backlog, End, Flow, Served};
 use super::packet::{self, Headers};
+use super::services::Services;
 
 /// Time of an event that never happens.
 const NEVER: u64 = u64::MAX;
@@ -51,6 +53,8 @@ struct Packet {
     ecn_capable: bool,
     /// Key of its flow, for links with a queue per flow.
     flow: u64,
+    /// Index of its service.
+    service: usize,
     entered_ns: u64,
     bytes: Vec<u8>,
 }
@@ -96,6 +100,7 @@ pub(super) struct Network {
     /// By tunnel: true if packets pass.
     open: Vec<bool>,
     pub(super) device: Device,
+    services: Services,
     /// Packets that have arrived, for the caller.
     pub(super) arrivals: VecDeque<Arrival>,
     /// Buffers to reuse.
@@ -130,6 +135,7 @@ impl Network {
             routes,
             sizes: WireSizes { header, ack },
             device,
+            services: Services::default(),
             arrivals: VecDeque::new(),
             spare: vec![],
         }
@@ -170,6 +176,7 @@ impl Network {
             return;
         }
         self.device.watch(now_ns, tunnel, direction, headers);
+        let service = self.services.index(headers.service(direction));
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.clear();
         buffer.extend_from_slice(&bytes[..headers.length]);
@@ -180,20 +187,21 @@ impl Network {
                 direction,
                 hops: 0,
                 size,
-                payload: headers.tcp.map_or(0, |tcp| tcp.payload as u32),
+                payload: headers.payload as u32,
                 ecn_capable: headers.ecn_capable,
                 flow: headers.flow,
+                service,
                 entered_ns: now_ns,
                 bytes: buffer,
             },
         );
         if direction == Traffic::Up {
-            self.meter(now_ns, tunnel, direction, size);
+            self.meter(now_ns, tunnel, direction, size, service);
         }
     }
 
     /// Counts a packet that passes the device's interface.
-    fn meter(&mut self, now_ns: u64, tunnel: usize, direction: Traffic, size: u32) {
+    fn meter(&mut self, now_ns: u64, tunnel: usize, direction: Traffic, size: u32, service: usize) {
         let route = &self.routes[tunnel].links[direction as usize];
         let air = match direction {
             Traffic::Down => route
@@ -206,8 +214,9 @@ impl Network {
                     .saturating_sub(Nanos(now_ns))
             }),
         };
+        let air = air.unwrap_or_default();
         self.device
-            .meter(now_ns, tunnel, direction, size, air.unwrap_or_default());
+            .meter(now_ns, tunnel, direction, size, air, service);
     }
 
     /// Closes a tunnel, which loses the packets in it, or opens it.
@@ -228,6 +237,7 @@ impl Network {
     pub(super) fn begin_measurement(&mut self, now_ns: u64) {
         self.flows.fill_with(Default::default);
         self.wires.iter_mut().for_each(|wire| wire.high_water = 0);
+        self.services.clear();
         self.device.begin_measurement(now_ns);
     }
 
@@ -239,6 +249,13 @@ impl Network {
             flow.queue_high_water = marks.max().unwrap_or(0);
         }
         flows
+    }
+
+    /// All energy so far, and the traffic by service if it is counted.
+    pub(super) fn read(&mut self, now_ns: u64, end: End) -> (EnergyReading, Vec<Served>) {
+        let (energy, attribution) = self.device.read(now_ns, end);
+        let served = attribution.map(|attribution| self.services.read(&attribution));
+        (energy, served.unwrap_or_default())
     }
 
     /// The number of tunnels.
@@ -349,17 +366,22 @@ impl Network {
             direction,
             size,
             payload,
+            service,
             entered_ns,
             bytes,
             ..
         } = packet;
+        if self.routes[tunnel].radio.is_some() {
+            self.services
+                .count(service, due_ns, direction, size, payload);
+        }
         let flow = &mut self.flows[tunnel][direction as usize];
         flow.delivered_packets += 1;
         flow.delivered_bytes += u64::from(size);
         flow.delivered_payload += u64::from(payload);
         flow.transit_ns += due_ns - entered_ns;
         if direction == Traffic::Down {
-            self.meter(due_ns, tunnel, direction, size);
+            self.meter(due_ns, tunnel, direction, size, service);
         }
         self.arrivals.push_back(Arrival {
             tunnel,
@@ -376,7 +398,7 @@ impl Network {
         if let Some((radios, interface)) = route.radio
             && radios.contains(&link)
         {
-            let ready = self.device.wake(now_ns, interface);
+            let ready = self.device.wake(now_ns, interface, packet.service);
             if ready.0 > now_ns {
                 wire.link.hold_until(ready);
             }

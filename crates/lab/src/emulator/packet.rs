@@ -3,6 +3,10 @@
 //! It parses IPv4 and IPv6 headers, and a TCP header that follows directly. Everything else,
 //! including fragments and extension headers, is an opaque packet.
 
+use joulepath_model::energy::Traffic;
+
+use super::messages::Service;
+
 /// The ECN field of a marked packet. A sender that supports marks sets one of its bits (RFC 3168,
 /// section 5).
 const CE: u8 = 0b11;
@@ -10,7 +14,9 @@ const CE: u8 = 0b11;
 const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;
 const TCP_HEADER: usize = 20;
+const UDP_HEADER: usize = 8;
 const PROTOCOL_TCP: u8 = 6;
+const PROTOCOL_UDP: u8 = 17;
 
 const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
@@ -28,6 +34,12 @@ pub(super) struct Headers {
     pub(super) ecn_capable: bool,
     /// The TCP header, if this is a whole segment.
     pub(super) tcp: Option<TcpHeaders>,
+    /// The protocol's number.
+    pub(super) protocol: u8,
+    /// Source and destination, if TCP or UDP.
+    pub(super) ports: Option<[u16; 2]>,
+    /// Bytes after the headers that the emulator knows.
+    pub(super) payload: usize,
     /// A hash of addresses, protocol and ports. Its highest bit is 0.
     pub(super) flow: u64,
 }
@@ -92,6 +104,9 @@ impl Headers {
             unicast,
             ecn_capable,
             tcp,
+            protocol: bytes[9],
+            ports: (!fragment).then(|| ports(bytes[9], packet)).flatten(),
+            payload: payload(bytes[9], packet, tcp),
             flow,
         })
     }
@@ -112,15 +127,42 @@ impl Headers {
             unicast,
             ecn_capable,
             tcp,
+            protocol: bytes[6],
+            ports: ports(bytes[6], packet),
+            payload: payload(bytes[6], packet, tcp),
             flow,
         })
+    }
+
+    /// The server's end of a packet in this direction.
+    pub(super) fn service(&self, direction: Traffic) -> Service {
+        let server = match direction {
+            Traffic::Down => 0,
+            Traffic::Up => 1,
+        };
+        Service {
+            protocol: self.protocol,
+            port: self.ports.map_or(0, |ports| ports[server]),
+        }
+    }
+}
+
+fn ports(protocol: u8, packet: &[u8]) -> Option<[u16; 2]> {
+    let &[a, b, c, d] = packet.first_chunk()?;
+    matches!(protocol, PROTOCOL_TCP | PROTOCOL_UDP)
+        .then(|| [u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])])
+}
+
+fn payload(protocol: u8, packet: &[u8], tcp: Option<TcpHeaders>) -> usize {
+    match protocol {
+        PROTOCOL_UDP => packet.len().saturating_sub(UDP_HEADER),
+        _ => tcp.map_or(packet.len(), |tcp| tcp.payload),
     }
 }
 
 /// FNV-1a (Fowler, Noll, Vo) over addresses, protocol and, for TCP and UDP, ports. Fragments have
 /// no ports.
 fn flow_key(addresses: &[u8], protocol: u8, payload: &[u8]) -> u64 {
-    const PROTOCOL_UDP: u8 = 17;
     const OFFSET: u64 = 0xCBF2_9CE4_8422_2325;
     const PRIME: u64 = 0x0000_0100_0000_01B3;
     let has_ports = matches!(protocol, PROTOCOL_TCP | PROTOCOL_UDP);

@@ -52,7 +52,7 @@ impl Recorder {
     }
 
     pub(super) fn sample(&mut self, network: &mut Network, now_ns: u64) {
-        let EnergyReading { interfaces, .. } = network.device.read(now_ns, End::Running);
+        let EnergyReading { interfaces, .. } = network.device.energy(now_ns, End::Running);
         self.samples.push(Sample {
             time_ns: now_ns,
             energy_j: interfaces.iter().map(EnergySplit::total_j).collect(),

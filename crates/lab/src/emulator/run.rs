@@ -110,6 +110,6 @@ fn network(scenario: &Scenario, spec: &Spec) -> (Network, Option<Recorder>) {
     };
     let routes: Vec<Route> = spec.tunnels.iter().zip(&interfaces).map(route).collect();
     let recorder = spec.series.then(|| Recorder::new(scenario, &routes));
-    let device = Device::new(scenario, &paths, interfaces);
+    let device = Device::new(scenario, &paths, interfaces, spec.services);
     (Network::new(scenario, spec.seed, routes, device), recorder)
 }

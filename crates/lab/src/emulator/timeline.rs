@@ -84,16 +84,18 @@ impl Timeline {
     }
 
     pub(super) fn read(&mut self, now_ns: u64, end: End) -> Reading {
+        let (energy, services) = self.network.read(now_ns, end);
         Reading {
             time_s: now_ns as f64 / 1e9,
             measured_s: (now_ns - self.measured_from_ns) as f64 / 1e9,
             tunnels: (0..self.network.tunnels())
                 .map(|tunnel| self.network.flows(tunnel))
                 .collect(),
-            energy: self.network.device.read(now_ns, end),
+            energy,
             lateness: Lateness::default(),
             anomalies: Anomalies::default(),
             series: self.recorder.as_ref().map(Recorder::series),
+            services,
         }
     }
 }

@@ -1,11 +1,11 @@
 //! A running lab: its namespaces, its emulator, and the operations on it.
 
 use std::net::IpAddr;
-use std::process::Child;
+use std::process::{Child, Command};
 use std::time::Duration;
 
 use crate::emulator::ROLE as EMULATOR;
-use crate::emulator::messages::{Backlog, Command, End, Event, Reading};
+use crate::emulator::messages::{Backlog, Command as Order, End, Event, Reading};
 use crate::error::{Error, Result};
 use crate::worker::{Place, Processes, Program, Worker, launch, own_mounts_permitted};
 use joulepath_kernel::error::Doing;
@@ -159,7 +159,7 @@ impl Lab {
     /// # Errors
     /// If the emulator has died.
     pub fn start_clock(&mut self) -> Result<u64> {
-        match self.ask(Command::Start)? {
+        match self.ask(Order::Start)? {
             Event::Started { monotonic_ns } => Ok(monotonic_ns),
             other => Err(unexpected(&other)),
         }
@@ -170,7 +170,7 @@ impl Lab {
     /// # Errors
     /// If the emulator has died.
     pub fn begin_measurement(&mut self) -> Result<()> {
-        match self.ask(Command::Measure)? {
+        match self.ask(Order::Measure)? {
             Event::Measuring => Ok(()),
             other => Err(unexpected(&other)),
         }
@@ -189,7 +189,7 @@ impl Lab {
     /// # Errors
     /// If the emulator has died.
     pub fn read(&mut self, end: End) -> Result<Reading> {
-        match self.ask(Command::Read(end))? {
+        match self.ask(Order::Read(end))? {
             Event::Reading(reading) => Ok(*reading),
             other => Err(unexpected(&other)),
         }
@@ -200,7 +200,7 @@ impl Lab {
     /// # Errors
     /// If the emulator has died.
     pub fn backlogs(&mut self) -> Result<Vec<Backlog>> {
-        match self.ask(Command::Queues)? {
+        match self.ask(Order::Queues)? {
             Event::Queues(backlogs) => Ok(backlogs),
             other => Err(unexpected(&other)),
         }
@@ -212,7 +212,7 @@ impl Lab {
     /// # Errors
     /// If the emulator has died or the kernel refuses.
     pub fn set_tunnel(&mut self, tunnel: usize, up: bool) -> Result<()> {
-        let answer = self.ask(Command::SetTunnel { tunnel, open: up })?;
+        let answer = self.ask(Order::SetTunnel { tunnel, open: up })?;
         let Event::TunnelSet = answer else {
             return Err(unexpected(&answer));
         };
@@ -250,12 +250,25 @@ impl Lab {
     ///
     /// # Errors
     /// If it cannot be started.
-    pub fn launch(&mut self, mut command: std::process::Command) -> Result<Child> {
+    pub fn launch(&mut self, command: Command) -> Result<Child> {
+        self.launch_at(&self.client, command)
+    }
+
+    /// Starts a program at the server. It ends with the lab at the latest, with all its
+    /// descendants.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn launch_at_server(&mut self, command: Command) -> Result<Child> {
+        self.launch_at(&self.server, command)
+    }
+
+    fn launch_at(&self, network: &Namespace, mut command: Command) -> Result<Child> {
         let doing = format!("starting {}", command.get_program().to_string_lossy());
         command.env(Self::VARIABLE, self.id());
         let processes = Processes::In(self.init.namespace());
         let place = Place {
-            network: Some(&self.client),
+            network: Some(network),
             processes,
             mounts: true,
         };
@@ -272,7 +285,7 @@ impl Lab {
         self.emulator.pid()
     }
 
-    fn ask(&mut self, command: Command) -> Result<Event> {
+    fn ask(&mut self, command: Order) -> Result<Event> {
         self.emulator.send(&command)?;
         self.emulator.receive(PATIENCE)
     }

@@ -19,6 +19,7 @@
 //! | `tunnel` | a pair of TUN devices |
 //! | `stack` | sysctls, addresses, rules, routes |
 //! | `serve` | shares a server outside into the lab |
+//! | `servers` | programs at the server, and the ports that they open |
 //! | `init` | the process that ends everything in a lab |
 //! | `processes` | lists the processes of a lab and in its network |
 //! | `ledger` | the labs that run on this machine |
@@ -29,6 +30,7 @@ mod ledger;
 mod plan;
 mod processes;
 mod serve;
+mod servers;
 mod spec;
 mod stack;
 mod tunnel;
@@ -37,6 +39,7 @@ pub(crate) use init::{ROLE as INIT, run as init};
 pub use lab::Lab;
 pub use ledger::{Clean, Removed, Running, clean};
 pub use processes::{Process, Remains};
-pub use serve::Serving;
+pub use serve::{Port, Serving};
+pub use servers::Server;
 pub use spec::LabSpec;
 pub use tunnel::Tunnel;

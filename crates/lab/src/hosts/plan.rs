@@ -87,6 +87,7 @@ impl Plan {
             server: server.path(),
             realtime: spec.realtime,
             series: spec.series,
+            services: spec.services,
         }
     }
 

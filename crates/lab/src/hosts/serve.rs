@@ -1,14 +1,20 @@
-//! Shares a server of this machine into the lab: an MPTCP listener on the lab's server address
-//! passes each connection on to the same port of this machine's loopback address.
+//! Shares servers of this machine into the lab: a listener on the lab's server address passes each
+//! connection or datagram on to the same port of this machine's loopback address.
 //!
 //! ```text
 //!   device ══ emulated paths ══► server's namespace :PORT ──► 127.0.0.1:PORT outside
 //! ```
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use super::Lab;
 use joulepath_kernel::error::{Doing, Result};
@@ -16,40 +22,89 @@ use joulepath_kernel::mptcp::socket::{self, Options, Protocol};
 
 /// Maximum number of connections that wait to be accepted: the kernel's default.
 const BACKLOG: u16 = 4096;
+/// Longer than any datagram.
+const DATAGRAM_BYTES: usize = 1 << 16;
+/// How often threads that wait for datagrams check if the server is still shared.
+const TURN: Duration = Duration::from_millis(100);
 
-/// A shared server. Dropping the value stops accepting connections.
+/// A server of this machine: a port of its loopback address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Its number.
+    pub number: u16,
+    /// UDP; otherwise TCP.
+    pub udp: bool,
+}
+
+/// `8000`, `8000/tcp` or `4433/udp`.
+impl FromStr for Port {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let (number, protocol) = text.split_once('/').unwrap_or((text, "tcp"));
+        let number = number.parse().ok().filter(|&number: &u16| number > 0);
+        match (number, protocol) {
+            (Some(number), "tcp" | "udp") => Ok(Port {
+                number,
+                udp: protocol == "udp",
+            }),
+            _ => Err("use a port from 1 to 65535, like 8000, or 4433/udp".into()),
+        }
+    }
+}
+
+impl fmt::Display for Port {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let protocol = if self.udp { "UDP" } else { "TCP" };
+        write!(f, "{protocol} port {}", self.number)
+    }
+}
+
+/// A shared server. Dropping the value stops accepting connections and datagrams.
 #[derive(Debug)]
-pub struct Serving {
-    listener: TcpListener,
+pub enum Serving {
+    /// Connections.
+    Tcp(TcpListener),
+    /// Datagrams; set at the end.
+    Udp(Arc<AtomicBool>),
 }
 
 impl Lab {
-    /// Shares the TCP server at 127.0.0.1:`port` of the caller's namespace. The device reaches it
-    /// at [`Lab::server_address`].
+    /// Shares the server at 127.0.0.1:`port` of the caller's namespace. The device reaches it at
+    /// [`Lab::server_address`].
     ///
     /// # Errors
     /// If the port is in use in the lab, or without MPTCP.
-    pub fn serve(&self, port: u16) -> Result<Serving> {
-        let at = SocketAddr::new(self.server_address(), port);
+    pub fn serve(&self, port: Port) -> Result<Serving> {
+        let at = SocketAddr::new(self.server_address(), port.number);
+        let doing = format!("sharing {port}");
+        if port.udp {
+            let inside = self.server().enter_thread(|| UdpSocket::bind(at))?;
+            return serve_datagrams(inside.doing(&doing)?, port.number).doing(&doing);
+        }
         let listen = || socket::listen(Protocol::Mptcp, at, &Options::default(), BACKLOG);
         let listener = TcpListener::from(self.server().enter_thread(listen)??);
-        let doing = format!("sharing port {port}");
         listener.set_nonblocking(false).doing(&doing)?;
         let taker = listener.try_clone().doing(&doing)?;
         thread::spawn(move || {
             // Ends with an error when the listener is shut down.
             while let Ok((inside, _)) = taker.accept() {
-                thread::spawn(move || pass_on(inside, port));
+                thread::spawn(move || pass_on(inside, port.number));
             }
         });
-        Ok(Serving { listener })
+        Ok(Serving::Tcp(listener))
     }
 }
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // Wakes the accepting thread. If this fails, the thread ends with the process.
-        let _ = rustix::net::shutdown(self.listener.as_fd(), rustix::net::Shutdown::Both);
+        match self {
+            // Wakes the accepting thread. If this fails, the thread ends with the process.
+            Serving::Tcp(listener) => {
+                let _ = rustix::net::shutdown(listener.as_fd(), rustix::net::Shutdown::Both);
+            }
+            Serving::Udp(ended) => ended.store(true, Ordering::Relaxed),
+        }
     }
 }
 
@@ -72,4 +127,70 @@ fn pipe(mut from: &TcpStream, mut to: &TcpStream) {
         let _ = from.shutdown(Shutdown::Both);
     }
     let _ = to.shutdown(Shutdown::Write);
+}
+
+/// Passes datagrams on. The server outside sees one socket for each address of the device.
+fn serve_datagrams(inside: UdpSocket, port: u16) -> io::Result<Serving> {
+    let inside = Arc::new(inside);
+    inside.set_read_timeout(Some(TURN))?;
+    let ended = Arc::new(AtomicBool::new(false));
+    let is_over = Arc::clone(&ended);
+    thread::spawn(move || {
+        let mut clients = BTreeMap::<SocketAddr, UdpSocket>::new();
+        let mut buffer = vec![0; DATAGRAM_BYTES];
+        while !is_over.load(Ordering::Relaxed) {
+            let Ok((length, from)) = inside.recv_from(&mut buffer) else {
+                continue;
+            };
+            if !clients.contains_key(&from)
+                && let Ok(outside) = connect_datagrams(port)
+                && let Ok(answers) = outside.try_clone()
+            {
+                let (inside, is_over) = (Arc::clone(&inside), Arc::clone(&is_over));
+                thread::spawn(move || answer(&inside, &answers, from, &is_over));
+                clients.insert(from, outside);
+            }
+            // A lost datagram is the sender's to repeat.
+            let _ = clients
+                .get(&from)
+                .map(|outside| outside.send(&buffer[..length]));
+        }
+    });
+    Ok(Serving::Udp(ended))
+}
+
+fn connect_datagrams(port: u16) -> io::Result<UdpSocket> {
+    let outside = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    outside.connect((Ipv4Addr::LOCALHOST, port))?;
+    outside.set_read_timeout(Some(TURN))?;
+    Ok(outside)
+}
+
+/// Passes the server's datagrams to one address of the device.
+fn answer(inside: &UdpSocket, outside: &UdpSocket, to: SocketAddr, is_over: &AtomicBool) {
+    let mut buffer = vec![0; DATAGRAM_BYTES];
+    while !is_over.load(Ordering::Relaxed) {
+        if let Ok(length) = outside.recv(&mut buffer) {
+            let _ = inside.send_to(&buffer[..length], to);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_has_a_protocol() {
+        let udp = Port {
+            number: 4433,
+            udp: true,
+        };
+        assert_eq!("4433/udp".parse(), Ok(udp));
+        assert_eq!("4433/tcp".parse(), Ok(Port { udp: false, ..udp }));
+        assert_eq!("4433".parse::<Port>(), "4433/tcp".parse());
+        for wrong in ["0", "65536", "", "/udp", "4433/sctp", "http"] {
+            assert!(wrong.parse::<Port>().is_err(), "{wrong}");
+        }
+    }
 }

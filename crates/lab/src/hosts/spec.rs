@@ -16,6 +16,8 @@ pub struct LabSpec {
     pub default_cc: String,
     /// True to record time series of queues and power.
     pub series: bool,
+    /// True to count bytes and joules by service.
+    pub services: bool,
     /// True to request real-time priority where it helps.
     pub realtime: bool,
     /// Further sysctls of both namespaces: name and value. They override the scenario's.
@@ -34,6 +36,7 @@ impl LabSpec {
             ipv6: false,
             default_cc: "reno".into(),
             series: false,
+            services: false,
             realtime: true,
             sysctls: vec![],
             cancel: Cancel::new(),

@@ -2,6 +2,7 @@
 //!
 //! Units: power in watts, marginal energy in joules per bit, time in nanoseconds.
 
+pub mod attribution;
 pub mod constants;
 mod describe;
 pub mod equations;

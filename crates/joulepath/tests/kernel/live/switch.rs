@@ -321,3 +321,52 @@ fn without_systemd_a_message_has_the_command_to_run_by_hand() {
     assert_eq!(machine.snapshot(), before);
     assert_eq!(machine.shell("cat /run/calls 2>/dev/null || true"), "");
 }
+
+#[test(needs(NET, ENGINE, ALONE, tool("nsenter"), tool("unshare")))]
+fn a_default_controller_lasts_over_a_boot_and_can_be_undone() {
+    const SERVICE: &str = "/etc/systemd/system/joulepath-default.service";
+    let machine = Machine::new();
+    let default = || {
+        machine
+            .shell("cat /proc/sys/net/ipv4/tcp_congestion_control")
+            .trim()
+            .to_owned()
+    };
+    let (before, snapshot) = (default(), machine.shell(SNAPSHOT));
+    // Every kernel has it.
+    let chosen = "reno";
+    let said = machine.call(&["joulepath", "cc", "default", chosen, "--boot"]);
+    assert!(
+        said.code == Some(0) && said.stderr.contains("at each boot"),
+        "{said:?}"
+    );
+    assert_eq!(default(), chosen);
+    let unit = machine.shell(&format!("cat {SERVICE}"));
+    assert!(
+        unit.contains(&format!("cc default {chosen}\n")) && !unit.contains("cc load"),
+        "{unit}"
+    );
+    // The machine boots: its default is the kernel's, and the service runs.
+    machine.shell(&format!(
+        "joulepath cc default {before} && rm -r /run/joulepath/cc*
+         sed -n 's/^ExecStart=//p' {SERVICE} | sh"
+    ));
+    assert_eq!(default(), chosen);
+    let said = machine.call(&["joulepath", "cc", "default", "--restore"]);
+    assert!(
+        said.code == Some(0) && said.stderr.contains(&format!("default: {before} again")),
+        "{said:?}"
+    );
+    assert_eq!(machine.shell(SNAPSHOT), snapshot);
+    let said = machine.call(&["joulepath", "cc", "default", "nothing", "--boot"]);
+    assert_ne!(said.code, Some(0), "{said:?}");
+    assert_eq!(machine.shell(SNAPSHOT), snapshot);
+    // A file that is not ours stays.
+    machine.write(SERVICE, "[Service]\n");
+    let said = machine.call(&["joulepath", "cc", "default", chosen, "--boot"]);
+    assert!(
+        said.code == Some(1) && said.stderr.contains(SERVICE) && default() == before,
+        "{said:?}"
+    );
+    assert_eq!(machine.shell(&format!("cat {SERVICE}")).trim(), "[Service]");
+}
