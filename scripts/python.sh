@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds, tests and checks the Python package in a virtual environment in target/python.
 #   scripts/python.sh test [ARGUMENT...]   builds it in the profile of the tests and runs its tests; arguments of pytest
-#   scripts/python.sh lint                 checks formats, lints, types, and the fit of the radios
+#   scripts/python.sh lint                 checks formats, lints, types, the fit of the radios, and the workflows
 #   scripts/python.sh run SCRIPT [WORD...] runs a script that uses the package
 #   scripts/python.sh docs                 builds the documentation as a site in target/site; a broken link is an error
 #   scripts/python.sh wheel [dev]          builds a wheel in target/wheels, optimised or in the profile of the tests; prints its path
@@ -48,6 +48,7 @@ lint() {
     "$VENV/bin/ruff" format --quiet --check
     "$VENV/bin/ruff" check --quiet
     "$VENV/bin/mypy" --no-error-summary
+    "$VENV/bin/check-jsonschema" --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
     "$VENV/bin/python" scripts/radios.py --check 2>/dev/null
 }
 

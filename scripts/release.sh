@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Builds the files of a release in target/dist: a wheel for any Linux with glibc 2.28 (manylinux), the Debian package, static binaries
-# for x86_64 and aarch64, debug information of the packaged program, a software bill of materials (CycloneDX), and checksums.
+# for x86_64 and aarch64, debug information of the packaged program, a software bill of materials (CycloneDX), the playground as one page,
+# and checksums.
 #   scripts/release.sh [release|dev]   cargo's profile; default: release
 #   scripts/release.sh --check         only checks that all files contain the same version
+#   scripts/release.sh --version       prints it
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/messages.sh
@@ -40,12 +42,13 @@ main() {
     local profile=${1:-release} version folder file
     version=$(version)
     [[ -n $version ]] || die 'Cargo.toml has no version'
+    [[ $profile != --version ]] || { echo "$version" && return; }
     check_versions "$version"
     case $profile in
     --check) return ;;
     release) folder=target/release ;;
     dev) folder=target/debug ;;
-    *) die 'usage: scripts/release.sh [release|dev] | --check' ;;
+    *) die 'usage: scripts/release.sh [release|dev] | --check | --version' ;;
     esac
 
     rm -rf -- "$dist"
@@ -61,6 +64,9 @@ main() {
         cp -- "$file" "$dist/joulepath-$version-${file##*/joulepath-}-linux-static"
     done
     materials >"$dist/joulepath-$version.cdx.json"
+    scripts/web.py
+    # Without the version: links lead to the file of the latest release.
+    cp -- target/web/index.html "$dist/joulepath-playground.html"
     (cd -- "$dist" && sha256sum -- * >SHA256SUMS)
     say "$version is in $dist:"
     ls -l -- "$dist" >&2

@@ -267,7 +267,7 @@ setup_browser() {
 
 setup_release() {
     want objcopy binutils
-    want_python
+    setup_web
     setup_static
     setup_package
     install_cargo_command cyclonedx "$CARGO_CYCLONEDX_VERSION"
