@@ -72,7 +72,10 @@ fn run_in(
     launch: &Launch,
     options: &LabOptions,
 ) -> Result<Exit, Failure> {
-    let shared = options.serve.iter().map(|&port| lab.serve(port));
+    let shared = options.serve.iter().map(|port| match port.udp {
+        true => lab.serve_udp(port.number),
+        false => lab.serve(port.number),
+    });
     let _shared: Vec<Serving> = shared.collect::<Result<_, _>>()?;
     let mut openings = openings(&mut lab, scenario, setup.only_path())?;
     let command = command(&options.run, launch, lab.server_address(), options.json);

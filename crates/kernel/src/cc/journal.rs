@@ -98,9 +98,9 @@ impl Journal {
     }
 
     /// The default to restore in a namespace whose default is `now`. `None` if it is unknown, or if
-    /// `now` is no controller of ours and we have not set it here. A namespace that has no record inherited its default from
-    /// another namespace when it was created. Only namespaces in `seen` count as its origin:
-    /// records of namespaces that are gone or hidden say nothing about others.
+    /// `now` is no controller of ours and we have not set it here. A namespace that has no record
+    /// inherited its default from another namespace when it was created. Only namespaces in `seen`
+    /// count as its origin: records of namespaces that are gone or hidden say nothing about others.
     pub(super) fn before(&self, namespace: Cookie, now: &str, seen: &[Cookie]) -> Option<String> {
         let own = self.defaults.get(&namespace);
         if !now.starts_with(PREFIX) {

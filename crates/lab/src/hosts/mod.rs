@@ -39,7 +39,7 @@ pub(crate) use init::{ROLE as INIT, run as init};
 pub use lab::Lab;
 pub use ledger::{Clean, Removed, Running, clean};
 pub use processes::{Process, Remains};
-pub use serve::{Port, Serving};
+pub use serve::Serving;
 pub use servers::Server;
 pub use spec::LabSpec;
 pub use tunnel::Tunnel;

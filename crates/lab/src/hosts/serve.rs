@@ -6,11 +6,9 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -27,39 +25,6 @@ const DATAGRAM_BYTES: usize = 1 << 16;
 /// How often threads that wait for datagrams check if the server is still shared.
 const TURN: Duration = Duration::from_millis(100);
 
-/// A server of this machine: a port of its loopback address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Port {
-    /// Its number.
-    pub number: u16,
-    /// UDP; otherwise TCP.
-    pub udp: bool,
-}
-
-/// `8000`, `8000/tcp` or `4433/udp`.
-impl FromStr for Port {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        let (number, protocol) = text.split_once('/').unwrap_or((text, "tcp"));
-        let number = number.parse().ok().filter(|&number: &u16| number > 0);
-        match (number, protocol) {
-            (Some(number), "tcp" | "udp") => Ok(Port {
-                number,
-                udp: protocol == "udp",
-            }),
-            _ => Err("use a port from 1 to 65535, like 8000, or 4433/udp".into()),
-        }
-    }
-}
-
-impl fmt::Display for Port {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let protocol = if self.udp { "UDP" } else { "TCP" };
-        write!(f, "{protocol} port {}", self.number)
-    }
-}
-
 /// A shared server. Dropping the value stops accepting connections and datagrams.
 #[derive(Debug)]
 pub enum Serving {
@@ -70,29 +35,36 @@ pub enum Serving {
 }
 
 impl Lab {
-    /// Shares the server at 127.0.0.1:`port` of the caller's namespace. The device reaches it at
-    /// [`Lab::server_address`].
+    /// Shares the TCP server at 127.0.0.1:`port` of the caller's namespace. The device reaches it
+    /// at [`Lab::server_address`].
     ///
     /// # Errors
     /// If the port is in use in the lab, or without MPTCP.
-    pub fn serve(&self, port: Port) -> Result<Serving> {
-        let at = SocketAddr::new(self.server_address(), port.number);
-        let doing = format!("sharing {port}");
-        if port.udp {
-            let inside = self.server().enter_thread(|| UdpSocket::bind(at))?;
-            return serve_datagrams(inside.doing(&doing)?, port.number).doing(&doing);
-        }
+    pub fn serve(&self, port: u16) -> Result<Serving> {
+        let at = SocketAddr::new(self.server_address(), port);
         let listen = || socket::listen(Protocol::Mptcp, at, &Options::default(), BACKLOG);
         let listener = TcpListener::from(self.server().enter_thread(listen)??);
+        let doing = format!("sharing TCP port {port}");
         listener.set_nonblocking(false).doing(&doing)?;
         let taker = listener.try_clone().doing(&doing)?;
         thread::spawn(move || {
             // Ends with an error when the listener is shut down.
             while let Ok((inside, _)) = taker.accept() {
-                thread::spawn(move || pass_on(inside, port.number));
+                thread::spawn(move || pass_on(inside, port));
             }
         });
         Ok(Serving::Tcp(listener))
+    }
+
+    /// Shares a UDP server, as [`Lab::serve`] a TCP server.
+    ///
+    /// # Errors
+    /// If the port is in use in the lab.
+    pub fn serve_udp(&self, port: u16) -> Result<Serving> {
+        let at = SocketAddr::new(self.server_address(), port);
+        let doing = format!("sharing UDP port {port}");
+        let inside = self.server().enter_thread(|| UdpSocket::bind(at))?;
+        serve_datagrams(inside.doing(&doing)?, port).doing(&doing)
     }
 }
 
@@ -172,25 +144,6 @@ fn answer(inside: &UdpSocket, outside: &UdpSocket, to: SocketAddr, is_over: &Ato
     while !is_over.load(Ordering::Relaxed) {
         if let Ok(length) = outside.recv(&mut buffer) {
             let _ = inside.send_to(&buffer[..length], to);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_port_has_a_protocol() {
-        let udp = Port {
-            number: 4433,
-            udp: true,
-        };
-        assert_eq!("4433/udp".parse(), Ok(udp));
-        assert_eq!("4433/tcp".parse(), Ok(Port { udp: false, ..udp }));
-        assert_eq!("4433".parse::<Port>(), "4433/tcp".parse());
-        for wrong in ["0", "65536", "", "/udp", "4433/sctp", "http"] {
-            assert!(wrong.parse::<Port>().is_err(), "{wrong}");
         }
     }
 }
