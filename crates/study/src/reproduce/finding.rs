@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use joulepath_model::result::Estimate;
 use joulepath_report::{Finding, Rule, interval, prediction, ratio_interval};
 use serde::Deserialize;
 use toml::Spanned;
@@ -318,14 +319,24 @@ impl Row {
             else {
                 return None;
             };
-            leads_from(
+            let lead = leads_from(
                 &theirs.time_s,
                 &above(ours, series.path),
                 &lower(theirs, below.path),
-            )
+            )?;
+            Some((lead, *theirs.time_s.last()?))
         };
-        let leads: Vec<f64> = runs(of).iter().filter_map(of_run).collect();
-        Finding::of_one_run(self.what.get_ref(), "s", self.rule(), &leads)
+        let (leads, ends): (Vec<f64>, Vec<f64>) = runs(of).iter().filter_map(of_run).unzip();
+        // Student's t does not know that the time lies between the run's start and its end.
+        let end = ends.into_iter().fold(0.0, f64::max);
+        let inside = |time: f64| time.clamp(0.0, end);
+        let measured = interval(&leads).map(|ours| Estimate {
+            lo: inside(ours.lo),
+            hi: inside(ours.hi),
+            ..ours
+        });
+        let run = prediction(&leads).map(|(low, high)| (inside(low), inside(high)));
+        Finding::new(self.what.get_ref(), "s", self.rule(), measured, leads.len()).with_run(run)
     }
 
     fn cell<'a>(&'a self, study: &'a Spanned<String>) -> Cell<'a> {

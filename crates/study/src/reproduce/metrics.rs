@@ -489,13 +489,13 @@ fn running_mean(time_s: &[f64], rate: &[f64]) -> Vec<f64> {
     time_s.iter().zip(rate).map(mean).collect()
 }
 
-/// Time from which `a` stays above `b`: the start if it always does, `None` if it does not at the
-/// end.
+/// Time from which `a` stays above `b`: the start if it always does. If it does not at the end, the
+/// end, which is the least that the time can be.
 pub(super) fn leads_from(time_s: &[f64], a: &[f64], b: &[f64]) -> Option<f64> {
     let last_not_above = a.iter().zip(b).rposition(|(a, b)| a <= b);
     match last_not_above {
         None => Some(0.0),
-        Some(last) => time_s.get(last + 1).copied(),
+        Some(last) => time_s.get(last + 1).or(time_s.last()).copied(),
     }
 }
 
@@ -537,7 +537,11 @@ mod tests {
             Some(3.0)
         );
         assert_eq!(leads_from(&time, &[2.0; 4], &[1.0; 4]), Some(0.0));
-        assert_eq!(leads_from(&time, &[2.0, 2.0, 2.0, 0.0], &[1.0; 4]), None);
+        assert_eq!(
+            leads_from(&time, &[2.0, 2.0, 2.0, 0.0], &[1.0; 4]),
+            Some(4.0)
+        );
+        assert_eq!(leads_from(&[], &[], &[]), Some(0.0));
     }
 
     #[test]

@@ -389,6 +389,40 @@ fn with_numbers(text: &str, measured: &[Option<f64>], number: fn(&str, f64) -> f
     text.lines().map(&mut line).collect()
 }
 
+/// Student's t of 0, 4 and 4 s reaches from −3.1 to 8.4 s, one more value from −8.8 to 14.1 s.
+#[test]
+fn a_lead_lies_between_the_start_and_the_end_of_its_runs() {
+    let of_seed = |(seed, second): (u64, [f64; 4])| {
+        let series = Series {
+            time_s: vec![1.0, 2.0, 3.0, 4.0],
+            goodput_bps: vec![vec![0.0; 4], second.to_vec(), vec![1.0; 4]],
+            ..Series::default()
+        };
+        RunResult {
+            series: Some(series),
+            ..engine_run(seed, 1.0)
+        }
+    };
+    // Leads always, leads from the last second on, does not lead at the end.
+    let runs: Vec<RunResult> = [(1, [2.0; 4]), (2, [1.0, 1.0, 1.0, 2.0]), (3, [0.0; 4])]
+        .map(of_seed)
+        .into();
+    let experiments = experiments();
+    let fig7 = experiments
+        .iter()
+        .find(|of| of.id == "000-fig7")
+        .expect("it is shipped");
+    let of_study = |study: &study::Study| {
+        let of_policy = |_| runs.iter().map(Run::Engine).collect();
+        study.policies.iter().map(of_policy).collect()
+    };
+    let evidence = Evidence::new(&fig7.studies, fig7.studies.iter().map(of_study).collect());
+    let lead = fig7.findings(&evidence).pop().expect("its last finding");
+    let measured = lead.measured.expect("three runs");
+    assert_eq!((measured.lo, measured.hi, lead.n), (0.0, 4.0, 3));
+    assert_eq!(lead.run, Some((0.0, 4.0)));
+}
+
 /// For any measurement, some numbers of a row make each finding hold and others make it fail.
 #[test]
 fn every_claim_can_hold_and_can_fail() {
