@@ -198,21 +198,27 @@ impl Rule {
         }
     }
 
-    /// Explains the rule in words.
-    pub fn words(&self) -> String {
+    /// Explains the rule in words; `of_one_run` if the paper has a single run.
+    pub fn words(&self, of_one_run: bool) -> String {
         let percent = |part: f64| number(part * 100.0);
-        match *self {
-            Rule::Value { tolerance, .. } => {
-                format!(
-                    "the 95 % interval, widened by {} % of the stated value, holds it, and is no wider than \
-                     that to either side",
-                    percent(tolerance)
-                )
+        let contains = |tolerance: f64, of: &str| {
+            let widened = format!("widened by {} % of the stated {of}", percent(tolerance));
+            match of_one_run {
+                true => format!(
+                    "the 95 % range of a single run, {widened}, contains it, and reaches at most {} % of \
+                     the stated {of} to either side",
+                    percent(WIDEST_PREDICTION)
+                ),
+                false => format!(
+                    "the 95 % interval, {widened}, contains it, and is no wider than that to either side"
+                ),
             }
+        };
+        match *self {
+            Rule::Value { tolerance, .. } => contains(tolerance, "value"),
             Rule::Ratio { tolerance, .. } => format!(
-                "the 95 % interval, widened by {} % of the stated effect, holds it, and is no wider than \
-                 that to either side; direction: the interval lies on its side of 1",
-                percent(tolerance)
+                "{}; direction: the interval lies on its side of 1",
+                contains(tolerance, "effect")
             ),
             Rule::UpTo { tolerance, .. } => format!(
                 "the best of the sweep has at least {} % of the stated effect; \

@@ -29,7 +29,7 @@ pub struct SecondMeasurement {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Agreement {
-    /// All intervals lie within a factor of 1.25 of the simulator's numbers; where a claim is about
+    /// All intervals of judged findings lie within a factor of 1.25 of the simulator's numbers; where a claim is about
     /// a ratio, of the simulator's effect, which is the ratio minus 1.
     Agrees,
     /// Some interval lies entirely outside.
@@ -134,7 +134,9 @@ impl SecondMeasurement {
             };
             (kernel.mean.is_finite() && simulated.is_finite()).then_some((agreement, far))
         };
-        let compared: Vec<(Agreement, Farthest)> = pairs.iter().filter_map(beside).collect();
+        // What is only shown, such as a policy that the paper does not have, is no part of the claim.
+        let judged = pairs.iter().filter(|(real, _)| real.verdict.is_some());
+        let compared: Vec<(Agreement, Farthest)> = judged.filter_map(beside).collect();
         let is = |agreement| move |one: &(Agreement, Farthest)| one.0 == agreement;
         let agreement = if compared.iter().any(is(Agreement::Differs)) {
             Agreement::Differs

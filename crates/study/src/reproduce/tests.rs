@@ -544,6 +544,11 @@ fn each_value_of_a_key_has_its_own_origin() {
         origins("003, three radios", "lte.rate"),
         ["printed 600 Mbit/s"]
     );
+    assert_eq!(
+        origins("004, radios", "CWA[theta_max]"),
+        ["printed 3"],
+        "a default of the controller"
+    );
 }
 
 #[test]

@@ -3,11 +3,13 @@
 //!
 //! The values are those of the scenarios that its experiments run, of the options of their
 //! policies, and of the parameters of its box. `[values]` names the printed and derived ones, and
-//! the chosen ones that are not in the box; the reason for the others is the box's.
+//! the chosen ones that are not in the box; the reason for the others is the box's. It may name
+//! default parameters of a policy's controller, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use joulepath_control::policy::resolve;
 use joulepath_report::{Origin, SetUp, UsedValue};
 use serde::Deserialize;
 use toml::Value;
@@ -78,12 +80,9 @@ impl Values {
         boxes: &[Arc<ClaimBox>],
     ) -> Result<SetUp> {
         let uses = |of: &&Arc<Experiment>| of.set_up_of_its_paper() == Some(name);
+        let studies = || experiments.iter().filter(uses).flat_map(|of| &of.studies);
         let mut used = Used::default();
-        for study in experiments
-            .iter()
-            .filter(uses)
-            .flat_map(|experiment| &experiment.studies)
-        {
+        for study in studies() {
             used.add(study)?;
         }
         let claim_box = boxes.iter().find(|of| of.name == name);
@@ -94,7 +93,11 @@ impl Values {
             for (key, (value, why)) in named {
                 if !seen.contains(&key) {
                     seen.push(key);
-                    let ours = used.take(|known| is_like(known, key)).join(SEPARATOR);
+                    let mut ours = used.take(|known| is_like(known, key)).join(SEPARATOR);
+                    if ours.is_empty() {
+                        let default = studies().find_map(|study| default_of(study, key));
+                        ours = default.unwrap_or_default();
+                    }
                     let named = self.values_of(key).join(SEPARATOR);
                     if ours.is_empty() {
                         return Err(wrong(format!("[values] has `{key}`, which no study uses")));
@@ -227,6 +230,18 @@ impl Used {
         }
         values
     }
+}
+
+/// Default of a controller's parameter; `key` is a policy's name and the parameter, as in
+/// `CWA[theta_max]`. `None` if the study does not have them, or sets it.
+fn default_of(study: &Study, key: &str) -> Option<String> {
+    let (name, option) = key.strip_suffix(']')?.split_once('[')?;
+    let policy = study.policies.iter().find(|policy| policy.name == name)?;
+    let policy: joulepath_model::policy::Policy = policy.policy.parse().ok()?;
+    let controller = resolve(&policy).ok()?.controller;
+    let param = controller.params().find(|param| param.name() == option)?;
+    let is_set = policy.overrides.iter().any(|(known, _)| known == option);
+    (!is_set).then(|| param.default().to_string())
 }
 
 /// Whether a key is the one that `[values]` names, in which `*` stands for any text.
