@@ -312,6 +312,28 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_says_whether_it_judges_a_single_run() {
+        let rule = Rule::Value {
+            stated: 415.66,
+            tolerance: 0.1,
+        };
+        let (of_mean, of_run) = (rule.words(false), rule.words(true));
+        assert!(
+            of_mean.starts_with("the 95 % interval, widened by 10 %"),
+            "{of_mean}"
+        );
+        assert!(
+            of_run.starts_with("the 95 % range of a single run, widened by 10 %"),
+            "{of_run}"
+        );
+        // The reach of a range is bounded by half of the stated value, not by the tolerance.
+        assert!(
+            of_run.contains("at most 50 % of the stated value"),
+            "{of_run}"
+        );
+    }
+
+    #[test]
     fn a_value_is_reproduced_if_the_widened_interval_contains_it() {
         let rule = Rule::Value {
             stated: 100.0,

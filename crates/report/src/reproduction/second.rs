@@ -207,6 +207,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_only_shown_does_not_decide_the_agreement() {
+        let finding = |rule, mean: f64| {
+            let near = |part: f64| mean * part;
+            let (lo, hi) = (near(0.99), near(1.01));
+            Finding::new("x", "", rule, Some(Estimate { mean, lo, hi }), 5)
+        };
+        let judged = Rule::Value {
+            stated: 200.0,
+            tolerance: 0.1,
+        };
+        let kernel = [finding(judged, 205.0), finding(Rule::Shown, 287.0)];
+        let simulated = [finding(judged, 200.0), finding(Rule::Shown, 386.0)];
+        let ours = SecondMeasurement::of(&kernel, &simulated, None).unwrap();
+        assert_eq!(ours.agreement, Agreement::Agrees);
+        assert_eq!(ours.farthest.unwrap().kernel.mean, 205.0);
+        assert_eq!(ours.findings.len(), 2, "it stays shown");
+    }
+
+    #[test]
     fn numbers_with_a_unit_agree_within_a_factor() {
         let value = Rule::Value {
             stated: 415.66,
