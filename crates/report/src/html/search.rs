@@ -5,7 +5,7 @@ use askama::Template;
 use super::assets::Assets;
 use super::papers::{Group, Judged, by_paper};
 use crate::machine::ReportError;
-use crate::search::{Claim, Count, Holds, Search, counts, region};
+use crate::search::{Claim, Count, Holds, Search, commits, counts, region};
 
 const VERDICTS: [Holds; Holds::ALL.len()] = Holds::ALL;
 
@@ -82,7 +82,7 @@ impl Page<'_> {
             chips.push(format!("{} runs", all.runs));
         }
         chips.push(format!("seed {}", all.seed));
-        chips.extend(all.commits());
+        chips.extend(commits(all.claims.iter()));
         chips
     }
 

@@ -29,8 +29,8 @@ pub struct SecondMeasurement {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Agreement {
-    /// All intervals of judged findings lie within a factor of 1.25 of the simulator's numbers; where a claim is about
-    /// a ratio, of the simulator's effect, which is the ratio minus 1.
+    /// All intervals of judged findings lie within a factor of 1.25 of the simulator's numbers;
+    /// where a claim is about a ratio, of the simulator's effect, which is the ratio minus 1.
     Agrees,
     /// Some interval lies entirely outside.
     Differs,

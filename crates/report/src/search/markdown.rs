@@ -2,7 +2,7 @@
 
 use super::picture::has_region;
 use super::table::counts;
-use super::{Claim, Fit, Holds, Search, SearchedBox};
+use super::{Claim, Fit, Holds, Search, SearchedBox, commits};
 use crate::Since;
 use crate::table::{Cell, Column, Line, Table};
 
@@ -17,7 +17,7 @@ pub fn search_markdown(all: &Search, paper: &str, pictures: &str) -> String {
     if claims.is_empty() {
         return String::new();
     }
-    let mut text = provenance(all);
+    let mut text = provenance(all, &claims);
     for claim in &claims {
         text += &line(claim);
     }
@@ -50,7 +50,8 @@ pub fn search_markdown(all: &Search, paper: &str, pictures: &str) -> String {
 
 /// All claims in one list, with the numbers of rows and causes by verdict.
 pub fn search_summary(all: &Search) -> String {
-    let mut text = format!("{}{}.\n\n", provenance(all), counts(all));
+    let claims: Vec<&Claim> = all.claims.iter().collect();
+    let mut text = format!("{}{}.\n\n", provenance(all, &claims), counts(all));
     for claim in &all.claims {
         text += &line(claim);
     }
@@ -66,7 +67,8 @@ pub fn search_short_markdown(all: &Search) -> String {
     )
 }
 
-fn provenance(all: &Search) -> String {
+/// What made `claims`, and what the numbers in their sentences are.
+fn provenance(all: &Search, claims: &[&Claim]) -> String {
     let made = match all.merged {
         false => {
             let minutes = (all.run_s / 60.0).ceil();
@@ -76,7 +78,7 @@ fn provenance(all: &Search) -> String {
             )
         }
         true => {
-            let commits: Vec<String> = all.commits().into_iter().collect();
+            let commits: Vec<String> = commits(claims.iter().copied()).into_iter().collect();
             format!("Searched by {}.", commits.join(", "))
         }
     };

@@ -291,18 +291,18 @@ impl Search {
         Holds::ALL.map(of).into_iter().collect()
     }
 
-    /// The commits that made the claims, without repetition.
-    pub(crate) fn commits(&self) -> BTreeSet<String> {
-        let made = self.claims.iter().filter_map(|claim| claim.made.as_ref());
-        made.map(|made| format!("commit {}", made.short_commit()))
-            .collect()
-    }
-
     /// The box of a claim.
     pub fn box_of(&self, claim: &Claim) -> Option<&SearchedBox> {
         let name = claim.in_box.as_ref()?;
         self.boxes.iter().find(|known| known.name == *name)
     }
+}
+
+/// The commits that made `claims`, without repetition.
+pub(crate) fn commits<'a>(claims: impl Iterator<Item = &'a Claim>) -> BTreeSet<String> {
+    let made = claims.filter_map(|claim| claim.made.as_ref());
+    made.map(|made| format!("commit {}", made.short_commit()))
+        .collect()
 }
 
 impl Claim {

@@ -398,6 +398,17 @@ mod tests {
             text.starts_with("Searched by commit one, commit two."),
             "{text}"
         );
+        // A paper's page names the commits of its own claims.
+        for claim in &mut all.claims {
+            let commit = if claim.id.starts_with("000-") {
+                "one"
+            } else {
+                "two"
+            };
+            claim.made = Some(made(commit, Since::Same));
+        }
+        let text = joulepath_report::search::search_markdown(&all, "000", "pictures");
+        assert!(text.starts_with("Searched by commit one. "), "{text}");
     }
 
     #[test]
