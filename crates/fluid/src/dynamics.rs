@@ -71,6 +71,8 @@ pub struct Flow {
     pub rtt_s: f64,
     /// x_r: sending rate, packets/s.
     pub rate_pps: f64,
+    /// Part of the time in which the connection's buffer has room.
+    pub(crate) room: f64,
     /// p_r.
     pub loss: f64,
     /// λ_r: loss events per packet.
@@ -403,6 +405,7 @@ impl<'a> Dynamics<'a> {
             window,
             rtt_s,
             rate_pps: window / rtt_s,
+            room: 1.0,
             loss: 1.0 - (1.0 - route.loss) * delivered,
             events: 1.0 - (1.0 - route.events(window)) * delivered,
             ..Flow::default()
@@ -433,9 +436,10 @@ impl<'a> Dynamics<'a> {
         }
         let waiting = flows.iter().map(|flow| flow.rate_pps).sum::<f64>() * slowest_s;
         if waiting > buffer {
-            flows
-                .iter_mut()
-                .for_each(|flow| flow.rate_pps *= buffer / waiting);
+            for flow in flows {
+                flow.room = buffer / waiting;
+                flow.rate_pps *= flow.room;
+            }
         }
     }
 
@@ -475,8 +479,8 @@ impl<'a> Dynamics<'a> {
             }
             let per_packet = flow.rate_pps / flow.window;
             if growth > 0.0 {
-                // A window that does not limit the rate does not grow (RFC 7661).
-                let unused = 1.0 - per_packet * flow.rtt_s;
+                // A window that is never full does not grow (RFC 7661).
+                let unused = 1.0 - per_packet * flow.rtt_s / flow.room;
                 growth *= (1.0 - unused / OVERSHOOT).clamp(0.0, 1.0);
             }
             flow.gain = per_packet * growth.max(0.0);

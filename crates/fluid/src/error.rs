@@ -9,7 +9,7 @@ use crate::trajectory::Stuck;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsupported {
     /// A part of the policy that affects arrivals and is missing in the equations. Packet
-    /// schedulers that send each segment once do not matter: with enough data every window is used.
+    /// schedulers that send each segment once do not matter where windows limit a connection.
     #[error("`{policy}` uses {part}, which the fluid engine does not support")]
     Policy {
         /// The policy as written.
@@ -77,11 +77,11 @@ pub enum Unsupported {
         /// Part of the time, %.
         percent: u32,
     },
-    /// A connection whose buffer limits it, and fits into the queue of one path.
+    /// A connection whose buffer limits it, and does not always go to its fastest path.
     #[error(
-        "connection `{connection}`: its buffer of {packets} packets limits it, and the queue of one path can \
-         hold all of that. Then the packet scheduler decides the split, and the fluid engine has none. Use \
-         --engine packet, or increase `[receiver] buffer`"
+        "connection `{connection}`: its buffer of {packets} packets limits it, and the path with the shortest \
+         RTT does not always hold all of that. Then the packet scheduler decides the split, and the fluid \
+         engine has none. Use --engine packet, or increase `[receiver] buffer`"
     )]
     Split {
         /// Name of the group.

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use joulepath_control::bursts::losses;
 use joulepath_control::path::{energy_per_bit, links_of, traffic_of};
-use joulepath_control::schedule::Style;
+use joulepath_control::schedule::{Scheduler, Style};
 use joulepath_control::{Setup, competitor_controller};
 use joulepath_controllers::formula::Law;
 use joulepath_controllers::{Capability, Connection, ParamValue};
@@ -44,6 +44,8 @@ pub(crate) struct Represented<'a> {
     pub(crate) links: Vec<LinkIndex>,
     /// Bits on the wire of a full segment.
     wire_bits: f64,
+    /// True if the scheduler leaves slower routes empty while a faster one takes all data.
+    pub(crate) fastest_first: bool,
 }
 
 /// Origin of a user.
@@ -189,6 +191,15 @@ fn part_without_equations(setup: &Setup) -> Option<String> {
     }
 }
 
+/// True if `scheduler` uses slower paths only when the window of the fastest one is full.
+fn fills_the_fastest_first(scheduler: &Scheduler) -> bool {
+    use Scheduler::{Blest, Ecf, Emtcp, FirstFree, MinRtt, Proactive, Sttf};
+    matches!(
+        scheduler,
+        MinRtt(_) | FirstFree(_) | Blest(_) | Ecf(_) | Sttf(_) | Emtcp(_) | Proactive(_)
+    )
+}
+
 impl<'a> Represented<'a> {
     pub(crate) fn new(scenario: &'a Scenario, setup: &Setup, seed: u64) -> Result<Self, RunError> {
         check(scenario, setup)?;
@@ -200,6 +211,7 @@ impl<'a> Represented<'a> {
             members: vec![],
             links: vec![],
             wire_bits,
+            fastest_first: fills_the_fastest_first(setup.scheduler()),
         };
         for (index, group) in scenario.connections.iter().enumerate() {
             this.add_group(

@@ -123,6 +123,7 @@ impl History<'_> {
         if time_s <= self.what.scenario.warm_up.as_secs_f64() {
             return;
         }
+        let fastest_first = self.what.fastest_first;
         let users = network
             .users
             .iter()
@@ -130,7 +131,7 @@ impl History<'_> {
             .zip(&mut self.split_s);
         for ((user, own), [split_s, all_s]) in users {
             *all_s += seconds;
-            if is_the_schedulers(network, user, &flows[own]) {
+            if is_the_schedulers(network, user, &flows[own], fastest_first) {
                 *split_s += seconds;
             }
         }

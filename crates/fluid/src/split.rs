@@ -1,19 +1,34 @@
 //! Connections whose packet scheduler decides how their data is split over their routes.
 //!
 //! Where windows limit a connection, any scheduler fills all of them. Where its buffer does, data
-//! goes to the route with the shorter RTT first, as [`dynamics`](crate::dynamics) has it, if that
-//! order is given. It is not if one route can hold the whole buffer in its queue, so that its RTT
-//! exceeds that of an idle one: then the split depends on the scheduler, and on RTTs that it
+//! goes to the route with the shorter RTT first, as [`dynamics`](crate::dynamics) has it, and the
+//! connection has one rate if
+//!
+//! - all RTTs are nearly the same, or
+//! - the scheduler fills the fastest route first, whose window holds the whole buffer. It does if
+//!   few packets are lost on it, and if its queue has room for the bursts of slow start, half of a
+//!   window. Otherwise slower routes carry the rest, and the faster ones wait for it.
+//!
+//! The order of RTTs changes with the load if a route can hold the whole buffer in its queue. In
+//! all other cases the split depends on the scheduler, on single losses, and on RTTs that were
 //! measured in the past.
 
 use crate::dynamics::Flow;
-use crate::network::{Network, Route, User};
+use crate::network::{LinkIndex, Network, Price, Route, User};
 
 /// Part of a connection's windows that its buffer must leave unused for the buffer to limit it.
 const UNUSED: f64 = 0.01;
+/// Ratio of RTTs up to which it does not matter which route carries how much.
+const SAME_RTT: f64 = 1.15;
 
 /// True if the scheduler decides how `user`, with its routes' `flows`, splits its data.
-pub(crate) fn is_the_schedulers(network: &Network, user: &User, flows: &[Flow]) -> bool {
+/// `fastest_first`: it uses slower routes only when the window of the fastest one is full.
+pub(crate) fn is_the_schedulers(
+    network: &Network,
+    user: &User,
+    flows: &[Flow],
+    fastest_first: bool,
+) -> bool {
     let open = || {
         user.routes
             .iter()
@@ -28,20 +43,39 @@ pub(crate) fn is_the_schedulers(network: &Network, user: &User, flows: &[Flow]) 
     if open().count() < 2 || wanted * (1.0 - UNUSED) <= user.buffer {
         return false;
     }
-    // Base RTT, and RTT with the whole buffer under way on the route.
-    let rtts_s = |route: &Route| {
-        let capacity = route
-            .links
-            .iter()
-            .map(|&link| network.links[link].capacity_pps);
-        (
-            route.base_rtt_s,
-            user.buffer / capacity.fold(f64::INFINITY, f64::min),
-        )
+    let mut by_rtt: Vec<(&Route, &Flow)> = open().collect();
+    // RTT with the whole buffer under way on the route.
+    let loaded_s = |route: &Route| {
+        let rates = capacities_pps(network, route);
+        user.buffer / rates.fold(f64::INFINITY, f64::min)
     };
-    let mut rtts_s: Vec<(f64, f64)> = open().map(|(route, _)| rtts_s(route)).collect();
-    rtts_s.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    rtts_s.windows(2).any(|pair| pair[0].1 > pair[1].0)
+    by_rtt.sort_by(|(a, _), (b, _)| {
+        let loaded = || loaded_s(a).total_cmp(&loaded_s(b));
+        a.base_rtt_s.total_cmp(&b.base_rtt_s).then_with(loaded)
+    });
+    let overtaken = |pair: &[(&Route, &Flow)]| loaded_s(pair[0].0) > pair[1].0.base_rtt_s;
+    if by_rtt.windows(2).any(overtaken) {
+        return true;
+    }
+    let (fastest, flow) = by_rtt[0];
+    let (last, _) = by_rtt[by_rtt.len() - 1];
+    let holds_all = flow.window >= user.buffer && burst(network, fastest) >= 0.5 * user.buffer;
+    last.base_rtt_s > SAME_RTT * fastest.base_rtt_s && !(fastest_first && holds_all)
+}
+
+fn capacities_pps<'a>(network: &'a Network, route: &'a Route) -> impl Iterator<Item = f64> + 'a {
+    let links = route.links.iter();
+    links.map(|&link| network.links[link].capacity_pps)
+}
+
+/// Number of packets that fit into the queues of a route.
+fn burst(network: &Network, route: &Route) -> f64 {
+    let room = |&link: &LinkIndex| match network.links[link].price {
+        Price::Fixed { .. } => f64::INFINITY,
+        Price::DropTail { ramp, .. } => ramp,
+        Price::Red { max, .. } => max,
+    };
+    route.links.iter().map(room).fold(f64::INFINITY, f64::min)
 }
 
 #[cfg(test)]
@@ -52,11 +86,19 @@ mod tests {
     use super::*;
     use crate::network::{Link, Price};
 
-    /// Two routes of 333 and 167 packets/s, RTT 80 ms and `slow_s`: windows of 100 packets each.
     fn decides(buffer: f64, slow_s: f64) -> bool {
+        decides_with(buffer, slow_s, f64::INFINITY)
+    }
+
+    /// Two routes of 333 and 167 packets/s, RTT 80 ms and `slow_s`, queues of `queue` packets:
+    /// windows of 100 packets each.
+    fn decides_with(buffer: f64, slow_s: f64, queue: f64) -> bool {
         let link = |capacity_pps| Link {
             capacity_pps,
-            price: Price::Fixed { loss: 0.0 },
+            price: Price::DropTail {
+                knee: queue,
+                ramp: queue,
+            },
         };
         let routes = vec![Route::over(&[0], 0.08), Route::over(&[1], slow_s)];
         let controller = Controller::by_name("lia").expect("it is shipped");
@@ -74,7 +116,8 @@ mod tests {
             rtt_s,
             ..Flow::default()
         };
-        is_the_schedulers(&network, &user, &[flow(0.3), flow(slow_s.max(0.6))])
+        let flows = [flow(0.3), flow(slow_s.max(0.6))];
+        is_the_schedulers(&network, &user, &flows, true)
     }
 
     /// 100 packets take 300 ms at 333 packets/s.
@@ -88,5 +131,16 @@ mod tests {
         assert!(!decides(20.0, 0.08));
         // The windows, not the buffer, limit the connection.
         assert!(!decides(1000.0, 0.08));
+    }
+
+    /// Windows of 100 packets. Slow start of a window of 60 leaves 30 packets in the queue.
+    #[test]
+    fn the_scheduler_decides_if_the_fast_route_does_not_hold_the_buffer() {
+        assert!(!decides(100.0, 0.4));
+        assert!(decides(110.0, 0.4));
+        assert!(!decides_with(60.0, 0.4, 31.0));
+        assert!(decides_with(60.0, 0.4, 29.0));
+        // RTTs within 15 %: one rate, whichever route carries the data.
+        assert!(!decides_with(20.0, 0.09, 9.0));
     }
 }

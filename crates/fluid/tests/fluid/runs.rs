@@ -157,6 +157,64 @@ fn a_split_that_the_scheduler_decides_is_refused() {
     );
 }
 
+/// Two paths of RTT 110 and 232 ms without losses, and a buffer of 100 segments.
+fn behind_a_buffer(queue: u32) -> Scenario {
+    scenario(&format!(
+        r#"
+        duration = "60 s"
+        warm_up = "10 s"
+        [[path]]
+        name = "fast"
+        rate = "19.4 Mbit/s"
+        delay = "55 ms"
+        queue = "{queue} packets"
+        energy = "free"
+        [[path]]
+        name = "slow"
+        rate = "15.1 Mbit/s"
+        delay = "116 ms"
+        queue = "87 packets"
+        energy = "free"
+        [receiver]
+        buffer = "146000 B"
+        [workload]
+        kind = "bulk"
+        "#
+    ))
+}
+
+/// The window of the fast path grows until it holds the buffer, and the slow one carries nothing:
+/// 100 segments per RTT of 110 ms, one packet of 0.6 ms and an ACK. The packet engine has 10.4.
+#[test]
+fn a_fast_path_that_can_hold_the_buffer_carries_all() {
+    let scenario = behind_a_buffer(141);
+    let options = RunOptions::default();
+    let result = run(&scenario, &setup("lia", &scenario), 1, options).expect("it runs");
+    assert!(result.paths[0].share > 0.98, "{:?}", result.paths);
+    assert_near(
+        "goodput",
+        result.goodput_bps,
+        100.0 * 1460.0 * 8.0 / 0.1106,
+        0.02,
+    );
+}
+
+/// Slow start of the fast path overflows its queue, the slow path fills the rest of the buffer, and
+/// then neither window grows. The packet engine has 4 to 10 Mbit/s, by controller and scheduler.
+#[test]
+fn a_fast_path_with_a_short_queue_leaves_the_split_to_the_scheduler() {
+    let scenario = behind_a_buffer(20);
+    let options = RunOptions::default();
+    let error = run(&scenario, &setup("lia", &scenario), 1, options).expect_err("refused");
+    assert!(
+        matches!(
+            error,
+            RunError::Unsupported(Unsupported::Split { packets: 100, .. })
+        ),
+        "{error}"
+    );
+}
+
 #[test]
 fn the_same_run_gives_the_same_bytes() {
     let bytes = || serde_json::to_string(&simulate(SATURATED, "dts")).expect("it serialises");
