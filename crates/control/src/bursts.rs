@@ -85,6 +85,7 @@ pub fn losses(scenario: &Scenario, links: &[LinkIndex], rtt_s: f64, most_window:
         rto_min,
         rto_max,
         max_retries,
+        most_s: 0.5 * scenario.duration.as_secs_f64(),
     };
     losses_of(
         links.iter().map(|&link| &scenario.links[link].loss),
@@ -100,6 +101,9 @@ pub(crate) struct Timeouts {
     pub(crate) rto_min: Nanos,
     pub(crate) rto_max: Nanos,
     pub(crate) max_retries: u32,
+    /// Longest time in timeouts that counts, s. In a run as long as twice this, a stall without end
+    /// takes this long on average.
+    pub(crate) most_s: f64,
 }
 
 /// As [`losses`], of links with these losses.
@@ -110,13 +114,22 @@ pub(crate) fn losses_of<'a>(
     most_window: f64,
 ) -> Losses {
     let window = window(losses.clone()).min(most_window);
-    let timeouts_s = |back_offs: u32| {
+    let doubled_s = |back_offs: u32| {
         let doubled_s =
             (timeouts.rto_min.as_secs_f64() + rtt_s) * f64::from(1_u32 << back_offs.min(30));
         doubled_s.min(timeouts.rto_max.as_secs_f64())
     };
+    let within = |left_s: &mut f64, timeout_s: f64| {
+        let counted_s = timeout_s.min(*left_s);
+        *left_s -= counted_s;
+        (counted_s > 0.0).then_some(counted_s)
+    };
     let stall_s = |loss: &LossSpec| -> f64 {
-        let at = |part: f64| loss.stall_s(part * window, (0..timeouts.max_retries).map(timeouts_s));
+        let timeouts_s = || {
+            let all = (0..timeouts.max_retries).map(doubled_s);
+            all.scan(timeouts.most_s, within)
+        };
+        let at = |part: f64| loss.stall_s(part * window, timeouts_s());
         WINDOWS.into_iter().map(at).sum::<f64>() / WINDOWS.len() as f64
     };
     Losses {

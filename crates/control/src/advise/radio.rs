@@ -18,6 +18,7 @@ const TIMEOUTS: Timeouts = Timeouts {
     rto_min: Nanos::from_millis(200),
     rto_max: Nanos::from_secs(120),
     max_retries: 15,
+    most_s: f64::INFINITY,
 };
 /// Payload of a full segment, bits.
 pub(super) const MSS_BITS: f64 = 8.0 * MSS_BYTES;

@@ -127,6 +127,39 @@ fn the_reference_counts_lost_retransmissions() {
     }
 }
 
+/// Every packet of a burst is lost. One event in a hundred loses its retransmission, and then, with
+/// one packet for each timeout, four of five that follow, or nine of ten: without an end to the run
+/// such stalls take half of the time. In 60 to 120 s most of that does not fit.
+#[test]
+fn the_reference_counts_stalls_no_longer_than_the_run() {
+    for (enter, leave, seconds) in [
+        ("0.2 %", "20 %", 120),
+        ("0.05 %", "10 %", 60),
+        ("0.05 %", "10 %", 120),
+    ] {
+        let loss =
+            format!("{{ enter_bad = \"{enter}\", leave_bad = \"{leave}\", loss_bad = \"100 %\" }}");
+        let toml = format!(
+            "duration = \"{seconds} s\"\nwarm_up = \"10 s\"\n{}",
+            path("only", 70, &loss)
+        );
+        let random = scenario(&toml);
+        let seeds = 1..=40;
+        let of_seed = |seed| {
+            let options = joulepath_packet::RunOptions::default();
+            let result = joulepath_packet::run(&random, &setup("reno", &random), seed, options);
+            result.expect("the scenario runs").goodput_bps
+        };
+        let measured_bps = seeds.clone().map(of_seed).sum::<f64>() / seeds.count() as f64;
+        assert_near(
+            &format!("{enter}, {leave}, {seconds} s"),
+            reference_bps(&toml),
+            measured_bps,
+            TOLERANCE,
+        );
+    }
+}
+
 #[test]
 fn coupled_windows_meet_bursts_as_events() {
     let paths =
