@@ -137,10 +137,10 @@ impl Context<'_> {
             // The limit is for whole files including tails, so it does not apply to runs that were
             // cut short.
             tcp_reference_share: whole
-                .then(|| self.share_of(TCP_REFERENCE, efficiency, &estimates))
+                .then(|| self.share_of(TCP_REFERENCE, efficiency, (&estimates, &runs)))
                 .flatten(),
             link_bound_share: whole
-                .then(|| self.share_of(LINK_BOUND, efficiency, &estimates))
+                .then(|| self.share_of(LINK_BOUND, efficiency, (&estimates, &runs)))
                 .flatten(),
             tcp_share: tcp_share(self.rivals, &runs),
             tcp_share_background: None,
@@ -157,7 +157,12 @@ impl Context<'_> {
         }
     }
 
-    fn share_of(&self, kind: &str, bits_per_joule: f64, estimates: &Estimates) -> Option<f64> {
+    fn share_of(
+        &self,
+        kind: &str,
+        bits_per_joule: f64,
+        (estimates, runs): (&Estimates, &[RunResult]),
+    ) -> Option<f64> {
         let limit = self.limits.iter().find(|limit| limit.kind == kind)?;
         let delay = estimates.of(&DELAY).map(|delay| delay.mean);
         let goodput_bps = estimates.of(&GOODPUT)?.mean;
@@ -166,7 +171,12 @@ impl Context<'_> {
         let more = limit.delivers.map_or(1.0, |delivers| {
             (goodput_bps / delivers.goodput_bps).max(1.0)
         });
-        let share = bits_per_joule / more / limit.bits_per_joule;
+        let of_links = self.limits.iter().find(|limit| limit.kind == LINK_BOUND);
+        let in_time = match of_links.filter(|links| links.energy_j.is_none()) {
+            Some(links) => in_time(&links.capacities_bps, runs),
+            None => 1.0,
+        };
+        let share = bits_per_joule / more / limit.bits_per_joule * in_time;
         (applies && share.is_finite()).then_some(share)
     }
 
@@ -184,6 +194,23 @@ impl Context<'_> {
         } else {
             ratio_estimate(&pairs).filter(|ratio| ratio.mean.is_finite())
         }
+    }
+}
+
+/// Part of the delivered data that these links (bit/s of each path) can have carried in the measured
+/// interval. The rest came during the warm-up, and waited at the receiver for data before it.
+fn in_time(capacities_bps: &[f64], runs: &[RunResult]) -> f64 {
+    let of_path = |path: usize| mean(runs.iter().map(|run| run.paths[path].goodput_bps));
+    let paths = runs.first().map_or(0, |run| run.paths.len());
+    let (mut delivered, mut carried) = (0.0, 0.0);
+    for (path, &most) in (0..paths).zip(capacities_bps) {
+        delivered += of_path(path);
+        carried += of_path(path).min(most);
+    }
+    if delivered > 0.0 {
+        carried / delivered
+    } else {
+        1.0
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use joulepath_control::Setup;
-use joulepath_control::limit::{limits, mean_limits, telling};
+use joulepath_control::limit::{limits, mean_limits, starts_too_early, telling};
 use joulepath_controllers::Capability;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::policy::Policy;
@@ -497,6 +497,11 @@ impl Case {
                 .iter()
                 .cloned()
                 .chain(missing)
+                .chain(starts_too_early(&self.loaded.scenario).then(|| {
+                    "No reference values: they are for whole files, and a file starts before the warm-up \
+                     ends."
+                        .to_owned()
+                }))
                 .chain(out_of_reach)
                 .collect(),
             partial,

@@ -59,8 +59,9 @@ pub fn limits(scenario: &Scenario) -> Vec<Reference> {
 
 /// As [`limits`], with additional `terms`.
 pub fn attainable(scenario: &Scenario, terms: &Terms) -> Vec<Reference> {
-    if scenario.topology.is_some() {
-        return vec![]; // hosts share links that no path names
+    // With a topology, hosts share links that no path names.
+    if scenario.topology.is_some() || starts_too_early(scenario) {
+        return vec![];
     }
     let link = limit(scenario, Capacity::Link, terms);
     let tcp = limit(scenario, Capacity::TcpFriendly, terms).map(|tcp| match &link {
@@ -74,6 +75,14 @@ pub fn attainable(scenario: &Scenario, terms: &Terms) -> Vec<Reference> {
         _ => tcp,
     });
     tcp.into_iter().chain(link).collect()
+}
+
+/// True if a file starts before the warm-up ends: the measured interval has only a part of its data
+/// and energy, and the limits are for whole files.
+pub fn starts_too_early(scenario: &Scenario) -> bool {
+    scenario.connections.iter().any(|group| {
+        matches!(group.workload, Workload::File { .. }) && group.start < scenario.warm_up
+    })
 }
 
 /// The link bound for a run of `scenario` that delivered `bps` for each connection of its only
@@ -396,6 +405,7 @@ fn goal(scenario: &Scenario, group: &ConnectionGroup) -> Goal {
                 bits: size.0 as f64 * 8.0,
                 waiting_s: think.as_secs_f64() + fastest,
                 think_s: think.as_secs_f64(),
+                late_s: acks::late_s(scenario, group, window),
                 repeated_s: window.seconds(),
             }
         }

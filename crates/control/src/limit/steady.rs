@@ -61,23 +61,29 @@ impl DeviceProblem<'_> {
     /// (b) for the set `mask` with its most efficient rates `steady`.
     ///
     /// Between two answers each radio that carried data is in its tail, or has a tail and another
-    /// promotion.
+    /// promotion. The tail begins with the last ACK, at most `late_s` after the answer.
     pub(super) fn transfer(
         &self,
         mask: u32,
         steady: Optimum,
         bits: f64,
-        [waiting_s, think_s]: [f64; 2],
+        [waiting_s, think_s, late_s]: [f64; 3],
         waits: f64,
     ) -> Optimum {
         let waiting_s = waiting_s * waits;
-        let gap_j = |r: usize| match &self.costs[r] {
-            cost if !cost.sleeps || cost.use_j == 0.0 => 0.0,
-            cost if think_s >= cost.tail_s => self.another_use_j(r),
-            cost => {
-                self.device.sharing_factor.min(1.0)
-                    * (cost.used_w - cost.unused_w).max(0.0)
-                    * think_s
+        let gap_j = |r: usize| {
+            let cost = &self.costs[r];
+            if !cost.sleeps || cost.use_j == 0.0 {
+                return 0.0;
+            }
+            let awake_w = (cost.used_w - cost.unused_w).max(0.0);
+            let awake_j = self.device.sharing_factor.min(1.0) * awake_w * think_s;
+            if think_s > cost.tail_s + late_s {
+                self.another_use_j(r)
+            } else if think_s >= cost.tail_s {
+                awake_j.min(self.another_use_j(r))
+            } else {
+                awake_j
             }
         };
         let gaps_j: f64 = waits * self.members(mask).map(gap_j).sum::<f64>();

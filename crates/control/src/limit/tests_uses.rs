@@ -147,3 +147,35 @@ fn the_first_window_of_an_answer_arrives_with_its_request() {
         link.goodput_bps
     );
 }
+
+/// The tail of 700 ms begins with the ACK after the answer, and the next request finds the radio
+/// awake: 166.5 mW all the time. 30 ms after the last ACK, at the latest, it has gone to sleep.
+#[test]
+fn a_radio_stays_awake_for_a_request_at_the_end_of_its_tail() {
+    let power_w = |think_ms: u32| {
+        let [_, link] = both(&format!(
+            "[[path]]\nname = \"a\"\nrate = \"1430 kbit/s\"\ndelay = \"2 ms\"\n\
+             energy = \"lte-m-rai-2022\"\n[workload]\nkind = \"requests\"\n\
+             size = \"42 kB\"\nthink = \"{think_ms} ms\"\n"
+        ));
+        link.power_w
+    };
+    for think_ms in [699, 700, 702] {
+        assert!((0.16..0.17).contains(&power_w(think_ms)), "{think_ms}");
+    }
+    assert!(power_w(730) > 0.4, "{}", power_w(730));
+}
+
+/// The measured interval has only a part of the file, and perhaps nothing of its promotion.
+#[test]
+fn a_file_that_starts_before_the_warm_up_ends_has_no_limits() {
+    let of = |start: &str| {
+        let text = format!(
+            "title = \"t\"\nduration = \"20 s\"\nwarm_up = \"2 s\"\n[[path]]\nname = \"a\"\n\
+             rate = \"1 Mbit/s\"\ndelay = \"2 ms\"\nenergy = \"wifi-huang2012\"\n[[connection]]\n\
+             name = \"c\"\nstart = \"{start}\"\n[connection.workload]\nkind = \"file\"\nsize = \"1 MB\"\n"
+        );
+        limits(&load(&text, &|_| Err(String::new())).unwrap()).len()
+    };
+    assert_eq!((of("1.9 s"), of("2 s")), (0, 2));
+}

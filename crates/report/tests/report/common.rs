@@ -319,7 +319,7 @@ fn limit(kind: &str, label: &str, rates_bps: [f64; 3]) -> Reference {
         label: label.into(),
         paths: (0..3).filter(used).map(|path| PATHS[path].into()).collect(),
         rates_bps: rates_bps.to_vec(),
-        capacities_bps: vec![0.9e6, 3.4e6, 0.42e6],
+        capacities_bps: vec![30e6; 3],
         goodput_bps,
         power_w,
         bits_per_joule: goodput_bps / power_w,

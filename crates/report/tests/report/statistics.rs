@@ -84,6 +84,35 @@ fn the_share_of_the_limit_divides_efficiencies() {
     }
 }
 
+/// A quarter of what is delivered came during the warm-up: the links carry three quarters of it.
+#[test]
+fn data_that_came_during_the_warm_up_does_not_count() {
+    let whole = Fake {
+        policies: 1,
+        ..Fake::default()
+    }
+    .comparison();
+    let row = whole.rows[0].clone();
+    let mut limits = whole.references.clone();
+    for limit in &mut limits {
+        let of_path = |path: usize| {
+            let rates = row.runs.iter().map(|run| run.paths[path].goodput_bps);
+            0.75 * rates.sum::<f64>() / row.runs.len() as f64
+        };
+        limit.capacities_bps = (0..3).map(of_path).collect();
+    }
+    let policy = PolicyRuns {
+        policy: row.policy.clone(),
+        label: row.label.clone(),
+        parts: row.parts.clone(),
+        uncoupled: row.uncoupled,
+        runs: row.runs.clone(),
+    };
+    let again = summarise(&whole.scenario, &limits, vec![policy]);
+    let part = again[0].link_bound_share.unwrap() / row.link_bound_share.unwrap();
+    assert!((part - 0.75).abs() < 1e-9, "{part}");
+}
+
 /// The rows reach 0.6 and 0.3 of the reference, 0.4 and 0.2 of the bound.
 #[test]
 fn a_limit_that_lets_data_wait_is_left_out_if_no_row_reaches_half() {
