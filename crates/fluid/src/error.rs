@@ -79,9 +79,9 @@ pub enum Unsupported {
     },
     /// A connection whose buffer limits it, and does not always go to its fastest path.
     #[error(
-        "connection `{connection}`: its buffer of {packets} packets limits it, and the path with the shortest \
-         RTT does not always hold all of that. Then the packet scheduler decides the split, and the fluid \
-         engine has none. Use --engine packet, or increase `[receiver] buffer`"
+        "connection `{connection}`: its buffer of {packets} packets limits it, and the path with the \
+         shortest RTT does not always hold all of that. Then the packet scheduler decides the split, and \
+         the fluid engine has none. Use --engine packet, or increase `[receiver] buffer`"
     )]
     Split {
         /// Name of the group.
