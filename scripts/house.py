@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Each floor uses only floors above it in this list. Crates for tests and benchmarks are in OUTSIDE.
 FLOORS = [
     {"model", "controllers", "files"},
-    {"link", "control", "topology", "kernel", "bill"},
+    {"link", "control", "topology", "kernel", "bill", "pcapng"},
     {"packet", "fluid", "slotted", "lab", "live", "relay", "report", "meter", "why"},
     {"study", "console", "capture"},
     {"joulepath", "python", "web"},

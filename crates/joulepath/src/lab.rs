@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::net::IpAddr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use joulepath_console::bill::Bill;
@@ -18,7 +19,7 @@ use joulepath_lab::{Lab, LabSpec, Program};
 use joulepath_live::programs::{self, Launch};
 use joulepath_model::scenario::Scenario;
 use joulepath_study::error::Kind;
-use joulepath_study::policies;
+use joulepath_study::{files, policies};
 
 use crate::cli::lab::{LabCommand, LabOptions};
 use crate::failure::{Exit, Failure};
@@ -58,6 +59,7 @@ pub(crate) fn lab(options: &LabOptions) -> Result<Exit, Failure> {
     spec.ipv6 = options.ipv6;
     spec.default_cc = controller.name().to_owned();
     spec.services = true;
+    spec.packets = options.packets.as_deref().map(folder).transpose()?;
     let lab = Lab::start(&spec, &Program::current())?;
     for difference in lab.differences() {
         warn(difference);
@@ -93,6 +95,9 @@ fn run_in(
     let reading = lab.read(End::Tails)?;
     let bill = Bill::new(scenario, setup, options.seed, &lab, &reading, ended);
     let bill = bill.with_servers(&servers);
+    if let Some(why) = &reading.uncaptured {
+        warn(&format!("the captures are incomplete: {why}"));
+    }
     for server in servers {
         end_server(server)?;
     }
@@ -121,6 +126,13 @@ fn run_in(
         exit_of(ended),
         format!("{} ended with {ended}", options.run[0].display()),
     ))
+}
+
+/// Creates a folder for captures. The emulator does not run in this folder.
+fn folder(folder: &Path) -> Result<PathBuf, Failure> {
+    files::prepare(&folder.join("client.pcapng"))?;
+    let whole = folder.canonicalize();
+    whole.map_err(|error| Failure::io(format!("cannot write to {}", folder.display()), error))
 }
 
 /// As in a shell: the command's own code, or 128 + the signal that killed it.

@@ -1,6 +1,7 @@
 //! Options of `lab`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand};
@@ -51,6 +52,10 @@ pub(crate) struct LabOptions {
     /// it has ended. The program starts once COMMAND has opened a port. May be repeated.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) serve_run: Vec<String>,
+    /// Write the packets of both ends into a folder, as pcapng for Wireshark: client.pcapng and
+    /// server.pcapng.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) packets: Option<PathBuf>,
     /// Bytes and joules as JSON on stdout; the command's output goes to stderr.
     #[arg(long)]
     pub(crate) json: bool,

@@ -218,6 +218,90 @@ fn the_bill_of_a_labs_capture_is_the_labs_own() {
     );
 }
 
+#[test(needs(LAB, tool("tshark")))]
+fn the_packets_of_a_lab_are_captured_at_both_ends() {
+    let port = server().to_string();
+    let folder = folder();
+    let fetch = format!("cat < /dev/tcp/$JOULEPATH_SERVER/{port} | wc -c");
+    let lab = [
+        "lab",
+        "home-wifi-lte",
+        "--json",
+        "--packets",
+        "packets",
+        "--serve",
+        &port,
+    ];
+    let lab = [&lab[..], &["--", "bash", "-c", &fetch]].concat();
+    let said = Said::of(command(folder.path(), &lab).output().unwrap());
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let own = bill(&said);
+    let frames = |end: &str, filter: &str| {
+        let mut tshark = Command::new("tshark");
+        tshark
+            .args([
+                "-r",
+                end,
+                "-Y",
+                filter,
+                "-T",
+                "fields",
+                "-e",
+                "frame.comment",
+            ])
+            .current_dir(folder.path().join("packets"));
+        let said = Said::of(tshark.output().unwrap());
+        let lines: Vec<String> = said.ok().lines().map(str::to_owned).collect();
+        lines
+    };
+    let count = |way: &str, what: &str| -> u64 {
+        let paths = own["paths"].as_array().unwrap().iter();
+        paths.map(|path| path[way][what].as_u64().unwrap()).sum()
+    };
+    for (end, expected) in [
+        (
+            "client.pcapng",
+            count("up", "packets") + count("down", "delivered_packets"),
+        ),
+        (
+            "server.pcapng",
+            count("down", "packets") + count("up", "delivered_packets"),
+        ),
+    ] {
+        assert_eq!(frames(end, "ip").len() as u64, expected, "{end}: {own}");
+        assert_eq!(frames(end, "_ws.malformed"), Vec::<String>::new());
+        assert!(
+            frames(end, "tcp.options.mptcp.subtype == 0").len() >= 2,
+            "{end}"
+        );
+    }
+    let phases = frames("client.pcapng", "frame.comment").concat();
+    for phase in ["wifi: radio active", "lte: radio in promotion"] {
+        assert!(phases.contains(phase), "{phases}");
+    }
+    let billed = [
+        "bill",
+        "packets/client.pcapng",
+        "--radio",
+        "wifi=wifi6-2021",
+        "--radio",
+        "lte=lte-2021",
+    ];
+    let billed = [&billed[..], &["--json"]].concat();
+    let billed = bill(&Said::of(command(folder.path(), &billed).output().unwrap()));
+    let own_j: f64 = own["paths"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|path| number(&path["energy_j"]))
+        .sum();
+    let billed_j = number(&billed["energy_j"]) + number(&billed["idle_j"]);
+    assert!(
+        (billed_j / own_j - 1.0).abs() < 0.02,
+        "{billed_j} J, the lab's own {own_j}"
+    );
+}
+
 /// Answers each datagram with the same bytes; prints nothing.
 const ECHO: &str = "import socket
 server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

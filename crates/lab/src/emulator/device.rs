@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use joulepath_model::energy::attribution::Attribution;
-use joulepath_model::energy::meter::{DeviceMeter, EnergyReading};
+use joulepath_model::energy::meter::{DeviceMeter, EnergyReading, RadioState};
 use joulepath_model::energy::{InterfaceModel, Traffic};
 use joulepath_model::scenario::Scenario;
 use joulepath_model::units::{BitRate, Nanos};
 
+use super::capture::Capture;
 use super::messages::End;
 use super::packet::{Headers, TcpHeaders};
 
@@ -130,6 +131,13 @@ impl Device {
         if self.attribution.is_some() {
             self.attribution = Some(Attribution::new(&mut self.meter, Nanos(now_ns)));
         }
+    }
+
+    /// What the radios have done since the last call, for a capture.
+    pub(super) fn comments(&mut self, capture: &mut Capture, now_ns: u64) -> Vec<String> {
+        let Device { meter, .. } = self;
+        let states: Vec<RadioState> = meter.states().collect();
+        capture.changes(states.into_iter(), || meter.snapshot(Nanos(now_ns)))
     }
 
     /// The energy so far, and its causes if they are counted.

@@ -31,6 +31,8 @@ pub struct Spec {
     pub series: bool,
     /// True to count bytes and joules by service.
     pub services: bool,
+    /// Folder for the packets as pcapng.
+    pub packets: Option<PathBuf>,
 }
 
 /// A recorded link.
@@ -145,6 +147,8 @@ pub struct Reading {
     /// Traffic by service, if requested, in the order of their first packets. Their joules are
     /// those of the interfaces and the shared base, without idle power.
     pub services: Vec<Served>,
+    /// Why the captures are incomplete.
+    pub uncaptured: Option<String>,
 }
 
 impl Lateness {

@@ -19,6 +19,7 @@
 //! | `packet` | parses packets, and sets the ECN mark |
 //! | `device` | energy and open subflows |
 //! | `lateness`, `allowance` | measured lateness, and allowed lateness |
+//! | `capture` | packets as pcapng |
 //! | `recorder` | time series |
 //! | `services` | bytes and joules by port of the server |
 //! | `priority` | real-time priority |
@@ -26,6 +27,7 @@
 pub mod messages;
 
 mod allowance;
+mod capture;
 mod device;
 mod lateness;
 mod network;

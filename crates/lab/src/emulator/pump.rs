@@ -8,8 +8,9 @@ use joulepath_kernel::reactor::{Event as Happened, Interest, Reactor, monotonic_
 use joulepath_kernel::tun::Tun;
 use joulepath_model::energy::Traffic;
 
+use super::capture::Capture;
 use super::lateness::Histogram;
-use super::messages::{Anomalies, Command, Event, Reading};
+use super::messages::{Anomalies, Command, End, Event, Reading};
 use super::network::{Arrival, Network};
 use super::packet::Headers;
 use super::recorder::Recorder;
@@ -43,6 +44,7 @@ pub(super) struct Pump<'a> {
     buffer: Vec<u8>,
     anomalies: Anomalies,
     lateness: Histogram,
+    capture: Option<Capture>,
     run: Option<Run>,
 }
 
@@ -60,7 +62,11 @@ impl Run {
 }
 
 impl<'a> Pump<'a> {
-    pub(super) fn new(ends: Vec<Ends>, parent: &'a mut Parent) -> Result<Self> {
+    pub(super) fn new(
+        ends: Vec<Ends>,
+        parent: &'a mut Parent,
+        capture: Option<Capture>,
+    ) -> Result<Self> {
         let mut reactor = Reactor::new()?;
         for (tunnel, both) in ends.iter().enumerate() {
             for (end, tun) in both.iter().enumerate() {
@@ -76,6 +82,7 @@ impl<'a> Pump<'a> {
             buffer: vec![0; BUFFER_BYTES],
             anomalies,
             lateness,
+            capture,
             run: None,
         })
     }
@@ -130,8 +137,7 @@ impl<'a> Pump<'a> {
     }
 
     fn take(&mut self, tunnel: usize, direction: Traffic, length: usize) {
-        let bytes = &self.buffer[..length];
-        let Some(headers) = Headers::read(bytes) else {
+        let Some(headers) = Headers::read(&self.buffer[..length]) else {
             self.anomalies.malformed += 1;
             return;
         };
@@ -144,9 +150,35 @@ impl<'a> Pump<'a> {
         };
         let now_ns = run.now_ns();
         run.timeline.advance(now_ns);
+        // Earlier packets first, as a capture needs them.
+        self.deliver_arrivals();
+        let Some(run) = &mut self.run else { return };
+        let bytes = &self.buffer[..length];
         run.timeline
             .network
             .enter(now_ns, tunnel, direction, bytes, &headers);
+        let end = if direction == Traffic::Up { 0 } else { 1 };
+        self.see(end, now_ns, tunnel, length, None);
+    }
+
+    /// Captures a packet of the buffer, or `arrived`.
+    fn see(
+        &mut self,
+        end: usize,
+        at_ns: u64,
+        tunnel: usize,
+        length: usize,
+        arrived: Option<&[u8]>,
+    ) {
+        let (Some(capture), Some(run)) = (&mut self.capture, &mut self.run) else {
+            return;
+        };
+        let comments = match end {
+            0 => run.timeline.network.device.comments(capture, at_ns),
+            _ => vec![],
+        };
+        let bytes = arrived.unwrap_or(&self.buffer[..length]);
+        capture.see(end, at_ns, tunnel, bytes, comments);
     }
 
     /// Processes due events, and delivers the packets that have arrived.
@@ -154,19 +186,28 @@ impl<'a> Pump<'a> {
         let Some(run) = &mut self.run else { return };
         let now_ns = run.now_ns();
         run.timeline.advance(now_ns);
-        while let Some(Arrival {
-            tunnel,
-            direction,
-            due_ns,
-            bytes,
-        }) = run.timeline.network.arrivals.pop_front()
+        self.deliver_arrivals();
+    }
+
+    fn deliver_arrivals(&mut self) {
+        while let Some(run) = &mut self.run
+            && let Some(arrival) = run.timeline.network.arrivals.pop_front()
         {
+            let Arrival {
+                tunnel,
+                direction,
+                due_ns,
+                bytes,
+            } = arrival;
             let end = if direction == Traffic::Up { 1 } else { 0 };
             self.lateness.add(run.now_ns().saturating_sub(due_ns));
             if self.ends[tunnel][end].send(&bytes).is_err() {
                 self.anomalies.refused += 1;
             }
-            run.timeline.network.recycle(bytes);
+            self.see(end, due_ns, tunnel, bytes.len(), Some(&bytes));
+            if let Some(run) = &mut self.run {
+                run.timeline.network.recycle(bytes);
+            }
         }
     }
 
@@ -213,9 +254,14 @@ impl<'a> Pump<'a> {
             Command::Read(end) => {
                 let reading = run.timeline.read(time_ns, end);
                 let (lateness, anomalies) = (self.lateness.report(), self.anomalies);
+                if let (Some(capture), End::Tails) = (&mut self.capture, end) {
+                    capture.finish(time_ns, &reading.energy);
+                }
+                let failure = |capture: &Capture| capture.failure.clone();
                 Event::Reading(Box::new(Reading {
                     lateness,
                     anomalies,
+                    uncaptured: self.capture.as_ref().and_then(failure),
                     ..reading
                 }))
             }

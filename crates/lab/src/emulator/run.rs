@@ -10,6 +10,7 @@ use joulepath_kernel::namespace::Namespace;
 use joulepath_kernel::route::Routing;
 use joulepath_kernel::tun::Tun;
 
+use super::capture::Capture;
 use super::device::Device;
 use super::messages::{Event, Spec, TunnelSpec};
 use super::network::{Network, Route};
@@ -45,9 +46,10 @@ pub(crate) fn run(parent: &mut Parent) -> Result<()> {
         .iter()
         .map(|both| both.each_ref().map(Tun::index))
         .collect();
+    let capture = capture(&scenario, &spec)?;
     parent.send(&Event::Ready { devices, realtime })?;
     let build = move || network(&scenario, &spec);
-    Pump::new(ends, parent)?.run(&build)
+    Pump::new(ends, parent, capture)?.run(&build)
 }
 
 impl Spec {
@@ -83,6 +85,16 @@ fn ends(tunnel: &TunnelSpec, client: &Namespace, server: &Namespace) -> Result<E
         })??)
     };
     Ok([end(client)?, end(server)?])
+}
+
+/// Creates the files for the packets of the device's tunnels.
+fn capture(scenario: &Scenario, spec: &Spec) -> Result<Option<Capture>> {
+    let Some(folder) = &spec.packets else {
+        return Ok(None);
+    };
+    let tunnels = spec.tunnels.iter();
+    let names = tunnels.map(|tunnel| Some(scenario.paths[tunnel.path?].name.clone()));
+    Capture::create(folder, &scenario.title, names).map(Some)
 }
 
 /// Creates links, meter and recorder at time 0.

@@ -96,6 +96,7 @@ impl Timeline {
             anomalies: Anomalies::default(),
             series: self.recorder.as_ref().map(Recorder::series),
             services,
+            uncaptured: None,
         }
     }
 }

@@ -88,6 +88,7 @@ impl Plan {
             realtime: spec.realtime,
             series: spec.series,
             services: spec.services,
+            packets: spec.packets.clone(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Settings of a lab.
 
+use std::path::PathBuf;
+
 use joulepath_model::cancel::Cancel;
 use joulepath_model::scenario::Scenario;
 
@@ -18,6 +20,8 @@ pub struct LabSpec {
     pub series: bool,
     /// True to count bytes and joules by service.
     pub services: bool,
+    /// Existing folder for the packets of both ends as pcapng.
+    pub packets: Option<PathBuf>,
     /// True to request real-time priority where it helps.
     pub realtime: bool,
     /// Further sysctls of both namespaces: name and value. They override the scenario's.
@@ -37,6 +41,7 @@ impl LabSpec {
             default_cc: "reno".into(),
             series: false,
             services: false,
+            packets: None,
             realtime: true,
             sysctls: vec![],
             cancel: Cancel::new(),

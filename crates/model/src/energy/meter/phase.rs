@@ -17,6 +17,20 @@ pub enum RadioPhase {
     Tail,
 }
 
+impl RadioPhase {
+    /// What a capture says when a radio enters the phase; joules are those of its path until then.
+    pub fn comment(self, path: &str, at: Nanos, energy_j: f64) -> String {
+        let phase = match self {
+            RadioPhase::Idle => "idle",
+            RadioPhase::Promotion => "in promotion",
+            RadioPhase::Active => "active",
+            RadioPhase::Tail => "in its tail",
+        };
+        let at_s = at.as_secs_f64();
+        format!("{path}: radio {phase} from {at_s:.3} s, {energy_j:.3} J until then")
+    }
+}
+
 /// A phase and its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RadioState {
