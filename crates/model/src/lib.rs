@@ -18,6 +18,7 @@ pub mod metric;
 pub mod names;
 pub mod network;
 pub mod policy;
+pub mod port;
 pub mod preset;
 pub mod quantile;
 pub mod random;

@@ -2,9 +2,9 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Args, Subcommand};
+use joulepath_model::port::Port;
 
 use super::shared::Changes;
 use crate::complete;
@@ -77,49 +77,4 @@ pub(crate) struct LabCleanOptions {
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// A server of this machine: a port of its loopback address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Port {
-    /// Its number.
-    pub(crate) number: u16,
-    /// UDP; otherwise TCP.
-    pub(crate) udp: bool,
-}
-
-/// `8000`, `8000/tcp` or `4433/udp`.
-impl FromStr for Port {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (number, protocol) = text.split_once('/').unwrap_or((text, "tcp"));
-        let number = number.parse().ok().filter(|&number: &u16| number > 0);
-        match (number, protocol) {
-            (Some(number), "tcp" | "udp") => Ok(Port {
-                number,
-                udp: protocol == "udp",
-            }),
-            _ => Err("use a port from 1 to 65535, like 8000, or 4433/udp".into()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_port_has_a_protocol() {
-        let udp = Port {
-            number: 4433,
-            udp: true,
-        };
-        assert_eq!("4433/udp".parse(), Ok(udp));
-        assert_eq!("4433/tcp".parse(), Ok(Port { udp: false, ..udp }));
-        assert_eq!("4433".parse::<Port>(), "4433/tcp".parse());
-        for wrong in ["0", "65536", "", "/udp", "4433/sctp", "http"] {
-            assert!(wrong.parse::<Port>().is_err(), "{wrong}");
-        }
-    }
 }
