@@ -141,6 +141,11 @@ impl Accounts {
         self.sources.due()
     }
 
+    /// True if counters are read rarely, because no packet passes.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.sources.is_quiet()
+    }
+
     /// Notes that no packet has passed since the last reading.
     pub(crate) fn is_still(&mut self, now: Nanos) {
         self.sources.is_still(now);

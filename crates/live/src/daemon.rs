@@ -65,6 +65,8 @@ const AFTER_UNHEARD: Duration = Duration::from_millis(200);
 enum Key {
     Network,
     Connections,
+    /// A connection begins while nothing else passes.
+    Beginning,
     Stop,
     Reload,
     Listener,
@@ -287,6 +289,10 @@ struct Daemon<'a> {
     chosen: Chosen,
     /// Set if the daemon is the path manager; with the source of its events.
     user_space: Option<(UserSpace, Source)>,
+    /// Set while a beginning connection makes the daemon read the counters.
+    beginning: Option<Source>,
+    /// Packets cause no round before this time.
+    rests: Nanos,
     server: Server,
     /// `None` while no client is accepted.
     listener: Option<Source>,
@@ -384,6 +390,8 @@ impl<'a> Daemon<'a> {
             guarded: false,
             chosen: Chosen::default(),
             user_space: None,
+            beginning: None,
+            rests: now,
             server,
             listener: Some(listener),
             manager: Manager::from_environment(),
@@ -423,11 +431,16 @@ impl<'a> Daemon<'a> {
     fn live(&mut self, say: &mut dyn FnMut(&str)) -> Result<()> {
         loop {
             let now = now();
-            if now < self.next_look && self.reading_due().is_some_and(|at| now >= at) {
+            let reads = now < self.next_look && self.reading_due().is_some_and(|at| now >= at);
+            if reads {
                 self.read_counters(now, say);
             }
-            if now >= self.next_look {
+            let looks = now >= self.next_look;
+            if looks {
                 self.look(now, say);
+            }
+            if reads || looks {
+                self.await_beginning()?;
             }
             let alive = self.manager.as_ref().and_then(Manager::period);
             let alive = alive.map(|period| now.saturating_add(Nanos(period.as_nanos() as u64)));
@@ -461,6 +474,10 @@ impl<'a> Daemon<'a> {
                         key: Key::Connections,
                         ..
                     } => self.hear_connections(say),
+                    Event::Ready {
+                        key: Key::Beginning,
+                        ..
+                    } => self.hear_beginning(say)?,
                     Event::Ready {
                         key: Key::Listener, ..
                     } => self.accept(),

@@ -128,8 +128,7 @@ impl Modelled {
                 for (total, direction) in bytes.into_iter().zip([Traffic::Down, Traffic::Up]) {
                     let part = part_of(total, k, packets);
                     if part > 0 {
-                        // The kernel's counters do not give the rate of the link.
-                        self.meter.on_packet(0, at, part, direction, Nanos::ZERO);
+                        self.meter.on_counted(0, at, part, direction);
                     }
                 }
             }
@@ -236,6 +235,37 @@ mod tests {
         let slept = advance(&mut idle, after, Passed::default(), None);
         // The tail of LTE: 1060.04 mW for 11.576 s, 12.3 J (Huang et al., table 3).
         assert!(used - slept > 11.0 && used - slept < 14.0, "{used} {slept}");
+    }
+
+    #[test]
+    fn a_promotion_precedes_the_first_received_packet() {
+        // LTE (Huang et al., table 3): 260.1 ms at 1210.7 mW, then 2 s at 1288.04 mW without the
+        // last of 200 packets, then the tail of 11.576 s at 1060 mW. 2 MB down at 51.97 nJ/bit.
+        let energy_of = |passed: Passed| {
+            let mut joules =
+                Modelled::new(&energy("lte-huang2012"), Quality::Modelled, Nanos::ZERO);
+            let all = advance(&mut joules, Nanos::from_secs(2), passed, None)
+                + advance(&mut joules, Nanos::from_secs(14), Passed::default(), None);
+            let bits = 8.0
+                * (passed.received_bytes as f64 * 51.97e-9 + passed.sent_bytes as f64 * 438.39e-9);
+            all - bits
+        };
+        let received = energy_of(Passed {
+            received_bytes: 2_000_000,
+            sent_bytes: 0,
+            packets: 200,
+        });
+        let promoted_j = 0.2601 * 1.2107;
+        let expected = promoted_j + 1.99 * 1.28804 + 11.576 * 1.06004;
+        assert!((received - expected).abs() < 0.01, "{received} {expected}");
+        // A packet that is only sent waits for the promotion.
+        let sent = energy_of(Passed {
+            received_bytes: 0,
+            sent_bytes: 2_000_000,
+            packets: 200,
+        });
+        let expected = expected - 0.2601 * 1.28804;
+        assert!((sent - expected).abs() < 0.01, "{sent} {expected}");
     }
 
     #[test]

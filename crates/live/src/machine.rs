@@ -183,6 +183,19 @@ impl Machine {
         Ok(has_changed)
     }
 
+    /// The source of MPTCP's events.
+    pub(crate) fn ear(&self) -> Option<BorrowedFd<'_>> {
+        self.ear.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Reads MPTCP's events.
+    ///
+    /// # Errors
+    /// As [`Ear::hear`].
+    pub(crate) fn hear_mptcp(&mut self, now: Nanos) -> Result<()> {
+        self.ear.as_mut().map_or(Ok(()), |ear| ear.hear(now))
+    }
+
     /// Devices, addresses, routes and rules as of the last poll.
     pub(crate) fn view(&self) -> &View {
         self.monitor.view()

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use joulepath_kernel::Result;
@@ -84,6 +85,12 @@ pub(crate) struct Ear {
     pub(crate) refusals: Refusals,
     /// Some connection was established since [`Self::begun`].
     begun: bool,
+}
+
+impl AsFd for Ear {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.events.as_fd()
+    }
 }
 
 impl Ear {

@@ -215,6 +215,11 @@ impl Sources {
             .sum()
     }
 
+    /// True if counters are read rarely, because no packet passes.
+    pub(crate) fn is_quiet(&self) -> bool {
+        !self.all.is_empty() && !self.all.values().any(|source| source.placing.is_busy())
+    }
+
     /// When to read counters next; `None`: rounds suffice.
     pub(crate) fn due(&self) -> Option<Nanos> {
         let at = self.all.values().map(|source| source.placing.at()).max()?;

@@ -14,6 +14,9 @@ use crate::snapshot::Snapshot;
 use crate::subflows::Done;
 use crate::user_space::UserSpace;
 
+/// From the beginning of a connection after a rest to the next round.
+const GROWS: Nanos = Nanos::from_millis(500);
+
 impl Daemon<'_> {
     /// Starts or stops the user-space path manager, as configured.
     pub(super) fn choose_manager(&mut self) -> Result<()> {
@@ -93,6 +96,41 @@ impl Daemon<'_> {
         let seen = (snapshot, look, listing);
         let done = user_space.look(&self.config, &self.overrides, seen, decision, self.paused);
         self.steered(done, snapshot.now, say);
+    }
+
+    /// Waits for the first connection while nothing passes: the counters are read when it begins,
+    /// and often from then on. Later events wait for the next round.
+    pub(super) fn await_beginning(&mut self) -> Result<()> {
+        match (self.accounts.is_quiet(), self.beginning) {
+            (true, None) => {
+                let ear = self.machine.ear();
+                let add = |ear| self.reactor.add(ear, Interest::Read, Key::Beginning);
+                self.beginning = ear.map(add).transpose()?;
+                Ok(())
+            }
+            (false, Some(_)) => self.ignore_beginnings(),
+            _ => Ok(()),
+        }
+    }
+
+    fn ignore_beginnings(&mut self) -> Result<()> {
+        if let (Some(source), Some(ear)) = (self.beginning.take(), self.machine.ear()) {
+            self.reactor.remove(ear, source)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the counters as the first connection begins.
+    pub(super) fn hear_beginning(&mut self, say: &mut dyn FnMut(&str)) -> Result<()> {
+        self.ignore_beginnings()?;
+        let now = now();
+        if let Err(error) = self.machine.hear_mptcp(now) {
+            self.fail(&error.to_string(), say);
+        }
+        // The round should see what the connection does.
+        self.rests = now.saturating_add(GROWS);
+        self.read_counters(now, say);
+        Ok(())
     }
 
     /// Handles events of connections.

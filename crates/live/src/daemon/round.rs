@@ -180,9 +180,8 @@ impl Daemon<'_> {
         }
         match self.machine.counters() {
             Ok(counters) => {
-                self.next_look = self
-                    .next_look
-                    .min(self.looked.saturating_add(self.config.sample));
+                let sampled = self.looked.saturating_add(self.config.sample);
+                self.next_look = self.next_look.min(sampled.max(self.rests));
                 self.accounts.read(now, &counters);
                 self.bounds.count(now, counters.into_iter());
                 self.follow_gates();

@@ -175,6 +175,16 @@ impl DeviceMeter {
         ready
     }
 
+    /// As [`Self::on_packet`], for a packet that a counter of the device noted, at any time of its
+    /// transmission. A packet received during a promotion shows that the promotion was over: the
+    /// device does not delay packets, as a simulated link does.
+    pub fn on_counted(&mut self, interface: usize, now: Nanos, bytes: u32, direction: Traffic) {
+        self.on_packet(interface, now, bytes, direction, Nanos::ZERO);
+        if let Machine::Rrc(rrc) = &mut self.interfaces[interface].machine {
+            rrc.was_counted(now.max(self.clock.now()), direction == Traffic::Down);
+        }
+    }
+
     #[inline]
     fn pass(&mut self, interface: usize, now: Nanos, direction: Traffic, air: Nanos) -> Nanos {
         let now = now.max(self.clock.now());

@@ -224,6 +224,18 @@ impl RrcMeter {
         }
     }
 
+    /// A packet has passed at `now` that a counter noted. If it was `received` in PROMOTION, the
+    /// radio was promoted before: everything counts that much later until the next gap.
+    pub(super) fn was_counted(&mut self, now: Nanos, received: bool) {
+        let State::Promotion { ready, until, .. } = &mut self.state else {
+            return;
+        };
+        if received && self.shift == Nanos::ZERO {
+            self.shift = ready.saturating_sub(now);
+        }
+        *until = now.saturating_add(self.shift).max(*until);
+    }
+
     pub(super) fn state(&self) -> RadioState {
         let (phase, from) = match self.state {
             State::Idle { from } => (RadioPhase::Idle, from),
