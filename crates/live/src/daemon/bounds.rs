@@ -24,6 +24,8 @@ const LEAST_TIME: Nanos = Nanos::from_millis(5);
 /// A connection in slow start has at most as many bytes in flight as have passed in about this
 /// time, s; any other has fewer.
 const LATELY_S: f64 = 4.0;
+/// Bytes in flight of a subflow that begins: RFC 6928, 10 full segments.
+const INITIAL_WINDOW: f64 = 15e3;
 /// More bytes per s are moving data.
 const MOVING: f64 = 10e3;
 /// Assumed time from a reading until an interface is closed.
@@ -56,6 +58,8 @@ pub(super) struct Bounds {
     measured: BTreeMap<u32, f64>,
     /// Bytes that have passed, each counted less the longer ago it has.
     lately: BTreeMap<u32, f64>,
+    /// Bytes in flight when all connections begin at once on the paths of a budget.
+    initial: BTreeMap<u32, f64>,
     /// How late the counters were read lately, at most.
     late: Nanos,
     /// How long a round took lately, at most.
@@ -99,7 +103,8 @@ impl Bounds {
             let growing = |(index, &rate): (&u32, &f64)| {
                 let before = self.measured.get(index).copied().unwrap_or(rate);
                 let grown = rate + (rate - before).max(0.0);
-                let most = self.lately[index] / self.closing_s.get(index).copied().unwrap_or(0.0);
+                let most = (self.lately[index] + self.initial(index))
+                    / self.closing_s.get(index).copied().unwrap_or(0.0);
                 (*index, grown.min(most))
             };
             self.rates = rates.iter().map(growing).collect();
@@ -149,6 +154,11 @@ impl Bounds {
                     },
                 ))
             });
+        let connections = look.counted.mptcp as f64;
+        let of_budget = budget.iter().flat_map(|bound| &bound.interfaces);
+        self.initial = of_budget
+            .map(|&index| (index, INITIAL_WINDOW * connections))
+            .collect();
         let budget = budget.map(|budget| (BUDGET, budget.clone()));
         self.bounds = quotas
             .chain(budget)
@@ -200,6 +210,11 @@ impl Bounds {
         self.fastest.get(index).copied().unwrap_or(LEAST_RATE)
     }
 
+    /// Bytes in flight when all connections begin at once.
+    fn initial(&self, index: &u32) -> f64 {
+        self.initial.get(index).copied().unwrap_or(0.0)
+    }
+
     /// Bytes until the bound, without those under way.
     fn left(&self, bound: &Bound) -> f64 {
         let under_way = self.under_way(bound, |index| self.rate(index));
@@ -222,12 +237,13 @@ impl Bounds {
 
     /// Bytes after which the kernel should stop the interfaces. The rest is under way then: at the
     /// present rates, or, because rates may rise before the next reading, at the fastest. A slow
-    /// start has at most as much in flight as has passed.
+    /// start has at most as much in flight as has passed, and the initial windows.
     pub(super) fn limit(&self, bound: &Bound) -> u64 {
         let remaining = self.remaining(bound);
+        let initial: f64 = bound.interfaces.iter().map(|one| self.initial(one)).sum();
         let at_most = self
             .under_way(bound, |index| self.fastest(index))
-            .min(remaining / 2.0);
+            .min((remaining + initial) / 2.0);
         let limit = remaining - self.under_way(bound, |index| self.rate(index)).max(at_most);
         if remaining > 0.0 {
             limit.max(LEAST_LIMIT) as u64
@@ -367,6 +383,29 @@ mod tests {
     }
 
     #[test]
+    fn many_connections_that_move_at_once_leave_room_for_their_initial_windows() {
+        let mut near = Bounds::default();
+        let ms = Nanos::from_millis;
+        near.fastest = [(3, 12.5e6)].into();
+        near.closing_s = [(3, 0.15)].into();
+        let budget = Bound {
+            interfaces: vec![3],
+            left_bytes: 1_000_000,
+        };
+        near.bounds = [("budget-3".into(), budget.clone())].into();
+        near.count(ms(1000), counters(0));
+        assert_eq!(near.limit(&budget), 500_000);
+        // 50 connections: 0.75 MB are in flight before the first byte passes.
+        near.initial = [(3, 750e3)].into();
+        assert_eq!(near.limit(&budget), 125_000);
+        near.count(ms(1010), counters(100_000));
+        assert!(!near.is_reached());
+        // 0.2 MB have passed, 0.95 MB are in flight.
+        near.count(ms(1020), counters(200_000));
+        assert!(near.is_reached());
+    }
+
+    #[test]
     fn a_busy_machine_closes_earlier() {
         let mut near = Bounds::default();
         let ms = Nanos::from_millis;
@@ -407,11 +446,13 @@ mod tests {
         // 2 MB are under way at the fastest rate, and no more than has passed in a slow start.
         assert_eq!(near.limit(&bound(10_000_000)), 8_000_000);
         assert_eq!(near.limit(&bound(1_000_000)), 500_000);
-        // At 10 MB/s 1.6 MB are under way.
+        // At 10 MB/s 1.6 MB are under way, once as many have passed.
         near.count(ms(1100), counters(1_000_000));
-        assert_eq!(near.limit(&bound(3_800_000)), 1_200_000);
-        assert_eq!(near.limit(&bound(2_000_000)), 100_000);
-        assert_eq!(near.limit(&bound(1_000_000)), 0);
+        assert_eq!(near.limit(&bound(3_800_000)), 1_400_000);
+        near.count(ms(1200), counters(2_000_000));
+        assert_eq!(near.limit(&bound(4_800_000)), 1_200_000);
+        assert_eq!(near.limit(&bound(3_000_000)), 100_000);
+        assert_eq!(near.limit(&bound(2_000_000)), 0);
         // Only what a late reading could miss is near; a bound that is used up is, too, and needs
         // no reading.
         near.bounds = [
