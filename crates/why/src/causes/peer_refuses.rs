@@ -37,7 +37,8 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         ],
         cost: unused_share(subject, failed.len()),
         fix: Fix::advice(
-            "on the server: `ip mptcp limits set subflows 2`; behind NAT also `add_addr_accepted 2`",
+            "on the server: `ip mptcp limits set subflows 2` unless its limit is higher; if it is, \
+             a firewall or proxy on the way removes option 30 after the handshake",
         ),
         remedy: add(failed.iter().map(|one| &one.one)),
         gain: None,
