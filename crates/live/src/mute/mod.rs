@@ -37,6 +37,8 @@ const TRAFFIC_BYTES: u64 = 10_000;
 const DOUBT: Nanos = Nanos::from_secs(10);
 /// How long a detour waits for a connection that uses it.
 const DETOUR: Nanos = Nanos::from_secs(20);
+/// Packets of a connection that was answered, at least.
+const ANSWERED: u64 = 5;
 /// The first router of a mute path is asked after a quarter of the time since, within these bounds.
 const ASK: [Nanos; 2] = [Nanos::from_secs(2), Nanos::from_secs(60)];
 /// A path that is mute beyond a working router is tried again after this; doubles with each return.
@@ -141,6 +143,20 @@ struct Detour {
     since: Nanos,
     /// Sockets that it had answered over other paths before.
     before: BTreeSet<SocketAddr>,
+    /// Packets that other devices had received.
+    packets: BTreeMap<u32, u64>,
+}
+
+impl Detour {
+    /// True if another device has received packets since, which connections that ended between two
+    /// polls explain.
+    fn is_answered(&self, all: &[Seen]) -> bool {
+        let more = |seen: &Seen| {
+            let before = self.packets.get(&seen.device).copied();
+            before.is_some_and(|before| seen.packets >= before.saturating_add(ANSWERED))
+        };
+        all.iter().any(more)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -313,10 +329,18 @@ impl Paths {
             None if doubt >= DOUBT => return State::Calm,
             None => asking.detour = asking.begin_detour(now, (seen, all), arrived),
             Some(detour) => {
-                let is_used = is_vain_elsewhere(all, seen.device, detour.server);
-                if is_used || arrived && now.saturating_sub(detour.since) >= DETOUR {
+                if is_vain_elsewhere(all, seen.device, detour.server) {
                     self.mark_dead(detour.server, now);
                     return State::Calm;
+                }
+                if arrived && now.saturating_sub(detour.since) >= DETOUR {
+                    if !detour.is_answered(all) {
+                        self.mark_dead(detour.server, now);
+                        return State::Calm;
+                    }
+                    let why = Why::Elsewhere(detour.server);
+                    told.news.push((seen.device, News::Mute(why)));
+                    return State::Mute(asking.mute(now, seen, true, is_known));
                 }
                 if doubt >= DETOUR {
                     return State::Calm;
@@ -441,6 +465,11 @@ impl Asking {
             server,
             since: now,
             before,
+            packets: all
+                .iter()
+                .filter(|other| other.device != seen.device)
+                .map(|other| (other.device, other.packets))
+                .collect(),
         })
     }
 

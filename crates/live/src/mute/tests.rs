@@ -208,6 +208,25 @@ fn a_path_is_mute_beyond_a_working_router_if_a_server_answers_over_another_path(
     assert!(!world.is_mute());
 }
 
+/// The connections of a detour end by a reset between two polls: no socket shows them.
+#[test]
+fn a_detour_whose_connections_no_poll_sees_shows_itself_by_packets() {
+    let mut world = World::new();
+    world.run(ms(40_000), |now, all, told| {
+        let is_detour = !told.detours.is_empty();
+        let sockets = connecting(now, ms(10_500), "203.0.113.1");
+        all[0].vain = if is_detour { vec![] } else { sockets };
+        all[0].packets += told.ask.len() as u64;
+        all[1].packets += u64::from(is_detour);
+    });
+    let why = Why::Elsewhere(at("203.0.113.1"));
+    assert!(
+        matches!(world.news[..], [(_, WLAN, News::Mute(found)), ..] if found == why),
+        "{:?}",
+        world.news
+    );
+}
+
 #[test]
 fn several_unanswered_servers_are_a_mute_path_and_time_brings_it_back() {
     let mut world = World::new();
