@@ -205,12 +205,12 @@ impl Rule {
             let widened = format!("widened by {} % of the stated {of}", percent(tolerance));
             match of_one_run {
                 true => format!(
-                    "the 95 % range of a single run, {widened}, contains it, and reaches at most {} % of \
-                     the stated {of} to either side",
+                    "the 95 % range of a single run, {widened}, contains it and reaches at most {} % of \
+                     that to either side",
                     percent(WIDEST_PREDICTION)
                 ),
                 false => format!(
-                    "the 95 % interval, {widened}, contains it, and is no wider than that to either side"
+                    "the 95 % interval, {widened}, contains it and is no wider to either side"
                 ),
             }
         };
@@ -327,10 +327,7 @@ mod tests {
             "{of_run}"
         );
         // The reach of a range is bounded by half of the stated value, not by the tolerance.
-        assert!(
-            of_run.contains("at most 50 % of the stated value"),
-            "{of_run}"
-        );
+        assert!(of_run.contains("at most 50 % of that"), "{of_run}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Page of one paper.
 
 use joulepath_report::search::Search;
-use joulepath_report::{Origin, Paper, Reproduction, SetUp, UsedValue, paper_html};
+use joulepath_report::{Origin, Paper, Reproduction, SetUp, UsedValue, Verdict, paper_html};
 
 use super::fixture::{scoreboard, with_text_everywhere};
 use crate::markup::{assert_loads_nothing, assert_well_formed};
@@ -54,6 +54,19 @@ fn a_quick_run_shows_the_stored_verdict_and_the_stored_kernel() {
     assert!(with.contains("<dt>all seeds</dt>") && with.contains("also ran in the kernel"));
     let without = page(&quick, &quick);
     assert!(!without.contains("<dt>all seeds</dt>") && !without.contains("also ran in the kernel"));
+}
+
+#[test]
+fn a_claim_that_includes_a_rival_holds_in_part() {
+    let mut all = scoreboard();
+    let report = &mut all.experiments[0];
+    report.verdict = Verdict::Reproduced;
+    report.reading = None;
+    let note = "<small>a part is not judged</small>";
+    assert!(!page(&all, &all).contains(note));
+    all.experiments[0].findings[0].rival = true;
+    // In the list of experiments, and at the experiment.
+    assert_eq!(page(&all, &all).matches(note).count(), 2);
 }
 
 #[test]
