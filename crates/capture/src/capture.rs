@@ -26,4 +26,9 @@ impl<'a> Capture<'a> {
             flows: Flows::new(scenario, trace),
         })
     }
+
+    /// The title of the capture of a run, for [`Self::pcapng`] and [`Self::qlog`].
+    pub fn title(&self, policy: &str, seed: u64) -> String {
+        format!("{}: {policy}, seed {seed}", self.scenario.title)
+    }
 }

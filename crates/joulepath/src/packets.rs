@@ -55,9 +55,9 @@ pub(crate) fn write(
                 trace.packets.len()
             ));
         }
-        let title = format!("{}: {policy}, seed {seed}", case.scenario().title);
         let capture = Capture::new(case.scenario(), &trace)
             .map_err(|refusal| Failure::usage(refusal.to_string()))?;
+        let title = capture.title(policy, seed);
         for end in End::ALL {
             let name = |kind| folder.join(format!("{}.{}.{kind}", plain(policy), end.name()));
             files::write_bytes(&name("pcapng"), &capture.pcapng(end, &title))?;

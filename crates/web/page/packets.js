@@ -29,6 +29,15 @@ async function traced(pool, of, policy, seed) {
   return Trace.of(await pool.ask({ do: "packets", of: one, index: 0 }));
 }
 
+/** Saves the packets of one run as a capture of one end. Returns what is left out. */
+async function saveCapture(pool, of, policy, seed, server) {
+  const one = { ...of, policies: policy, seeds: 1, first_seed: seed, series: false };
+  const { bytes, cut } = await pool.ask({ do: "capture", of: one, index: 0, server });
+  const name = policy.replace(/[^\p{L}\p{N}_.=-]/gu, "_").replace(/^_+|_+$/g, "");
+  save(bytes, `${name}.${server ? "server" : "client"}.pcapng`, "application/vnd.tcpdump.pcap");
+  return cut;
+}
+
 /** Builds the view in `box`. `of()` is the comparison; its policies are offered. */
 function packetView(box, pool, of) {
   const still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -90,7 +99,7 @@ function packetView(box, pool, of) {
     try {
       const asked = of();
       const traces = await Promise.all(names.map(name => traced(pool(), asked, name, number)));
-      build(names, traces);
+      build(names, traces, (name, server) => saveCapture(pool(), asked, name, number, server));
       const cuts = traces.map((trace, at) => trace.cut && `${names[at]}: ${trace.cut}`).filter(Boolean);
       note.textContent = cuts.join(" ");
       body.hidden = false;
@@ -103,16 +112,31 @@ function packetView(box, pool, of) {
     show.disabled = false;
   }
 
-  function build(names, traces) {
+  function build(names, traces, capture) {
     seconds = 0;
     until_s = Math.max(...traces.map(trace => trace.until_s), 1e-3);
     scrub.max = until_s;
-    panes.splice(0, panes.length, ...traces.map((trace, at) => pane(names[at], trace)));
+    panes.splice(0, panes.length, ...traces.map((trace, at) => pane(names[at], trace, server => capture(names[at], server))));
     stage.replaceChildren(...panes.map(({ node }) => node));
   }
 
+  /** A button that saves a capture for Wireshark. */
+  function captureButton(text, capture) {
+    const button = make("button", { type: "button", textContent: text });
+    button.addEventListener("click", async () => {
+      button.disabled = true;
+      try {
+        note.textContent = await capture() ?? "";
+      } catch (error) {
+        note.textContent = `Failed: ${error.message}.${error.help ? ` ${error.help}.` : ""}`;
+      }
+      button.disabled = false;
+    });
+    return button;
+  }
+
   /** One run. */
-  function pane(name, trace) {
+  function pane(name, trace, capture) {
     const rows = trace.paths.map((path, index) => {
       const canvas = make("canvas");
       canvas.setAttribute("role", "img");
@@ -146,7 +170,8 @@ function packetView(box, pool, of) {
       make("tbody", {}, ...QUANTITIES.map(([title], row) =>
         make("tr", {}, Object.assign(make("th", { textContent: title }), { scope: "row" }), ...cells[row]))));
     const node = make("section", { className: "pane" },
-      make("h3", {}, `${name} `, joules), ...rows.map(row => row.node), over, table);
+      make("h3", {}, `${name} `, joules), ...rows.map(row => row.node), over, table,
+      make("p", {}, captureButton("Save packets at the device", () => capture(false)), " ", captureButton("Save packets at the server", () => capture(true))));
     node.setAttribute("aria-label", `Run of ${name}`);
     return { name, trace, rows, joules, times, head, cells, caption: table.caption, node };
   }

@@ -17,6 +17,11 @@ pub const LIMITS: TraceLimits = TraceLimits {
     packets: 200_000,
     samples: 6_000,
 };
+/// Bounds of a trace for a capture, which has the phases of radios as the command line's.
+pub const CAPTURED: TraceLimits = TraceLimits {
+    samples: joulepath_capture::LIMITS.samples,
+    ..LIMITS
+};
 /// Unit of times in columns, ns.
 const TICK_NS: u64 = 100;
 /// In the column of paths: no path under test.
@@ -140,13 +145,18 @@ pub(crate) fn described(scenario: &Scenario, trace: &Trace) -> Value {
     json!({
         "tick_s": TICK_NS as f64 / 1e9,
         "until_s": trace.until.as_secs_f64(),
-        "cut": trace.cut.map(|cut| match cut {
-            TraceCut::Time => format!("The first {} s are shown.", LIMITS.time.as_secs_f64()),
-            TraceCut::Packets => format!("The first {} packets are shown.", LIMITS.packets),
-        }),
+        "cut": cut(trace),
         "links": scenario.links.iter().map(link).collect::<Vec<_>>(),
         "paths": paths.collect::<Vec<_>>(),
         "columns": columns.described,
+    })
+}
+
+/// What a trace with these bounds leaves out.
+pub(crate) fn cut(trace: &Trace) -> Option<String> {
+    Some(match trace.cut? {
+        TraceCut::Time => format!("The first {} s are shown.", LIMITS.time.as_secs_f64()),
+        TraceCut::Packets => format!("The first {} packets are shown.", LIMITS.packets),
     })
 }
 
@@ -208,6 +218,43 @@ mod tests {
         assert_eq!(reply["ok"]["cut"], Value::Null);
         assert_eq!(reply["ok"]["links"][0]["rate_bps"], 8_000_000);
         assert!(detach().is_empty());
+    }
+
+    #[test]
+    fn a_capture_is_that_of_the_command_line() {
+        use joulepath_capture::{Capture, End, LIMITS};
+        use joulepath_model::cancel::Cancel;
+        let quick = joulepath_study::shipped::find("quick").unwrap().1;
+        let captured = |server: bool| {
+            let request = json!({ "do": "capture", "index": 0, "server": server, "of": {
+                "name": "quick", "original": "quick", "toml": quick, "traces": {}, "policies": "mptcp",
+                "seeds": 1, "first_seed": 1, "series": false, "command": "",
+            }});
+            let reply = crate::answer(&request.to_string());
+            assert_eq!(reply, r#"{"ok":{"cut":null}}"#);
+            detach()
+        };
+        let source = joulepath_study::source::Source::named("quick").unwrap();
+        let asked = joulepath_study::compare::Request {
+            policies: Some(joulepath_study::policies::parse("mptcp").unwrap()),
+            seeds: Some(1),
+            first_seed: 1,
+            ..Default::default()
+        };
+        let engine = joulepath_study::engine::open(
+            joulepath_study::engine::EngineName::Packet,
+            &Default::default(),
+        );
+        let made = crate::source::provenance("");
+        let plan =
+            joulepath_study::compare::Plan::of(&source, &asked, engine.unwrap(), &made).unwrap();
+        let case = &plan.cases()[0];
+        let trace = case.trace(0, &LIMITS, &Cancel::new()).unwrap().unwrap();
+        let capture = Capture::new(case.scenario(), &trace).unwrap();
+        let title = capture.title("mptcp", 1);
+        for (server, end) in [(false, End::Client), (true, End::Server)] {
+            assert_eq!(captured(server), capture.pcapng(end, &title));
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use joulepath_capture::{Capture, End};
 use joulepath_model::brief;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::result::RunResult;
@@ -89,6 +90,15 @@ pub enum Request {
         of: Question,
         /// Number of the run.
         index: usize,
+    },
+    /// The packets of one run as pcapng, which is attached.
+    Capture {
+        /// The comparison.
+        of: Question,
+        /// Number of the run.
+        index: usize,
+        /// Whether the server sees them; otherwise the device.
+        server: bool,
     },
     /// The comparison of all runs as the command line's JSON and as the report's page.
     Gather {
@@ -193,6 +203,7 @@ pub fn reply(request: Request) -> Value {
         },
         Request::Run { of, index } => run(&of, index),
         Request::Packets { of, index } => trace(&of, index),
+        Request::Capture { of, index, server } => capture(&of, index, server),
         Request::Gather { of, runs } => gather(&of, runs),
         Request::MapCheck { of } => plane::check(&of),
         Request::MapPart { of, points, check } => plane::part(&of, &points, check),
@@ -316,6 +327,27 @@ fn trace(of: &Question, index: usize) -> Result<Value> {
     let case = case(&plan);
     match case.trace(index, &packets::LIMITS, &Cancel::new()) {
         Some(Ok(trace)) => Ok(packets::described(case.scenario(), &trace)),
+        Some(Err(RunError::Failed(message))) => Err(Error::usage(message)),
+        Some(Err(RunError::Cancelled)) => unreachable!("nobody else holds the token"),
+        None => Err(Error::usage(format!("there is no run {index}"))),
+    }
+}
+
+fn capture(of: &Question, index: usize, server: bool) -> Result<Value> {
+    let plan = plan(of)?;
+    let case = case(&plan);
+    let refused = |refusal: joulepath_capture::Refusal| Error::usage(refusal.to_string());
+    joulepath_capture::check(case.scenario()).map_err(refused)?;
+    let Some(&(policy, seed)) = case.runs().get(index) else {
+        return Err(Error::usage(format!("there is no run {index}")));
+    };
+    match case.trace(index, &packets::CAPTURED, &Cancel::new()) {
+        Some(Ok(trace)) => {
+            let capture = Capture::new(case.scenario(), &trace).map_err(refused)?;
+            let end = if server { End::Server } else { End::Client };
+            attach(capture.pcapng(end, &capture.title(policy, seed)));
+            Ok(json!({ "cut": packets::cut(&trace) }))
+        }
         Some(Err(RunError::Failed(message))) => Err(Error::usage(message)),
         Some(Err(RunError::Cancelled)) => unreachable!("nobody else holds the token"),
         None => Err(Error::usage(format!("there is no run {index}"))),

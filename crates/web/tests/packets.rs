@@ -43,6 +43,10 @@ fn main() -> ExitCode {
                 several_connections_are_refused_with_the_reason,
             ),
             (
+                "packets_are_saved_as_captures",
+                packets_are_saved_as_captures,
+            ),
+            (
                 "charts_are_copied_as_pictures",
                 charts_are_copied_as_pictures,
             ),
@@ -120,6 +124,17 @@ fn packets_fit_every_width_and_axe_has_no_findings() -> Result<(), Failed> {
         ensure(is_within && is_whole, view)?;
     }
     ensure(seen["failures"] == Value::Array(vec![]), &seen["failures"])
+}
+
+fn packets_are_saved_as_captures() -> Result<(), Failed> {
+    let captures = &seen()?["moves"]["captures"];
+    for end in 0..2 {
+        let capture = &captures[end];
+        // The type of the first block of pcapng.
+        let magic = capture["magic"] == serde_json::json!([0x0A, 0x0D, 0x0D, 0x0A]);
+        ensure(magic && capture["bytes"].as_u64() > Some(100_000), captures)?;
+    }
+    Ok(())
 }
 
 fn several_connections_are_refused_with_the_reason() -> Result<(), Failed> {
