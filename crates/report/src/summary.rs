@@ -168,9 +168,10 @@ impl Context<'_> {
         let goodput_bps = estimates.of(&GOODPUT)?.mean;
         let applies = limit.applies_to(goodput_bps, delay);
         // Random messages may be more than offered on average.
-        let more = limit.delivers.map_or(1.0, |delivers| {
-            (goodput_bps / delivers.goodput_bps).max(1.0)
-        });
+        let more = match limit.delivers.filter(|delivers| !delivers.others) {
+            Some(delivers) => (goodput_bps / delivers.goodput_bps).max(1.0),
+            None => 1.0,
+        };
         let of_links = self.limits.iter().find(|limit| limit.kind == LINK_BOUND);
         let in_time = match of_links.filter(|links| links.energy_j.is_none()) {
             Some(links) => in_time(&links.capacities_bps, runs),

@@ -240,11 +240,9 @@ fn delivers(scenario: &Scenario, terms: &Terms) -> Option<Delivers> {
         (_, Goal::Rate { bps }) => Some((bps, Nanos::ZERO)),
         _ => None,
     };
-    let groups = scenario
-        .connections
-        .iter()
-        .map(|group| Some((group.count, offered(group)?)));
-    let groups: Vec<_> = groups.collect::<Option<_>>()?;
+    let all = &scenario.connections;
+    let with_rate = |group: &ConnectionGroup| Some((group.count, offered(group)?));
+    let groups: Vec<_> = all.iter().filter_map(with_rate).collect();
     let tolerance = groups.iter().map(|(_, (_, tolerance))| *tolerance).max()?;
     let messages = scenario
         .connections
@@ -259,6 +257,7 @@ fn delivers(scenario: &Scenario, terms: &Terms) -> Option<Delivers> {
         // The number of messages is random.
         least: if messages { 0.9 } else { 0.99 },
         mean_delay_s: shortest_s(scenario) + waits_s,
+        others: groups.len() < all.len(),
     })
 }
 

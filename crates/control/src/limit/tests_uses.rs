@@ -179,3 +179,24 @@ fn a_file_that_starts_before_the_warm_up_ends_has_no_limits() {
     };
     assert_eq!((of("1.9 s"), of("2 s")), (0, 2));
 }
+
+/// A download without end beside a stream: the stream's data must not wait for the end of the run.
+#[test]
+fn a_stream_beside_endless_data_is_delivered_in_time() {
+    let with = |other: &str| {
+        let connection = |name: &str, workload: &str| {
+            format!("[[connection]]\nname = \"{name}\"\n[connection.workload]\n{workload}\n")
+        };
+        let text = format!(
+            "[[path]]\nname = \"a\"\nrate = \"10 Mbit/s\"\ndelay = \"20 ms\"\n\
+             energy = \"wifi-huang2012\"\n{}{}",
+            connection("stream", "kind = \"stream\"\nrate = \"500 kbit/s\""),
+            connection("other", other)
+        );
+        both(&text)[1].delivers.expect("a stream has a rate")
+    };
+    let bulk = with("kind = \"bulk\"");
+    assert!(bulk.others && bulk.mean_delay_s < 0.3, "{bulk:?}");
+    assert!(!with("kind = \"stream\"\nrate = \"100 kbit/s\"").others);
+    assert_eq!(bulk.goodput_bps, 5e5);
+}

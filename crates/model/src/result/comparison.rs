@@ -137,6 +137,9 @@ pub struct Delivers {
     pub least: f64,
     /// Longest mean delay, s.
     pub mean_delay_s: f64,
+    /// True if other connections carry data without a rate.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub others: bool,
 }
 
 impl Reference {

@@ -153,6 +153,7 @@ fn a_limit_that_lets_data_wait_is_left_out_if_no_row_reaches_half() {
             goodput_bps: 1e6,
             least: 0.99,
             mean_delay_s: 0.3,
+            others: false,
         });
     }
     let note = leave_out_of_reach(&mut limits, &mut rows).unwrap();
