@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/models/limits.md"
 SCENARIOS = ROOT / "scenarios"
 PLACE = re.compile(r"(?<=<!-- near: begin -->\n).*?(?=<!-- near: end -->)", re.DOTALL)
+SEEDS = 2
+"""Seeds of each policy."""
 ALSO = ["joule", "joule[cc=joule]", "linux", "single-best", "overflow"]
 """Policies besides those of the scenario and each path alone."""
 
@@ -69,7 +71,7 @@ def row(program: str, name: str, seeds: int) -> str | None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
-    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
     options = parser.parse_args()
     names = sorted(str(file.relative_to(SCENARIOS).with_suffix("")) for file in SCENARIOS.glob("*.toml"))
     names += sorted(str(file.relative_to(SCENARIOS).with_suffix("")) for file in SCENARIOS.glob("papers/*.toml"))

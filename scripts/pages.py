@@ -12,7 +12,6 @@ some pages' console blocks is in results/console.
 """
 
 import argparse
-import datetime
 import json
 import os
 import re
@@ -20,6 +19,8 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import made
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -48,8 +49,6 @@ OWN_RESULTS = {
 """Results of those that are not from results/joule.json."""
 IN_GIT = {"reasons"}
 """Places whose content a test compares with the code."""
-DATES = RESULTS / "dates.json"
-"""Day on which each file of stored tables was measured; those of the papers name commits."""
 MOST_ROWS = 12
 """Rows of a longer table or list in docs/."""
 MOST_TABLES = 2
@@ -162,10 +161,17 @@ def excerpt(name: str, text: str, page: Path) -> str:
         )
     if name in WITH_WIFI:
         shown.append(foot(page, DOCS).strip("\n"))
-    if day := json.loads(DATES.read_text()).get(source(name).stem):
-        log = os.path.relpath(ROOT / "CHANGELOG.md", page.parent)
-        shown.append(f"*Measured on {day}; [what has changed since]({log}).*")
+    # The pages of the papers name commits.
+    if how := made.all_made().get(source(name).stem):
+        shown.append(measured(how, os.path.relpath(ROOT / "CHANGELOG.md", page.parent)))
     return "\n\n".join(shown) + "\n"
+
+
+def measured(how: dict[str, str], log: str) -> str:
+    """The line below a table that says when and with which engines it was measured."""
+    if how["engines"] == made.engines():
+        return f"*Measured on {how['day']} with the present engines.*"
+    return f"*Measured on {how['day']} with earlier engines ({how['engines']}): [what has changed since]({log}).*"
 
 
 def with_places(text: str, content) -> str:
@@ -244,8 +250,7 @@ def keep(page: Path) -> None:
                 for part in parsed(text)
             )
             source(name).write_text("[\n" + ",\n".join(lines) + "\n]\n")
-            days = json.loads(DATES.read_text()) | {source(name).stem: f"{datetime.date.today()}"}
-            DATES.write_text(json.dumps(dict(sorted(days.items())), indent=0) + "\n")
+            made.mark(source(name).stem)
         return excerpt(name, stored(name), page)
 
     text = with_places(page.read_text(), moved)

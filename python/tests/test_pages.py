@@ -34,14 +34,16 @@ def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
         "RESULTS": results,
         "TABLES": results / "tables",
         "CONSOLE": results / "console",
-        "DATES": results / "dates.json",
         "OUTPUT_STORED": {"page.md"},
         "WITHOUT_WIFI": {"some"},
     }
     for name, place in places.items():
         monkeypatch.setattr(module, name, place)
+    monkeypatch.setattr(module.made, "RESULTS", results)
+    monkeypatch.setattr(module.made, "MADE", results / "made.json")
     results.mkdir()
-    (results / "dates.json").write_text("{}")
+    (results / "made.json").write_text("{}")
+    (results / "hashes.txt").write_text("# comment\npacket quick mptcp 1\n")
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/page.md").write_text(page(TABLE, OUTPUT))
     (tmp_path / "mkdocs.yml").write_text("site_name: x\nnav:\n  - Home: page.md\n")
@@ -61,13 +63,24 @@ def test_tables_and_output_are_stored_and_the_page_has_the_first_rows(pages: Mod
     assert TABLE + "".join(rows[1:-1]) in kept
     assert rows[-1] not in kept
     assert "*Cut: " in kept
-    assert f"*Measured on {datetime.date.today()}; " in kept
+    assert f"*Measured on {datetime.date.today()} with the present engines.*" in kept
     assert OUTPUT in kept
     assert pages.check()
     pages.keep(file)
     assert file.read_text() == kept
     assert pages.stored("some") == table
     assert pages.cut(file, page(table, OUTPUT)) == kept
+
+
+def test_a_table_of_earlier_engines_says_so(pages: ModuleType) -> None:
+    file, hashes = pages.DOCS / "page.md", pages.RESULTS / "hashes.txt"
+    pages.keep(file)
+    before = pages.made.engines()
+    hashes.write_text("# other comment\npacket quick mptcp 1\n")
+    assert pages.made.engines() == before
+    hashes.write_text("packet quick mptcp 2\n")
+    said = f"*Measured on {datetime.date.today()} with earlier engines ({before}): [what has changed since]"
+    assert said in pages.cut(file, file.read_text())
 
 
 def test_a_table_needs_a_statement_about_its_radio(

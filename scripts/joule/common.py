@@ -1,6 +1,5 @@
 """Shared by measurements and page: paths, names, the program, results without scenarios."""
 
-import datetime
 import functools
 import json
 import os
@@ -13,6 +12,8 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.append(str(ROOT / "scripts"))
+import made  # noqa: E402
 RESULTS = ROOT / "results"
 IMAGES = ROOT / "docs/img"
 PROGRAM = Path(os.environ.get("JOULEPATH", ROOT / "target/release/joulepath")).resolve()
@@ -65,10 +66,7 @@ def write_json(path: Path, data: object) -> None:
     """Writes one line per record, for readable diffs."""
     path.write_text(by_lines(data) + "\n")
     if path.parent == RESULTS:
-        # The pages print the day (scripts/pages.py).
-        dates = RESULTS / "dates.json"
-        days = json.loads(dates.read_text()) | {path.stem: f"{datetime.date.today()}"}
-        dates.write_text(json.dumps(dict(sorted(days.items())), indent=0) + "\n")
+        made.mark(path.stem)
 
 
 def by_lines(value: object, most: int = 2000) -> str:
