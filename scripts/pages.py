@@ -169,9 +169,10 @@ def excerpt(name: str, text: str, page: Path) -> str:
 
 def measured(how: dict[str, str], log: str) -> str:
     """The line below a table that says when and with which engines it was measured."""
-    if how["engines"] == made.engines():
-        return f"*Measured on {how['day']} with the present engines.*"
-    return f"*Measured on {how['day']} with earlier engines ({how['engines']}): [what has changed since]({log}).*"
+    day, engines = how["day"], how["engines"]
+    if engines == made.engines():
+        return f"*Measured on {day} with the present engines.*"
+    return f"*Measured on {day} with earlier engines ({engines}): [what has changed since]({log}).*"
 
 
 def with_places(text: str, content) -> str:

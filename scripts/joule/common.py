@@ -14,6 +14,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.append(str(ROOT / "scripts"))
 import made  # noqa: E402
+
 RESULTS = ROOT / "results"
 IMAGES = ROOT / "docs/img"
 PROGRAM = Path(os.environ.get("JOULEPATH", ROOT / "target/release/joulepath")).resolve()
