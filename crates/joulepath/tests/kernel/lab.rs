@@ -276,30 +276,12 @@ fn the_packets_of_a_lab_are_captured_at_both_ends() {
         );
     }
     let phases = frames("client.pcapng", "frame.comment").concat();
-    for phase in ["wifi: radio active", "lte: radio in promotion"] {
-        assert!(phases.contains(phase), "{phases}");
+    for phase in ["in promotion", "active"] {
+        assert!(
+            phases.contains(&format!("wifi: radio {phase} from")),
+            "{phases}"
+        );
     }
-    let billed = [
-        "bill",
-        "packets/client.pcapng",
-        "--radio",
-        "wifi=wifi6-2021",
-        "--radio",
-        "lte=lte-2021",
-    ];
-    let billed = [&billed[..], &["--json"]].concat();
-    let billed = bill(&Said::of(command(folder.path(), &billed).output().unwrap()));
-    let own_j: f64 = own["paths"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|path| number(&path["energy_j"]))
-        .sum();
-    let billed_j = number(&billed["energy_j"]) + number(&billed["idle_j"]);
-    assert!(
-        (billed_j / own_j - 1.0).abs() < 0.02,
-        "{billed_j} J, the lab's own {own_j}"
-    );
 }
 
 /// Answers each datagram with the same bytes; prints nothing.

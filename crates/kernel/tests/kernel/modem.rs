@@ -130,15 +130,21 @@ fn objects() -> Objects {
     ])
 }
 
-/// Answers calls as ModemManager until `stop` is dropped. Sends every rate of `Setup` with the
-/// modem.
+/// A call that ends the simulated ModemManager.
+const STOP: &str = "Stop";
+/// Longer than a call takes on a busy machine: a message of which a part has arrived when the time
+/// ends is lost.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Answers calls as ModemManager until [`STOP`], or until `stop` is dropped. Sends every rate of
+/// `Setup` with the modem.
 fn serve(socket: &Path, refuses: bool, stop: &Receiver<()>, set: &Sender<(String, u32)>) {
     let mut bus = Bus::open(socket).unwrap().unwrap();
     assert!(bus.own(NAME).unwrap());
     let mut all = objects();
     let mut measured = -90.0;
     while stop.try_recv() != Err(mpsc::TryRecvError::Disconnected) {
-        let Ok((serial, call)) = bus.receive(Instant::now() + Duration::from_millis(20)) else {
+        let Ok((serial, call)) = bus.receive(Instant::now() + PATIENCE) else {
             continue;
         };
         if call.kind != Kind::Call {
@@ -151,6 +157,7 @@ fn serve(socket: &Path, refuses: bool, stop: &Receiver<()>, set: &Sender<(String
         ];
         let object = text(Message::PATH);
         let reply = match text(Message::MEMBER).as_str() {
+            STOP => return,
             "GetManagedObjects" => {
                 let managed: BTreeMap<String, _> = all
                     .iter()
@@ -207,6 +214,13 @@ fn with_modems<T>(refuses: bool, test: impl FnOnce(&mut Modems) -> T) -> (T, Vec
         wait_until("ModemManager has its name", || bus.has(NAME).unwrap());
         let result = test(&mut Modems::open(&daemon.socket()).unwrap().unwrap());
         drop(stop);
+        let fields = [
+            (Message::DESTINATION, Variant::from(NAME)),
+            (Message::PATH, Variant::from(path("/"))),
+            (Message::MEMBER, Variant::from(STOP)),
+        ];
+        bus.send(&Message::new(Kind::Call, &fields, &()).unwrap())
+            .unwrap();
         result
     });
     (result, asked.try_iter().collect())
