@@ -13,7 +13,6 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.append(str(ROOT / "scripts"))
-import made  # noqa: E402
 
 RESULTS = ROOT / "results"
 IMAGES = ROOT / "docs/img"
@@ -67,6 +66,8 @@ def write_json(path: Path, data: object) -> None:
     """Writes one line per record, for readable diffs."""
     path.write_text(by_lines(data) + "\n")
     if path.parent == RESULTS:
+        import made
+
         made.mark(path.stem)
 
 

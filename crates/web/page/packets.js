@@ -23,16 +23,19 @@ const QUANTITIES = [
   ["Energy, J", state => state.energy_j.toFixed(2)],
 ];
 
-/** The trace of one run: its policy and seed are those of the comparison. */
+/** A comparison with one run: its policy and seed are those of `of`. */
+function single(of, policy, seed) {
+  return { ...of, policies: policy, seeds: 1, first_seed: seed, series: false };
+}
+
+/** The trace of one run. */
 async function traced(pool, of, policy, seed) {
-  const one = { ...of, policies: policy, seeds: 1, first_seed: seed, series: false };
-  return Trace.of(await pool.ask({ do: "packets", of: one, index: 0 }));
+  return Trace.of(await pool.ask({ do: "packets", of: single(of, policy, seed), index: 0 }));
 }
 
 /** Saves the packets of one run as a capture of one end. Returns what is left out. */
 async function saveCapture(pool, of, policy, seed, server) {
-  const one = { ...of, policies: policy, seeds: 1, first_seed: seed, series: false };
-  const { bytes, cut } = await pool.ask({ do: "capture", of: one, index: 0, server });
+  const { bytes, cut } = await pool.ask({ do: "capture", of: single(of, policy, seed), index: 0, server });
   const name = policy.replace(/[^\p{L}\p{N}_.=-]/gu, "_").replace(/^_+|_+$/g, "");
   save(bytes, `${name}.${server ? "server" : "client"}.pcapng`, "application/vnd.tcpdump.pcap");
   return cut;

@@ -309,28 +309,28 @@ fn check(of: &Question) -> Result<Value> {
     }))
 }
 
-fn run(of: &Question, index: usize) -> Result<Value> {
-    let plan = plan(of)?;
-    match plan.one(case(&plan), index, &Cancel::new()) {
-        Some(Ok(run)) => {
-            attach(serde_json::to_vec(&run).expect("a run is JSON"));
-            Ok(Value::Null)
-        }
+/// What a run gives, or why it gives nothing; `None`: there is no such run.
+fn outcome<T>(of_run: Option<std::result::Result<T, RunError>>, index: usize) -> Result<T> {
+    match of_run {
+        Some(Ok(given)) => Ok(given),
         Some(Err(RunError::Failed(message))) => Err(Error::usage(message)),
         Some(Err(RunError::Cancelled)) => unreachable!("nobody else holds the token"),
         None => Err(Error::usage(format!("there is no run {index}"))),
     }
 }
 
+fn run(of: &Question, index: usize) -> Result<Value> {
+    let plan = plan(of)?;
+    let run = outcome(plan.one(case(&plan), index, &Cancel::new()), index)?;
+    attach(serde_json::to_vec(&run).expect("a run is JSON"));
+    Ok(Value::Null)
+}
+
 fn trace(of: &Question, index: usize) -> Result<Value> {
     let plan = plan(of)?;
     let case = case(&plan);
-    match case.trace(index, &packets::LIMITS, &Cancel::new()) {
-        Some(Ok(trace)) => Ok(packets::described(case.scenario(), &trace)),
-        Some(Err(RunError::Failed(message))) => Err(Error::usage(message)),
-        Some(Err(RunError::Cancelled)) => unreachable!("nobody else holds the token"),
-        None => Err(Error::usage(format!("there is no run {index}"))),
-    }
+    let trace = outcome(case.trace(index, &packets::LIMITS, &Cancel::new()), index)?;
+    Ok(packets::described(case.scenario(), &trace))
 }
 
 fn capture(of: &Question, index: usize, server: bool) -> Result<Value> {
@@ -338,20 +338,12 @@ fn capture(of: &Question, index: usize, server: bool) -> Result<Value> {
     let case = case(&plan);
     let refused = |refusal: joulepath_capture::Refusal| Error::usage(refusal.to_string());
     joulepath_capture::check(case.scenario()).map_err(refused)?;
-    let Some(&(policy, seed)) = case.runs().get(index) else {
-        return Err(Error::usage(format!("there is no run {index}")));
-    };
-    match case.trace(index, &packets::CAPTURED, &Cancel::new()) {
-        Some(Ok(trace)) => {
-            let capture = Capture::new(case.scenario(), &trace).map_err(refused)?;
-            let end = if server { End::Server } else { End::Client };
-            attach(capture.pcapng(end, &capture.title(policy, seed)));
-            Ok(json!({ "cut": packets::cut(&trace) }))
-        }
-        Some(Err(RunError::Failed(message))) => Err(Error::usage(message)),
-        Some(Err(RunError::Cancelled)) => unreachable!("nobody else holds the token"),
-        None => Err(Error::usage(format!("there is no run {index}"))),
-    }
+    let trace = outcome(case.trace(index, &packets::CAPTURED, &Cancel::new()), index)?;
+    let capture = Capture::new(case.scenario(), &trace).map_err(refused)?;
+    let (policy, seed) = case.runs()[index];
+    let end = if server { End::Server } else { End::Client };
+    attach(capture.pcapng(end, &capture.title(policy, seed)));
+    Ok(json!({ "cut": packets::cut(&trace) }))
 }
 
 fn gather(of: &Question, runs: Vec<Option<usize>>) -> Result<Value> {

@@ -49,6 +49,11 @@ impl Device {
         }
     }
 
+    /// True if it counts joules by service.
+    pub(super) fn attributes(&self) -> bool {
+        self.attribution.is_some()
+    }
+
     /// Checks if a packet that enters a tunnel opens or closes a subflow.
     pub(super) fn watch(
         &mut self,

@@ -53,7 +53,7 @@ struct Packet {
     ecn_capable: bool,
     /// Key of its flow, for links with a queue per flow.
     flow: u64,
-    /// Index of its service.
+    /// Index of its service; 0 if they are not counted.
     service: usize,
     entered_ns: u64,
     bytes: Vec<u8>,
@@ -100,7 +100,8 @@ pub(super) struct Network {
     /// By tunnel: true if packets pass.
     open: Vec<bool>,
     pub(super) device: Device,
-    services: Services,
+    /// Traffic by service, if it is counted.
+    services: Option<Services>,
     /// Packets that have arrived, for the caller.
     pub(super) arrivals: VecDeque<Arrival>,
     /// Buffers to reuse.
@@ -134,8 +135,8 @@ impl Network {
             open: vec![true; routes.len()],
             routes,
             sizes: WireSizes { header, ack },
+            services: device.attributes().then(Services::default),
             device,
-            services: Services::default(),
             arrivals: VecDeque::new(),
             spare: vec![],
         }
@@ -176,7 +177,8 @@ impl Network {
             return;
         }
         self.device.watch(now_ns, tunnel, direction, headers);
-        let service = self.services.index(headers.service(direction));
+        let services = self.services.as_mut();
+        let service = services.map_or(0, |all| all.index(headers.service(direction)));
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.clear();
         buffer.extend_from_slice(&bytes[..headers.length]);
@@ -237,7 +239,9 @@ impl Network {
     pub(super) fn begin_measurement(&mut self, now_ns: u64) {
         self.flows.fill_with(Default::default);
         self.wires.iter_mut().for_each(|wire| wire.high_water = 0);
-        self.services.clear();
+        if let Some(services) = &mut self.services {
+            services.clear();
+        }
         self.device.begin_measurement(now_ns);
     }
 
@@ -254,7 +258,8 @@ impl Network {
     /// All energy so far, and the traffic by service if it is counted.
     pub(super) fn read(&mut self, now_ns: u64, end: End) -> (EnergyReading, Vec<Served>) {
         let (energy, attribution) = self.device.read(now_ns, end);
-        let served = attribution.map(|attribution| self.services.read(&attribution));
+        let served = self.services.as_ref().zip(attribution);
+        let served = served.map(|(services, attribution)| services.read(&attribution));
         (energy, served.unwrap_or_default())
     }
 
@@ -371,9 +376,10 @@ impl Network {
             bytes,
             ..
         } = packet;
-        if self.routes[tunnel].radio.is_some() {
-            self.services
-                .count(service, due_ns, direction, size, payload);
+        if let Some(services) = &mut self.services
+            && self.routes[tunnel].radio.is_some()
+        {
+            services.count(service, due_ns, direction, size, payload);
         }
         let flow = &mut self.flows[tunnel][direction as usize];
         flow.delivered_packets += 1;

@@ -158,27 +158,7 @@ impl<'a> Pump<'a> {
             .network
             .enter(now_ns, tunnel, direction, bytes, &headers);
         let end = if direction == Traffic::Up { 0 } else { 1 };
-        self.see(end, now_ns, tunnel, length, None);
-    }
-
-    /// Captures a packet of the buffer, or `arrived`.
-    fn see(
-        &mut self,
-        end: usize,
-        at_ns: u64,
-        tunnel: usize,
-        length: usize,
-        arrived: Option<&[u8]>,
-    ) {
-        let (Some(capture), Some(run)) = (&mut self.capture, &mut self.run) else {
-            return;
-        };
-        let comments = match end {
-            0 => run.timeline.network.device.comments(capture, at_ns),
-            _ => vec![],
-        };
-        let bytes = arrived.unwrap_or(&self.buffer[..length]);
-        capture.see(end, at_ns, tunnel, bytes, comments);
+        see(&mut self.capture, run, end, now_ns, (tunnel, bytes));
     }
 
     /// Processes due events, and delivers the packets that have arrived.
@@ -190,24 +170,21 @@ impl<'a> Pump<'a> {
     }
 
     fn deliver_arrivals(&mut self) {
-        while let Some(run) = &mut self.run
-            && let Some(arrival) = run.timeline.network.arrivals.pop_front()
+        let Some(run) = &mut self.run else { return };
+        while let Some(Arrival {
+            tunnel,
+            direction,
+            due_ns,
+            bytes,
+        }) = run.timeline.network.arrivals.pop_front()
         {
-            let Arrival {
-                tunnel,
-                direction,
-                due_ns,
-                bytes,
-            } = arrival;
             let end = if direction == Traffic::Up { 1 } else { 0 };
             self.lateness.add(run.now_ns().saturating_sub(due_ns));
             if self.ends[tunnel][end].send(&bytes).is_err() {
                 self.anomalies.refused += 1;
             }
-            self.see(end, due_ns, tunnel, bytes.len(), Some(&bytes));
-            if let Some(run) = &mut self.run {
-                run.timeline.network.recycle(bytes);
-            }
+            see(&mut self.capture, run, end, due_ns, (tunnel, &bytes));
+            run.timeline.network.recycle(bytes);
         }
     }
 
@@ -267,4 +244,20 @@ impl<'a> Pump<'a> {
             }
         }
     }
+}
+
+/// Captures a packet at an end of its tunnel.
+fn see(
+    capture: &mut Option<Capture>,
+    run: &mut Run,
+    end: usize,
+    at_ns: u64,
+    (tunnel, bytes): (usize, &[u8]),
+) {
+    let Some(capture) = capture else { return };
+    let comments = match end {
+        0 => run.timeline.network.device.comments(capture, at_ns),
+        _ => vec![],
+    };
+    capture.see(end, at_ns, tunnel, bytes, comments);
 }
