@@ -31,8 +31,6 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(60);
 /// seconds.
 const REMOVAL_PATIENCE: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(10);
-/// How many missing namespaces stay recorded while some may be hidden.
-const MOST_UNSEEN: usize = 64;
 /// Number of searches for namespaces that were created while their parent still had the old
 /// default.
 const SEARCHES: usize = 4;
@@ -403,11 +401,9 @@ impl Manager {
         Ok((restored, search.hidden))
     }
 
-    /// Removes the records of namespaces that no longer exist. If a process may not be inspected,
-    /// which is common for a container's first process, some missing namespaces may still exist.
+    /// Removes the records of namespaces that no longer exist.
     fn forget_what_is_gone(&mut self, search: &Search) {
-        let unseen = if search.hidden == 0 { 0 } else { MOST_UNSEEN };
-        self.journal.keep_only(&search.cookies(), unseen);
+        self.journal.keep_only(&search.cookies(), search.unseen());
     }
 
     /// Makes `name` the default of the calling thread's namespace, and records the earlier default.

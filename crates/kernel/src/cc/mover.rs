@@ -66,7 +66,7 @@ impl Mover {
     /// Moves the sockets of every namespace that this process can enter. Returns how many, and the
     /// number of hidden processes.
     pub(super) fn move_all(&self) -> Result<(usize, usize)> {
-        let Search { found, hidden } = search()?;
+        let Search { found, hidden, .. } = search()?;
         let mut moved = 0;
         for namespace in found {
             moved += namespace.namespace.enter_thread(|| self.move_here())??;

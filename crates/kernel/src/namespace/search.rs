@@ -20,6 +20,11 @@ use crate::state::root;
 
 /// Directory of `ip netns`, relative to the root directory.
 const NAMES: &str = "run/netns";
+/// Inode of the machine's first process namespace (`PROC_PID_INIT_INO`).
+const FIRST_PROCESSES: u64 = 0xEFFF_FFFC;
+/// How many of the namespaces that were not found may exist, in a process namespace that does not
+/// see all processes or if some processes may not be inspected.
+const MOST_UNSEEN: usize = 64;
 
 /// A namespace that the search found.
 #[derive(Debug)]
@@ -82,9 +87,22 @@ pub struct Search {
     /// Number of processes that this user may not inspect and of namespaces that it may not enter.
     /// There may be further namespaces.
     pub hidden: usize,
+    /// True if this process sees every process of the machine. In a container, processes outside it
+    /// may hold further namespaces.
+    pub sees_all: bool,
 }
 
 impl Search {
+    /// How many of the youngest namespaces that were not found may still exist. Records of all others
+    /// may be removed.
+    pub fn unseen(&self) -> usize {
+        if self.sees_all && self.hidden == 0 {
+            0
+        } else {
+            MOST_UNSEEN
+        }
+    }
+
     /// The cookies of all found namespaces.
     pub fn cookies(&self) -> Vec<Cookie> {
         self.found.iter().map(|found| found.cookie).collect()
@@ -243,9 +261,11 @@ impl Seeker {
                 None => hidden += 1,
             }
         }
+        let first = fs::metadata("/proc/1/ns/pid");
         Ok(Search {
             found: entered,
             hidden,
+            sees_all: first.is_ok_and(|file| file.ino() == FIRST_PROCESSES),
         })
     }
 }

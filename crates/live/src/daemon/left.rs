@@ -301,7 +301,7 @@ fn sweep_in(state: &State) -> Result<()> {
     // The search must follow the reading of the folder: a namespace with a journal there existed
     // before.
     let search = namespace::search()?;
-    for cookie in dead(journals, &search.cookies(), search.hidden) {
+    for cookie in dead(journals, &search.cookies(), search.unseen()) {
         let name = cookie.to_string();
         // A daemon in a namespace that the search missed holds the lock.
         if let Ok(lock) = state.lock(&name, Duration::ZERO) {
@@ -312,12 +312,12 @@ fn sweep_in(state: &State) -> Result<()> {
     Ok(())
 }
 
-/// Journals of dead namespaces: all that were not `seen`, except the `hidden` youngest, which may
+/// Journals of dead namespaces: all that were not `seen`, except the `unseen` youngest, which may
 /// still exist. The kernel numbers cookies in ascending order.
-fn dead(mut journals: Vec<Cookie>, seen: &[Cookie], hidden: usize) -> Vec<Cookie> {
+fn dead(mut journals: Vec<Cookie>, seen: &[Cookie], unseen: usize) -> Vec<Cookie> {
     journals.retain(|cookie| !seen.contains(cookie));
     journals.sort_unstable();
-    journals.truncate(journals.len().saturating_sub(hidden));
+    journals.truncate(journals.len().saturating_sub(unseen));
     journals
 }
 
@@ -326,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn journals_of_dead_namespaces_are_removed_except_possibly_hidden_ones() {
+    fn journals_of_dead_namespaces_are_removed_except_possibly_unseen_ones() {
         let all = || [7, 3, 9, 5].map(Cookie).to_vec();
         assert_eq!(dead(all(), &[Cookie(5)], 0), [3, 7, 9].map(Cookie));
         assert_eq!(dead(all(), &[Cookie(5)], 2), [Cookie(3)]);

@@ -399,3 +399,30 @@ fn a_waiting_process_outlasts_a_check_of_its_lock() {
     wait_until("everything is restored", || host.table() == found);
     wait_until("no file is left", || host.files() == [""; 0]);
 }
+
+/// A container, a lab or a judged daemon sees only its own processes.
+#[test(needs(NET, tool("unshare")))]
+fn a_process_that_does_not_see_all_processes_leaves_the_journals_of_others() {
+    let (host, other) = (Host::new(), Host::new());
+    host.configure("intent = \"handover\"", "");
+    let found = host.table();
+    let daemon = host.start_with(&["--keep"]);
+    host.wait_for("the first has an endpoint", &[(host.ip(0), false)]);
+    assert_eq!(daemon.stop(), Some(0));
+    let journal = host.files();
+    assert_ne!(journal, [""; 0]);
+    let undo = || {
+        let mut command = Command::new("unshare");
+        command
+            .args(["--pid", "--fork", "--mount-proc"])
+            .arg(env!("CARGO_BIN_EXE_joulepath"))
+            .args(["live", "--undo"]);
+        command.output().unwrap()
+    };
+    let said = Said::of(other.net.client.enter_thread(undo).unwrap());
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert_eq!(host.files(), journal);
+    host.run(&["live", "--undo"]).ok();
+    assert_eq!(host.table(), found);
+    assert_eq!(host.files(), [""; 0]);
+}
