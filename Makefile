@@ -10,7 +10,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 DEMO := scenarios/home-wifi-lte.toml
 
-.PHONY: help setup build package static release test-bare test-package test-wheel wheel docs web demo test test-web test-kernels test-vm test-upstream bench bench-peers validate-peers joule fuzz sanitize mutants lint clean
+.PHONY: help setup build package static release test-bare test-package test-wheel wheel docs web demo test test-web test-kernels test-vm test-upstream bench bench-peers validate-peers results fuzz sanitize mutants lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -98,10 +98,9 @@ validate-peers: ## compare goodput, loss and queue with ns-2 and ns-3, into benc
 	cargo build --locked --package joulepath-benches --example once
 	benches/peers/validate.py --write $(ARGS)
 
-joule: build ## measure the numbers of docs/joule.md again: results/joule.json and the figures; half an hour
+results: build ## measure stored tables of earlier engines again; hours, resumes (ARGS=--list)
 	@scripts/setup.sh test
-	scripts/python.sh run scripts/joule measure
-	scripts/python.sh run scripts/joule figures
+	@scripts/results.py $(ARGS)
 
 fuzz: ## thousands of random scenarios against invariants; changes of its corpus for every parser, a minute each (ARGS=600: seconds)
 	@scripts/setup.sh test

@@ -1,4 +1,4 @@
-"""Measures the numbers of docs/joule.md and writes its tables and figures. `make joule` runs it.
+"""Measures the numbers of docs/joule.md and writes its tables and figures. `make results` runs it.
 
     python scripts/joule measure   the studies, into results/joule.json
     python scripts/joule presets   the balances between energy and time, into results/joule-presets.json
