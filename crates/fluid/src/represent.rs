@@ -70,6 +70,9 @@ pub(crate) struct Member<'a> {
 fn feature_without_equations(link: &LinkSpec) -> Option<(&'static str, String)> {
     let has = |key: &'static str, feature: &str| Some((key, feature.to_owned()));
     match link {
+        LinkSpec {
+            delays: Some(_), ..
+        } => has("delay", "a delay that changes"),
         LinkSpec { aqm: Some(aqm), .. } => Some(("aqm", format!("a queue under {}", aqm.name()))),
         LinkSpec {
             policer: Some(_), ..

@@ -18,7 +18,7 @@ use crate::outcome::{Exit, Outcome};
 use crate::policer::Policer;
 use crate::queue::{Admission, ByteLimits, Queue};
 use crate::rate::{ConstantRate, LogNormal, NEVER_NS, PiecewiseRate};
-use crate::wire::{Jitter, Outages};
+use crate::wire::{Delays, Jitter, Outages};
 use joulepath_model::random::{Domain, Stream};
 
 /// A unidirectional link as a state machine: a DropTail queue, a transmitter, a wire.
@@ -53,6 +53,7 @@ struct Extras {
     service: Service,
     byte_limits: Option<ByteLimits>,
     outages: Outages,
+    delays: Option<Box<Delays>>,
     jitter: Option<Box<Jitter>>,
     policer: Option<Policer>,
     keeper: Option<Box<Keeper>>,
@@ -98,6 +99,10 @@ impl Link {
             service,
             byte_limits: ByteLimits::new(spec.queue, spec.ecn_threshold),
             outages: Outages::new(&spec.outages),
+            delays: spec
+                .delays
+                .clone()
+                .map(|steps| Box::new(Delays::new(steps))),
             jitter: spec
                 .jitter
                 .map(|jitter| Box::new(Jitter::new(jitter, stream(Domain::LinkJitter)))),
@@ -329,7 +334,7 @@ impl Link {
         }
     }
 
-    /// Propagation delay, without jitter.
+    /// Propagation delay, without jitter; if it changes, the least.
     pub fn delay(&self) -> Nanos {
         Nanos(self.delay_ns)
     }
@@ -572,8 +577,18 @@ impl Link {
     fn arrival(&self, extras: &mut Extras) -> u64 {
         match &mut extras.jitter {
             _ if self.free_ns == NEVER_NS => NEVER_NS,
-            None => self.free_ns + self.delay_ns,
-            Some(jitter) => jitter.arrival(self.free_ns, self.delay_ns),
+            None => {
+                let Some(delays) = &mut extras.delays else {
+                    return self.free_ns + self.delay_ns;
+                };
+                let delay_ns = delays.at(self.free_ns);
+                delays.in_order(self.free_ns + delay_ns)
+            }
+            Some(jitter) => {
+                let delays = extras.delays.as_mut();
+                let delay_ns = delays.map_or(self.delay_ns, |delays| delays.at(self.free_ns));
+                jitter.arrival(self.free_ns, delay_ns)
+            }
         }
     }
 }
@@ -596,6 +611,7 @@ impl Extras {
         matches!(self.service, Service::Constant)
             && self.byte_limits.is_none()
             && self.outages.is_empty()
+            && self.delays.is_none()
             && self.jitter.is_none()
             && self.policer.is_none()
             && self.marks.is_none()

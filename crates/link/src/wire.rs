@@ -1,6 +1,8 @@
 //! Outages and variation of the delay after the transmitter.
 
-use joulepath_model::network::{JitterSpec, Outage};
+use std::sync::Arc;
+
+use joulepath_model::network::{DelaySteps, JitterSpec, Outage};
 
 use joulepath_model::random::{Normals, Stream};
 
@@ -47,6 +49,44 @@ impl Outages {
         self.periods
             .get(self.next)
             .is_some_and(|&(from, _)| from <= start || from < finish)
+    }
+}
+
+/// The delay as steps.
+#[derive(Clone, Debug)]
+pub(crate) struct Delays {
+    steps: Arc<DelaySteps>,
+    /// Index of the first step that begins after the last departure.
+    next: usize,
+    /// Arrival of the previous packet, which none overtakes.
+    last_arrival: u64,
+}
+
+impl Delays {
+    pub(crate) fn new(steps: Arc<DelaySteps>) -> Self {
+        Delays {
+            steps,
+            next: 0,
+            last_arrival: 0,
+        }
+    }
+
+    /// The delay at a departure, ns. Departures must not decrease.
+    pub(crate) fn at(&mut self, departure: u64) -> u64 {
+        let steps = &self.steps.steps;
+        while steps
+            .get(self.next)
+            .is_some_and(|step| step.0.0 <= departure)
+        {
+            self.next += 1;
+        }
+        steps[self.next.saturating_sub(1)].1.0
+    }
+
+    /// The arrival of a packet that would arrive at `arrival` if it were alone.
+    pub(crate) fn in_order(&mut self, arrival: u64) -> u64 {
+        self.last_arrival = self.last_arrival.max(arrival);
+        self.last_arrival
     }
 }
 

@@ -26,6 +26,7 @@ pub mod receive;
 pub mod result;
 pub mod samples;
 pub mod scenario;
+pub mod series;
 pub mod signal;
 pub mod study;
 pub mod topology;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::aqm::AqmSpec;
+use crate::series::{self, Column};
 use crate::units::{BitRate, Bytes, Nanos, Probability};
 
 /// One unidirectional link: a queue and the wire after it.
@@ -15,8 +16,11 @@ pub struct LinkSpec {
     pub name: String,
     /// Service rate of the queue over time.
     pub rate: RateSpec,
-    /// Propagation delay after the queue.
+    /// Propagation delay after the queue; if it changes, the least.
     pub delay: Nanos,
+    /// How the propagation delay changes. Packets do not overtake each other when it falls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delays: Option<Arc<DelaySteps>>,
     /// Variation of the propagation delay; it never reorders packets.
     pub jitter: Option<JitterSpec>,
     /// Token bucket in front of the queue.
@@ -47,6 +51,7 @@ impl LinkSpec {
             name,
             rate,
             delay,
+            delays: None,
             jitter: None,
             policer: None,
             queue,
@@ -64,12 +69,20 @@ impl LinkSpec {
     pub fn is_transparent(&self) -> bool {
         self.rate == RateSpec::Unlimited
             && self.delay == Nanos::ZERO
+            && self.delays.is_none()
             && self.jitter.is_none()
             && self.loss.mean() == 0.0
             && self.outages.is_empty()
             && self.policer.is_none()
             && self.reorder.is_none()
             && self.aggregate.is_none()
+    }
+
+    /// Greatest propagation delay, without jitter.
+    pub fn greatest_delay(&self) -> Nanos {
+        let delays = self.delays.as_ref().map_or(&[][..], |delays| &delays.steps);
+        let all = delays.iter().map(|&(_, delay)| delay);
+        all.max().unwrap_or(self.delay)
     }
 
     /// True if packets are lost or marked by chance, not only at a full queue. PIE drops at random.
@@ -256,6 +269,50 @@ pub struct DeliveryTrace {
     /// Milliseconds since the start, ascending, repeats allowed, the last one greater than zero.
     #[serde(skip)]
     pub opportunities_ms: Vec<u64>,
+}
+
+/// A propagation delay that changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DelaySteps {
+    /// Path of the recording, relative to the scenario, if the delay was recorded.
+    pub source: Option<String>,
+    /// Delay from each instant on, the first at time 0, ascending in time. The last one holds on.
+    pub steps: Vec<(Nanos, Nanos)>,
+}
+
+/// Readings of a delay in a file.
+const DELAY: Column = Column {
+    name: "a delay",
+    range: [0.0, 60_000.0],
+    unit: "ms",
+    example: "27.5",
+};
+
+impl DelaySteps {
+    /// Parses lines of a time in s and a delay in ms, as [`series::parse`].
+    ///
+    /// # Errors
+    /// As [`series::parse`].
+    pub fn parse(text: &str, source: &str) -> Result<Self, String> {
+        let delay = |ms: f64| Nanos::from_secs_f64(ms / 1e3);
+        let readings = series::parse(text, DELAY)?.into_iter();
+        Ok(DelaySteps {
+            source: Some(source.into()),
+            steps: readings.map(|(at, ms)| (at, delay(ms))).collect(),
+        })
+    }
+
+    /// The least delay.
+    pub fn least(&self) -> Nanos {
+        let all = self.steps.iter().map(|&(_, delay)| delay);
+        all.min().unwrap_or_default()
+    }
+
+    /// The delay at an instant.
+    pub fn at(&self, at: Nanos) -> Nanos {
+        let next = self.steps.partition_point(|&(from, _)| from <= at);
+        self.steps[next.saturating_sub(1)].1
+    }
 }
 
 /// Variation of the propagation delay: a Gaussian AR(1), truncated so that the total delay is never

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::random::{Domain, Stream};
+use crate::series::{self, Column};
 use crate::units::{BitRate, Dbm, Nanos};
 
 /// The signal of a path, and the rates that follow from it.
@@ -36,67 +37,28 @@ pub struct SignalTrace {
     pub readings: Vec<(Nanos, Dbm)>,
 }
 
-/// Most readings of a trace: ten days, one a second.
-const MOST_READINGS: usize = 1_000_000;
+/// Readings of a signal in a file.
+const SIGNAL: Column = Column {
+    name: "a signal",
+    range: [-160.0, 0.0],
+    unit: "dBm",
+    example: "-97",
+};
 
 impl SignalTrace {
-    /// Parses lines of a time in s and a signal in dBm, separated by a comma or spaces: `12.5 -97`.
-    /// Blank lines and comments (`#`) are skipped. An error gives the line and the fix, and never
-    /// quotes the text, because an untrusted scenario may name a file with confidential content.
+    /// Parses lines of a time in s and a signal in dBm, as [`series::parse`].
+    ///
+    /// # Errors
+    /// As [`series::parse`].
     pub fn parse(text: &str, source: &str) -> Result<Self, String> {
-        let mut readings: Vec<(Nanos, Dbm)> = vec![];
-        for (number, line) in (1..).zip(text.lines()) {
-            let line = line.split('#').next().unwrap_or_default().trim();
-            if line.is_empty() {
-                continue;
-            }
-            let mut words = line.split([',', ' ', '\t']).filter(|word| !word.is_empty());
-            let both = (words.next(), words.next(), words.next());
-            let (Some(time), Some(signal), None) = both else {
-                return Err(format!(
-                    "line {number} has not two numbers; write for example `12.5 -97`"
-                ));
-            };
-            let seconds = time.parse::<f64>().ok().filter(|s| (0.0..=1e9).contains(s));
-            let seconds = seconds.ok_or(format!(
-                "line {number} has no time in s; write for example `12.5 -97`"
-            ))?;
-            let dbm = signal
-                .parse::<f64>()
-                .ok()
-                .filter(|dbm| (-160.0..=0.0).contains(dbm));
-            let dbm = dbm.ok_or(format!(
-                "line {number} has no signal from -160 to 0; write it in dBm"
-            ))?;
-            let at = Nanos::from_secs_f64(seconds);
-            match readings.last() {
-                None if at > Nanos::ZERO => {
-                    return Err(format!(
-                        "line {number} is after 0 s; subtract its time from all times"
-                    ));
-                }
-                Some((before, _)) if *before >= at => {
-                    return Err(format!(
-                        "line {number} is not later than the line before; sort the lines"
-                    ));
-                }
-                _ if readings.len() == MOST_READINGS => {
-                    return Err(format!(
-                        "it has over {MOST_READINGS} readings; keep one a second"
-                    ));
-                }
-                _ => readings.push((at, Dbm(dbm))),
-            }
-        }
-        match readings.is_empty() {
-            true => {
-                Err("it is empty; write a time and a signal per line, for example `0 -80`".into())
-            }
-            false => Ok(SignalTrace {
-                source: source.into(),
-                readings,
-            }),
-        }
+        let readings = series::parse(text, SIGNAL)?;
+        Ok(SignalTrace {
+            source: source.into(),
+            readings: readings
+                .into_iter()
+                .map(|(at, dbm)| (at, Dbm(dbm)))
+                .collect(),
+        })
     }
 }
 
@@ -310,8 +272,8 @@ mod tests {
             ("0 -80 secret", "line 1 has not two numbers"),
             ("secret -80", "line 1 has no time"),
             ("-1 -80", "line 1 has no time"),
-            ("0 80", "line 1 has no signal"),
-            ("0 NaN", "line 1 has no signal"),
+            ("0 80", "line 1 has not a signal"),
+            ("0 NaN", "line 1 has not a signal"),
             ("5 -80", "line 1 is after 0 s"),
             ("0 -80\n2 -80\n2 -81", "line 3 is not later"),
         ] {

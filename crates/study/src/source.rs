@@ -9,9 +9,9 @@ use std::sync::{Mutex, MutexGuard};
 use joulepath_files::{By, Trouble};
 use joulepath_link::trace;
 use joulepath_model::names::suggest;
-use joulepath_model::network::{DeliveryTrace, RateSpec};
+use joulepath_model::network::{DeliveryTrace, LinkSpec, RateSpec};
 use joulepath_model::scenario::{self, Beside, CalibratedProfile, Scenario, Variant};
-use joulepath_model::signal::{SignalSpec, SignalTrace};
+use joulepath_model::signal::SignalSpec;
 use sha2::{Digest, Sha256};
 
 use crate::digest::hex;
@@ -39,8 +39,8 @@ pub struct Source {
     traces_in: TracesIn,
     /// Traces by their path in the scenario. Each link needs them, and so does the hash.
     traces: Mutex<Traces>,
-    /// Traces of signals in the same way.
-    signals: Mutex<BTreeMap<String, (SignalTrace, Digested)>>,
+    /// Files of signals and delays by their path in the scenario.
+    series: Mutex<BTreeMap<String, Digested>>,
 }
 
 /// Place of the traces.
@@ -143,7 +143,7 @@ impl Source {
             may_be_quoted: true,
             traces_in,
             traces: Mutex::default(),
-            signals: Mutex::default(),
+            series: Mutex::default(),
         }
     }
 
@@ -211,15 +211,15 @@ impl Source {
                 in_scenario(&error)
             })
         };
-        let signal = |name: &str| {
-            self.signal(name).map_err(|error| {
+        let series = |name: &str| {
+            self.series(name).map_err(|error| {
                 denied.set(denied.get() || error.kind() == Kind::Permission);
                 in_scenario(&error)
             })
         };
         let beside = Beside {
             traces: &trace,
-            signals: &signal,
+            series: &series,
             profiles: &profile,
         };
         scenario::load_beside(&self.text, overrides, &beside).map_err(|errors| {
@@ -296,8 +296,9 @@ impl Source {
             .iter()
             .filter_map(|link| trace_of(&link.rate))
             .collect();
-        let of_signals: BTreeSet<&str> =
-            scenario.paths.iter().filter_map(signal_trace_of).collect();
+        let delays = scenario.links.iter().filter_map(delay_trace_of);
+        let signals = scenario.paths.iter().filter_map(signal_trace_of);
+        let recorded: BTreeSet<&str> = signals.chain(delays).collect();
         let mut hash = Sha256::new_with_prefix(&self.text);
         let mut add = |name: &str, (length, digest): &Digested| {
             hash.update(format!("\n{name}\n{length}\n"));
@@ -310,13 +311,13 @@ impl Source {
         {
             add(name, digested);
         }
-        let signals = self
-            .signals
+        let series = self
+            .series
             .lock()
             .expect("no thread panics while it holds the traces");
-        for (name, (_, digested)) in signals
+        for (name, digested) in series
             .iter()
-            .filter(|(name, _)| of_signals.contains(name.as_str()))
+            .filter(|(name, _)| recorded.contains(name.as_str()))
         {
             add(name, digested);
         }
@@ -353,17 +354,15 @@ impl Source {
         }
     }
 
-    /// The recorded signal in a file next to the scenario.
-    fn signal(&self, name: &str) -> Result<SignalTrace> {
+    /// A file of signals or delays next to the scenario.
+    fn series(&self, name: &str) -> Result<String> {
         let bytes = self.trace_bytes(name)?;
-        let trace =
-            SignalTrace::parse(&String::from_utf8_lossy(&bytes), name).map_err(Error::usage)?;
-        let mut signals = self
-            .signals
+        let mut series = self
+            .series
             .lock()
             .expect("no thread panics while it holds the traces");
-        signals.insert(name.to_owned(), (trace.clone(), digested(&bytes)));
-        Ok(trace)
+        series.insert(name.to_owned(), digested(&bytes));
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// The calibrated profile in a file next to the scenario.
@@ -398,6 +397,10 @@ fn signal_trace_of(path: &scenario::PathSpec) -> Option<&str> {
         SignalSpec::Trace(trace) => Some(&trace.source),
         _ => None,
     }
+}
+
+fn delay_trace_of(link: &LinkSpec) -> Option<&str> {
+    link.delays.as_ref()?.source.as_deref()
 }
 
 /// Bytes of a trace next to a shipped scenario.

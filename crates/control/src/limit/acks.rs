@@ -117,6 +117,7 @@ fn may_drop(scenario: &Scenario, link: LinkIndex, window: Window) -> bool {
     let spec: &LinkSpec = &scenario.links[link];
     let is_plain = spec.policer.is_none()
         && spec.outages.is_empty()
+        && spec.delays.is_none()
         && spec.jitter.is_none()
         && spec.reorder.is_none()
         && spec.aggregate.is_none();

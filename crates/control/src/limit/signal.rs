@@ -126,11 +126,12 @@ impl Follower<'_> {
         let seen = |link: LinkIndex| match group.direction {
             Direction::Upload => window,
             Direction::Download => {
-                let rest = data.iter().skip_while(|&&l| l != link);
-                let delay = Nanos(rest.map(|&l| scenario.links[l].delay.0).sum());
+                let rest = || data.iter().skip_while(|&&l| l != link);
+                let least = Nanos(rest().map(|&l| scenario.links[l].delay.0).sum());
+                let greatest = rest().map(|&l| scenario.links[l].greatest_delay().0);
                 Window {
-                    from: window.from.saturating_sub(delay),
-                    until: window.until.saturating_sub(delay),
+                    from: window.from.saturating_sub(Nanos(greatest.sum())),
+                    until: window.until.saturating_sub(least),
                 }
             }
         };

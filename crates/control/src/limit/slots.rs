@@ -172,7 +172,11 @@ fn crossed(
     group: &ConnectionGroup,
     parts: &dyn Fn(LinkIndex) -> [f64; 2],
 ) -> Vec<Crossed> {
-    let delay = |links: &[LinkIndex]| Nanos(links.iter().map(|&l| scenario.links[l].delay.0).sum());
+    let least = |links: &[LinkIndex]| Nanos(links.iter().map(|&l| scenario.links[l].delay.0).sum());
+    let greatest = |links: &[LinkIndex]| {
+        let delays = links.iter().map(|&l| scenario.links[l].greatest_delay().0);
+        Nanos(delays.sum())
+    };
     let of_link = |link: LinkIndex| {
         let places = group.paths.iter().map(|&path| {
             let (data, _) = links_of(scenario, group.direction, path);
@@ -184,8 +188,11 @@ fn crossed(
                 wire_per_payload(scenario) / delivered(scenario, rest)
             })
         };
-        let delays: Vec<Nanos> = places.iter().flatten().map(|rest| delay(rest)).collect();
-        let delays = [*delays.iter().min()?, *delays.iter().max()?];
+        let rests = || places.iter().flatten();
+        let delays = [
+            rests().map(|rest| least(rest)).min()?,
+            rests().map(|rest| greatest(rest)).max()?,
+        ];
         let is_own = |&path: &usize| {
             let (down, up) = scenario.paths[path].radio;
             link == if group.direction == Direction::Download {

@@ -126,10 +126,11 @@ pub(super) fn gathered_s(link: &LinkSpec, wake_s: f64, segment_bits: f64, peak_b
 
 /// By how much the delay of packets on `link` varies besides its queue, s.
 pub(super) fn spread_s(link: &LinkSpec) -> f64 {
+    let greatest_s = link.greatest_delay().as_secs_f64();
     if link.jitter.is_some() || link.aggregate.is_some() {
-        link.delay.as_secs_f64()
+        greatest_s
     } else {
-        0.0
+        greatest_s - link.delay.as_secs_f64()
     }
 }
 

@@ -1,9 +1,12 @@
 //! Derives tunnels and addresses from a scenario.
 
+use std::mem;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
 use joulepath_model::network::RateSpec;
 use joulepath_model::scenario::{self, PathIndex, PathSpec, Scenario};
+use joulepath_model::signal::SignalSpec;
 
 use super::spec::LabSpec;
 use super::tunnel::Tunnel;
@@ -74,7 +77,7 @@ impl Plan {
 
     pub(super) fn emulator(&self, spec: &LabSpec, client: &Namespace, server: &Namespace) -> Spec {
         Spec {
-            scenario: scenario::show(&spec.scenario),
+            scenario: scenario::show(&written_out(&spec.scenario)),
             traces: spec
                 .scenario
                 .links
@@ -145,6 +148,25 @@ fn paths_in_use(scenario: &Scenario) -> Vec<PathIndex> {
         }
     }
     paths
+}
+
+/// The scenario with the signals and delays of its files written out: the emulator reads no files.
+fn written_out(scenario: &Scenario) -> Scenario {
+    let mut own = scenario.clone();
+    for link in &mut own.links {
+        if let Some(delays) = &mut link.delays {
+            Arc::make_mut(delays).source = None;
+        }
+    }
+    for path in &mut own.paths {
+        let Some(signal) = &mut path.signal else {
+            continue;
+        };
+        if let SignalSpec::Trace(trace) = &mut signal.spec {
+            signal.spec = SignalSpec::Steps(mem::take(&mut trace.readings));
+        }
+    }
+    own
 }
 
 fn trace(rate: &RateSpec) -> Option<Trace> {

@@ -1,9 +1,11 @@
 //! Loss, rate and jitter compared with their closed forms. Seeds are fixed; bounds are five
 //! standard errors.
 
+use std::sync::Arc;
+
 use crate::common::{delivered_at, ms, with_rate};
 use joulepath_link::{Link, Outcome};
-use joulepath_model::network::{JitterSpec, LinkSpec, LossSpec, RateSpec};
+use joulepath_model::network::{DelaySteps, JitterSpec, LinkSpec, LossSpec, RateSpec};
 use joulepath_model::units::{BitRate, Nanos, Probability};
 
 const PACKETS: usize = 1 << 20;
@@ -242,6 +244,26 @@ fn jitter_has_the_given_mean_deviation_and_correlation() {
             "correlation {lag_one}, expected {rho}"
         );
     }
+}
+
+#[test]
+fn the_delay_follows_its_steps_and_no_packet_overtakes_another() {
+    let steps = [(0, 20), (100, 50), (200, 10)];
+    let delays = DelaySteps {
+        source: None,
+        steps: steps.map(|(at, delay)| (ms(at), ms(delay))).into(),
+    };
+    let spec = LinkSpec {
+        delay: delays.least(),
+        delays: Some(Arc::new(delays)),
+        ..with_rate(RateSpec::Unlimited)
+    };
+    let mut link = Link::new(&spec, 1, 0);
+    let mut arrival_ms = |at| delivered_at(link.offer(ms(at), 1500, false)).0 / 1_000_000;
+    // The delay is that of the departure. The packets of 200 and 210 ms wait for the one of 190 ms.
+    let offered = [0, 99, 100, 190, 200, 210, 231, 900];
+    let arrives = [20, 119, 150, 240, 240, 240, 241, 910];
+    assert_eq!(offered.map(&mut arrival_ms), arrives);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::common::{ms, with_rate};
 use joulepath_link::{Link, Outcome};
 use joulepath_model::network::{
-    DeliveryTrace, JitterSpec, LinkSpec, LossSpec, Outage, QueueLimit, RateSpec,
+    DelaySteps, DeliveryTrace, JitterSpec, LinkSpec, LossSpec, Outage, QueueLimit, RateSpec,
 };
 use joulepath_model::units::{BitRate, Bytes, Nanos, Probability};
 use proptest::prelude::*;
@@ -132,10 +132,29 @@ fn jitter() -> impl Strategy<Value = Option<JitterSpec>> {
     prop::option::of(jitter)
 }
 
+fn delays() -> impl Strategy<Value = Option<DelaySteps>> {
+    let later = prop::collection::vec((1..100u64, 0..50u64), 0..6);
+    let delays = (0..50u64, later).prop_map(|(first, later)| {
+        let mut at = 0;
+        let later = later.into_iter().map(|(gap, delay)| {
+            at += gap;
+            (ms(at), ms(delay))
+        });
+        DelaySteps {
+            source: None,
+            steps: [(Nanos::ZERO, ms(first))]
+                .into_iter()
+                .chain(later)
+                .collect(),
+        }
+    });
+    prop::option::of(delays)
+}
+
 fn any_link() -> impl Strategy<Value = LinkSpec> {
     (
         any_rate(),
-        0..50u64,
+        (0..50u64, delays()),
         jitter(),
         queue(),
         prop::option::of(queue()),
@@ -143,8 +162,9 @@ fn any_link() -> impl Strategy<Value = LinkSpec> {
         outages(),
     )
         .prop_map(
-            |(rate, delay, jitter, queue, ecn_threshold, loss, outages)| LinkSpec {
-                delay: ms(delay),
+            |(rate, (delay, delays), jitter, queue, ecn_threshold, loss, outages)| LinkSpec {
+                delay: delays.as_ref().map_or(ms(delay), DelaySteps::least),
+                delays: delays.map(Arc::new),
                 jitter,
                 queue,
                 ecn_threshold,

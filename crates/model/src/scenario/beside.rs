@@ -2,7 +2,6 @@
 
 use crate::energy::InterfaceModel;
 use crate::network::DeliveryTrace;
-use crate::signal::SignalTrace;
 use crate::units::Dbm;
 
 /// An energy model that was calibrated on a device, with the record of the calibration.
@@ -37,8 +36,8 @@ pub struct CalibratedProfile {
 pub struct Beside<'f> {
     /// Resolves the name of a trace.
     pub traces: &'f dyn Fn(&str) -> Result<DeliveryTrace, String>,
-    /// Resolves the name of a trace of signals.
-    pub signals: &'f dyn Fn(&str) -> Result<SignalTrace, String>,
+    /// Reads a file of signals or delays over time ([`crate::series`]).
+    pub series: &'f dyn Fn(&str) -> Result<String, String>,
     /// Resolves the name of a calibrated profile, without `file:`.
     pub profiles: &'f dyn Fn(&str) -> Result<CalibratedProfile, String>,
 }

@@ -7,8 +7,9 @@ use super::declare::named;
 use super::error::{Problems, Span};
 use super::parts::{
     AqmKind, CrossKind, EnergyKind, Medium, RawBulk, RawBurstLoss, RawBySignal, RawCodel,
-    RawEnergy, RawFile, RawFqCodel, RawJitter, RawMessages, RawPie, RawRequests, RawSignalSteps,
-    RawSignalTrace, RawSteps, RawStream, RawTrace, RawVarying, RawWalk, RelayWord, TopologyWord,
+    RawDelaySteps, RawDelayTrace, RawEnergy, RawFile, RawFqCodel, RawJitter, RawMessages, RawPie,
+    RawRequests, RawSignalSteps, RawSignalTrace, RawSteps, RawStream, RawTrace, RawVarying,
+    RawWalk, RelayWord, TopologyWord,
 };
 use super::read::{Node, Read, kind_of};
 use super::{Direction, Recovery};
@@ -113,6 +114,45 @@ impl Read for Loss {
             return RawBurstLoss::read(node, out).map(Loss::Bursts);
         }
         Probability::read(node, out).map(Loss::Bernoulli)
+    }
+}
+
+/// A propagation delay.
+#[derive(Clone, Debug, schemars::JsonSchema)]
+#[schemars(untagged)]
+pub(super) enum Delay {
+    Constant(Nanos),
+    Steps(RawDelaySteps),
+    Trace(RawDelayTrace),
+}
+
+impl Default for Delay {
+    fn default() -> Self {
+        Delay::Constant(Nanos::ZERO)
+    }
+}
+
+impl Read for Delay {
+    const EXAMPLE: &'static str = Nanos::EXAMPLE;
+
+    fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
+        match node.get_ref().as_table() {
+            None => Nanos::read(node, out).map(Delay::Constant),
+            Some(table) if table.contains_key("steps") => {
+                RawDelaySteps::read(node, out).map(Delay::Steps)
+            }
+            Some(table) if table.contains_key("trace") => {
+                RawDelayTrace::read(node, out).map(Delay::Trace)
+            }
+            Some(_) => {
+                out.note_with_help(
+                    &node.span(),
+                    "this table is not a delay",
+                    "write \"20 ms\", { steps = [[\"0 s\", \"20 ms\"], …] } or { trace = \"leo.csv\" }",
+                );
+                None
+            }
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use super::parts::{RawAggregate, RawPolicer, RawReorder};
 use super::read::At;
 use super::resolve::check::{never_reached, usable_queue};
 use super::resolve::discipline::{self, each};
-use super::written::{aqm, jitter, list, loss, reorder};
+use super::written::{aqm, delay, jitter, list, loss, reorder};
 use crate::network::{
     AggregateSpec, JitterSpec, LinkSpec, LossSpec, Outage, PolicerSpec, QueueLimit,
 };
@@ -179,7 +179,7 @@ pub(super) fn written(link: &LinkSpec, rate: Option<String>) -> Vec<(&'static st
             "ecn_threshold",
             link.ecn_threshold.map(|limit| limit.exact()),
         ),
-        ("delay", Some(link.delay.exact())),
+        ("delay", Some(delay(link))),
         ("jitter", Some(jitter(link.jitter))),
         ("mark", (link.mark.get() > 0.0).then(|| link.mark.exact())),
         ("loss", Some(loss(&link.loss))),

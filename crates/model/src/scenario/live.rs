@@ -159,14 +159,14 @@ pub fn read_live_beside(
             "the daemon does not use the trace `{name}`; leave it out"
         ))
     };
-    let signals = |name: &str| {
+    let series = |name: &str| {
         Err(format!(
             "the daemon does not use the trace `{name}`; leave it out"
         ))
     };
     let beside = Beside {
         traces: &traces,
-        signals: &signals,
+        series: &series,
         profiles,
     };
     let mut problems = Problems::default();

@@ -47,7 +47,7 @@ pub fn load_with(
             "`{name}` cannot be looked up here; write its numbers"
         ))
     };
-    let signals = |name: &str| {
+    let series = |name: &str| {
         Err(format!(
             "`{name}` cannot be looked up here; write its steps"
         ))
@@ -57,7 +57,7 @@ pub fn load_with(
         overrides,
         &Beside {
             traces,
-            signals: &signals,
+            series: &series,
             profiles: &profiles,
         },
     )

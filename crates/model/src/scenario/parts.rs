@@ -112,6 +112,23 @@ table! {
 }
 
 table! {
+    /// Delay that changes at instants.
+    struct RawDelaySteps in "a delay with steps" {
+        /// Pairs of an instant and the delay from that instant on; the first instant is "0 s".
+        steps: At<Vec<At<(Nanos, Nanos)>>>,
+    }
+}
+
+table! {
+    /// Recorded delay.
+    struct RawDelayTrace in "a delay from a trace" {
+        /// File with a time in s and a one-way delay in ms per line; the last one holds on. The path
+        /// is relative to the scenario.
+        trace: At<String>,
+    }
+}
+
+table! {
     /// Piecewise constant signal.
     struct RawSignalSteps in "a signal with steps" {
         /// Pairs of an instant and the signal from that instant on; the first instant is "0 s".

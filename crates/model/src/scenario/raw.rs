@@ -2,7 +2,7 @@
 //! JSON schema all derive from them.
 
 use super::declare::table;
-use super::forms::{Energy, Rate, Signal, VariantSet, Workload};
+use super::forms::{Delay, Energy, Rate, Signal, VariantSet, Workload};
 use super::lengths::{Packets, Queue, ReceiveBuffer};
 use super::link_keys::LinkKeys;
 use super::parts::{CrossKind, Medium, RawHistory, RelayWord, TopologyWord};
@@ -64,7 +64,7 @@ table! {
         rate: Option<At<Rate>>,
         /// One-way propagation delay of the path's own link; may be absent if `via` names shared
         /// links.
-        delay: Option<Nanos>,
+        delay: Option<Delay>,
         ..keys: LinkKeys,
         /// The direction to the server. Absent keys are as towards the device, except that there is
         /// no random loss, reordering, aggregation or policing.
@@ -129,7 +129,7 @@ table! {
         /// Rate of the link.
         rate: At<Rate>,
         /// One-way propagation delay.
-        delay: Nanos,
+        delay: Delay,
         ..keys: LinkKeys,
         /// The direction to the server. Absent keys are as towards the devices, except that there
         /// is no random loss, reordering, aggregation or policing.
@@ -197,7 +197,7 @@ table! {
         /// Rate of the link.
         rate: Option<At<Rate>>,
         /// One-way propagation delay.
-        delay: Option<Nanos>,
+        delay: Option<Delay>,
         ..keys: LinkKeys,
     }
 }

@@ -5,7 +5,7 @@ use super::exact::Exact;
 use super::parts::AqmKind;
 use super::read::Named;
 use crate::aqm::{AqmSpec, CodelSpec};
-use crate::network::{JitterSpec, LossSpec, RateSpec, ReorderDepth, ReorderSpec};
+use crate::network::{JitterSpec, LinkSpec, LossSpec, RateSpec, ReorderDepth, ReorderSpec};
 use crate::signal::SignalSpec;
 use crate::units::{BitRate, Dbm, Probability};
 
@@ -75,6 +75,18 @@ pub(super) fn signal(spec: &SignalSpec) -> String {
         walk.correlation_m,
         walk.interval.exact()
     )
+}
+
+pub(super) fn delay(link: &LinkSpec) -> String {
+    let Some(delays) = &link.delays else {
+        return link.delay.exact();
+    };
+    if let Some(source) = &delays.source {
+        return format!("{{ trace = {} }}", quoted(source));
+    }
+    let steps = delays.steps.iter();
+    let steps = steps.map(|(from, delay)| format!("[{}, {}]", from.exact(), delay.exact()));
+    format!("{{ steps = {} }}", list(steps))
 }
 
 pub(super) fn jitter(jitter: Option<JitterSpec>) -> String {

@@ -43,13 +43,13 @@ fn with_profile(scenario: &str, profile: &str) -> Result<Scenario, String> {
         _ => Err(format!("there is no file {name}; calibrate first")),
     };
     let traces = |name: &str| Err(format!("no trace {name}"));
-    let signals = |name: &str| Err(format!("no trace {name}"));
+    let series = |name: &str| Err(format!("no trace {name}"));
     load_beside(
         scenario,
         &[],
         &Beside {
             traces: &traces,
-            signals: &signals,
+            series: &series,
             profiles: &profiles,
         },
     )

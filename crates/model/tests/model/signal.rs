@@ -3,7 +3,7 @@
 use joulepath_model::energy::InterfaceModel;
 use joulepath_model::network::RateSpec;
 use joulepath_model::scenario::{self, Beside, Scenario, show};
-use joulepath_model::signal::{SignalSpec, SignalTrace};
+use joulepath_model::signal::SignalSpec;
 use joulepath_model::units::{Dbm, Nanos};
 
 fn text(path: &str) -> String {
@@ -64,11 +64,11 @@ fn a_trace_of_signals_sets_rates_and_powers_and_is_shown_by_its_name() {
     let path = "rate = { by_signal = [[\"-110 dBm\", \"10 Mbit/s\"], [\"-90 dBm\", \"50 Mbit/s\"]] }\n\
                 signal = { trace = \"walk.csv\" }";
     let with = |trace: &'static str, text: &str| {
-        let signals = |name: &str| SignalTrace::parse(trace, name);
+        let series = |_: &str| Ok(trace.to_owned());
         let (traces, profiles) = (|_: &str| Err("none".into()), |_: &str| Err("none".into()));
         let beside = Beside {
             traces: &traces,
-            signals: &signals,
+            series: &series,
             profiles: &profiles,
         };
         scenario::load_beside(text, &[], &beside).map_err(|errors| errors.to_string())

@@ -5,6 +5,7 @@ use joulepath_model::random::{Domain, Stream};
 use joulepath_model::result::RunResult;
 
 use super::{run, scenario, setup};
+use joulepath_model::scenario::{Beside, Scenario, load_beside};
 
 /// Number of random scenarios per test run. A file takes about a second.
 const SCENARIOS: u64 = 4;
@@ -51,10 +52,13 @@ fn random(index: u64) -> Small {
 
 /// The results of the kernel and of the packet engine.
 fn both(toml: &str, policy: &str) -> [RunResult; 2] {
-    let scenario = scenario(toml);
-    let kernel = run(&scenario, policy).unwrap();
+    both_of(&scenario(toml), policy)
+}
+
+fn both_of(scenario: &Scenario, policy: &str) -> [RunResult; 2] {
+    let kernel = run(scenario, policy).unwrap();
     let options = joulepath_packet::RunOptions::default();
-    let packet = joulepath_packet::run(&scenario, &setup(policy, &scenario), 1, options).unwrap();
+    let packet = joulepath_packet::run(scenario, &setup(policy, scenario), 1, options).unwrap();
     [kernel, packet]
 }
 
@@ -160,4 +164,44 @@ fn a_pause_without_losses_causes_few_retransmissions_in_both_engines() {
         kind = "bulk"
     "#;
     check_resent(&both(toml, "uncoupled"), "a pause");
+}
+
+/// The emulator gets the delays and signals of files.
+#[test(needs(ENGINE))]
+fn recorded_delays_and_signals_are_the_same_in_both_engines() {
+    const RECORDED: &str = r#"
+title = "recorded"
+duration = "3 s"
+[[path]]
+name = "leo"
+rate = { by_signal = [["-100 dBm", "4 Mbit/s"], ["-80 dBm", "8 Mbit/s"]] }
+signal = { trace = "signal.csv" }
+delay = { trace = "delay.csv" }
+queue = "20 packets"
+energy = "5g-sa-2021"
+[workload]
+kind = "bulk"
+"#;
+    let series = |name: &str| match name {
+        "signal.csv" => Ok("0 -80\n2 -100\n".to_owned()),
+        _ => Ok("0 10\n1 80\n".to_owned()),
+    };
+    let (traces, profiles) = (|_: &str| Err("none".into()), |_: &str| Err("none".into()));
+    let beside = Beside {
+        traces: &traces,
+        series: &series,
+        profiles: &profiles,
+    };
+    let scenario = load_beside(RECORDED, &[], &beside).unwrap();
+    let [kernel, packet] = both_of(&scenario, "single:leo");
+    let rtts = [&kernel, &packet].map(|result| result.paths[0].mean_rtt_s.unwrap());
+    let goodputs = [&kernel, &packet].map(|result| result.goodput_bps);
+    for [one, other] in [rtts, goodputs] {
+        assert!(
+            (one / other - 1.0).abs() < 0.15,
+            "{rtts:?} s, {goodputs:?} bit/s"
+        );
+    }
+    // 10 and 80 ms of delay in each direction, and at most 20 packets in the queue.
+    assert!((0.08..0.25).contains(&rtts[0]), "{rtts:?}");
 }

@@ -5,48 +5,54 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::super::Transport;
+use super::super::beside::Beside;
 use super::super::error::Problems;
-use super::super::forms::Rate;
+use super::super::forms::{Delay, Rate};
 use super::super::link_keys::{DEFAULT_QUEUE, LinkKeys};
 use super::super::parts::RawSteps;
 use super::super::raw::{RawLink, RawPath, RawUp};
 use super::super::read::At;
 use super::check::{moving, positive};
 use super::signal;
-use crate::network::{DeliveryTrace, LinkSpec, RateSpec};
+use crate::network::{DelaySteps, DeliveryTrace, LinkSpec, RateSpec};
 use crate::units::{BitRate, Dbm, Nanos};
-
-/// Looks up traces.
-type Traces<'f> = &'f dyn Fn(&str) -> Result<DeliveryTrace, String>;
 
 /// A link in one direction, as written.
 pub(super) struct Written<'r> {
     rate: Option<&'r At<Rate>>,
-    delay: Nanos,
+    delay: Cow<'r, Delay>,
     keys: Cow<'r, LinkKeys>,
 }
 
 impl<'r> Written<'r> {
     /// Both directions of the link of a path.
     pub(super) fn path(raw: &'r RawPath) -> [Self; 2] {
-        let delay = raw.delay.unwrap_or_default();
+        let delay = raw.delay.as_ref().map_or_else(Cow::default, Cow::Borrowed);
         Written::pair(raw.rate.as_ref(), delay, &raw.keys, &raw.up)
     }
 
     /// Both directions of a shared link.
     pub(super) fn link(raw: &'r RawLink) -> [Self; 2] {
-        Written::pair(Some(&raw.rate), raw.delay, &raw.keys, &raw.up)
+        Written::pair(
+            Some(&raw.rate),
+            Cow::Borrowed(&raw.delay),
+            &raw.keys,
+            &raw.up,
+        )
     }
 
     fn pair(
         rate: Option<&'r At<Rate>>,
-        delay: Nanos,
+        delay: Cow<'r, Delay>,
         keys: &'r LinkKeys,
         up: &'r RawUp,
     ) -> [Self; 2] {
         let upward = Written {
             rate: up.rate.as_ref().or(rate),
-            delay: up.delay.unwrap_or(delay),
+            delay: up
+                .delay
+                .as_ref()
+                .map_or_else(|| delay.clone(), Cow::Borrowed),
             keys: Cow::Owned(keys.upward(&up.keys)),
         };
         let keys = Cow::Borrowed(keys);
@@ -57,7 +63,7 @@ impl<'r> Written<'r> {
 /// Builds links one by one and reads each trace once.
 pub(super) struct Builder<'f> {
     transport: Option<&'f Transport>,
-    traces: Traces<'f>,
+    beside: Beside<'f>,
     known: BTreeMap<String, Result<Arc<DeliveryTrace>, String>>,
     /// The signal of the path whose links are built, without shadowing.
     pub(super) signal: Option<Vec<(Nanos, Dbm)>>,
@@ -68,11 +74,11 @@ pub(super) struct Builder<'f> {
 }
 
 impl<'f> Builder<'f> {
-    pub(super) fn new(transport: Option<&'f Transport>, traces: Traces<'f>) -> Self {
+    pub(super) fn new(transport: Option<&'f Transport>, beside: Beside<'f>) -> Self {
         let (signal, rates) = Default::default();
         Builder {
             transport,
-            traces,
+            beside,
             known: BTreeMap::new(),
             signal,
             rates,
@@ -100,7 +106,11 @@ impl<'f> Builder<'f> {
         written: &Written<'_>,
         out: &mut Problems,
     ) -> Option<LinkSpec> {
-        let plain = LinkSpec::new(name, RateSpec::Unlimited, written.delay, DEFAULT_QUEUE);
+        let (delay, delays) = self.delay(&written.delay, out)?;
+        let plain = LinkSpec {
+            delays,
+            ..LinkSpec::new(name, RateSpec::Unlimited, delay, DEFAULT_QUEUE)
+        };
         let has_rate = written.rate.is_some();
         let link = written.keys.spec(plain, has_rate, self.transport, out);
         let rate = match written.rate {
@@ -109,6 +119,33 @@ impl<'f> Builder<'f> {
         };
         let (link, rate) = (link?, rate?);
         Some(LinkSpec { rate, ..link })
+    }
+
+    /// The least delay, and its steps if it changes.
+    fn delay(&self, delay: &Delay, out: &mut Problems) -> Option<(Nanos, Option<Arc<DelaySteps>>)> {
+        let steps = match delay {
+            Delay::Constant(delay) => return Some((*delay, None)),
+            Delay::Steps(written) => {
+                let steps: Vec<_> = written.steps.value.iter().map(|step| step.value).collect();
+                let starts = steps.first().is_some_and(|(at, _)| *at == Nanos::ZERO);
+                if !starts || steps.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
+                    let help =
+                        "write for example steps = [[\"0 s\", \"20 ms\"], [\"15 s\", \"45 ms\"]]";
+                    out.note_with_help(
+                        &written.steps.span,
+                        "steps ascend in time, from \"0 s\"",
+                        help,
+                    );
+                    return None;
+                }
+                let source = None;
+                DelaySteps { source, steps }
+            }
+            Delay::Trace(written) => {
+                signal::recorded(&written.trace, DelaySteps::parse, self.beside, out)?
+            }
+        };
+        Some((steps.least(), Some(Arc::new(steps))))
     }
 
     fn rate(&mut self, rate: &At<Rate>, out: &mut Problems) -> Option<RateSpec> {
@@ -141,7 +178,7 @@ impl<'f> Builder<'f> {
     }
 
     fn trace(&mut self, file: &At<String>, out: &mut Problems) -> Option<Arc<DeliveryTrace>> {
-        let traces = self.traces;
+        let traces = self.beside.traces;
         let found = self.known.entry(file.value.clone()).or_insert_with(|| {
             let trace = traces(&file.value)?;
             usable(&trace)?;

@@ -97,7 +97,7 @@ pub(super) fn network(
         "paths, links or channels",
         out,
     );
-    let mut builder = Builder::new(transport, beside.traces);
+    let mut builder = Builder::new(transport, beside);
     let channels = raw
         .channel
         .iter()

@@ -40,18 +40,7 @@ pub(super) fn spec(
         }
         Signal::Trace(written) => {
             let file = &written.trace;
-            let found = (beside.signals)(&file.value);
-            let refused = |why: &String| {
-                out.note(
-                    &file.span,
-                    format!("the trace `{}` cannot be used: {why}", file.value),
-                );
-            };
-            let trace = found.inspect_err(refused).ok()?;
-            Some(SignalSpec::Trace(SignalTrace {
-                source: file.value.clone(),
-                ..trace
-            }))
+            recorded(file, SignalTrace::parse, beside, out).map(SignalSpec::Trace)
         }
         Signal::Walk(raw) => {
             let before = out.len();
@@ -99,6 +88,23 @@ pub(super) fn spec(
             })
         }
     }
+}
+
+/// What `parse` reads from a file of values over time.
+pub(super) fn recorded<T>(
+    file: &At<String>,
+    parse: impl Fn(&str, &str) -> Result<T, String>,
+    beside: Beside<'_>,
+    out: &mut Problems,
+) -> Option<T> {
+    let found = (beside.series)(&file.value).and_then(|text| parse(&text, &file.value));
+    let refused = |why: &String| {
+        out.note(
+            &file.span,
+            format!("the trace `{}` cannot be used: {why}", file.value),
+        );
+    };
+    found.inspect_err(refused).ok()
 }
 
 /// The rates by signal, ascending, of data to the device or from it.

@@ -182,6 +182,17 @@ impl Path {
             self.has_jitter = true;
             let jitter = self.delay_s * dice.between(0.05, 0.5);
             let _ = writeln!(text, "jitter = \"{:.0} us\"", jitter * 1e6);
+            if dice.chance(0.5) {
+                // The delay of the other direction falls for a while.
+                let (from_s, for_s) = (dice.between(0.01, 5.0), dice.between(0.01, 5.0));
+                let [most, least] = [1.0, dice.between(0.1, 0.9)].map(|x| x * self.delay_s * 1e6);
+                let _ = write!(
+                    up,
+                    "delay = {{ steps = [[\"0 s\", \"{most:.0} us\"], [\"{from_s:.3} s\", \"{least:.0} us\"], \
+                     [\"{:.3} s\", \"{most:.0} us\"]] }}, ",
+                    from_s + for_s + 0.001
+                );
+            }
         }
         if dice.chance(0.1) {
             self.is_rough = true;
