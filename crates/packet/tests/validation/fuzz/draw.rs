@@ -188,8 +188,8 @@ impl Path {
                 let [most, least] = [1.0, dice.between(0.1, 0.9)].map(|x| x * self.delay_s * 1e6);
                 let _ = write!(
                     up,
-                    "delay = {{ steps = [[\"0 s\", \"{most:.0} us\"], [\"{from_s:.3} s\", \"{least:.0} us\"], \
-                     [\"{:.3} s\", \"{most:.0} us\"]] }}, ",
+                    "delay = {{ steps = [[\"0 s\", \"{most:.0} us\"], \
+                     [\"{from_s:.3} s\", \"{least:.0} us\"], [\"{:.3} s\", \"{most:.0} us\"]] }}, ",
                     from_s + for_s + 0.001
                 );
             }
