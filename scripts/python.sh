@@ -11,6 +11,7 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
 readonly VENV=target/python
 readonly PINNED=python/requirements.txt
+readonly TWINE=7.0.0 # checks what PyPI would refuse
 
 say() { printf 'python.sh: %s\n' "$*" >&2; }
 
@@ -84,6 +85,9 @@ wheel() {
     fi
     rm -rf -- "${out:?}"/*.whl
     PATH="$PWD/$VENV/bin:$PATH" "$VENV/bin/maturin" build --profile "${1:-release}" --locked --quiet --out "$out" "${options[@]}" >&2
+    # What PyPI refuses is found before an upload.
+    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check "twine==$TWINE"
+    "$VENV/bin/twine" check --strict "$out"/*.whl >&2
     realpath -- "$out"/*.whl
 }
 
