@@ -94,7 +94,6 @@ WITHOUT_WIFI = {
     "reasons",
     "refusals",
     "results",
-    "sensitive",
     "speed",
     "values",
     "verdicts",
