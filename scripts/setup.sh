@@ -120,7 +120,12 @@ install_rust() {
     install_packages
     if have rustup; then
         rustup toolchain install "$RUST_VERSION" --profile minimal --component rustfmt,clippy >&2
-        rustup default "$RUST_VERSION" >&2
+        # The user's default stays.
+        if rustup default >/dev/null 2>&1; then
+            rustup override set "$RUST_VERSION" --path "$root" >&2
+        else
+            rustup default "$RUST_VERSION" >&2
+        fi
     else
         run_rustup_init
     fi
