@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 from pathlib import Path
@@ -140,6 +141,13 @@ def test_an_unknown_scenario_is_refused(tmp_path: Path) -> None:
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(jp.FileError, match="not UTF-8"):
         jp.Scenario(tmp_path / "binary.toml")
+
+
+def test_a_file_name_need_not_be_utf8(tmp_path: Path) -> None:
+    file = tmp_path / os.fsdecode(b"caf\xe9.toml")
+    file.write_text(jp.Scenario("quick").content, encoding="utf-8")
+    assert jp.Scenario(file).paths == ["wifi", "lte"]
+    assert jp.Scenario(str(file)).name.endswith("caf\N{REPLACEMENT CHARACTER}.toml")
 
 
 def test_a_scenario_survives_pickling(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ attributes! {
 impl Scenario {
     /// Opens a file or a shipped scenario; a file has priority.
     #[staticmethod]
-    fn open(py: Python<'_>, argument: &str) -> PyResult<Self> {
+    fn open(py: Python<'_>, argument: PathBuf) -> PyResult<Self> {
         let source = guarded(py, || Source::open(argument))?;
         Self::of(py, Arc::new(source), None, vec![])
     }
