@@ -3,6 +3,7 @@
 use joulepath_kernel::mptcp::TcpState;
 
 use super::joins::{add, unused_share};
+use super::pacing_limit;
 use crate::finding::{Finding, Fix};
 use crate::subject::Subject;
 
@@ -13,6 +14,10 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let others = subject.alternatives();
     // A connection that does not open has another problem.
     if others.is_empty() || subject.is_idle() || flow.socket.state == TcpState::SynSent {
+        return None;
+    }
+    // The program would send no more over two paths, and MPTCP sockets refuse its limit.
+    if pacing_limit::find(subject).is_some() {
         return None;
     }
     let names: Vec<&str> = others.iter().map(|one| one.name.as_str()).collect();

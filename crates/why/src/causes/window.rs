@@ -13,6 +13,10 @@ const OFTEN: f64 = 0.4;
 const OWN_FULL: f64 = 0.7;
 /// Part of the receive buffer whose use leaves little window: half of it is overhead.
 const HALF: f64 = 0.4;
+/// Parts of the receive buffer that unread data uses: in the 10 % quantile of the samples, and in the
+/// median.
+const LEAST_UNREAD: f64 = 0.5;
+const UNREAD: f64 = 0.8;
 /// RTT ratio of two subflows from which on the slower one may hold back the faster one, and of
 /// their minimum RTTs: a ratio that only queues cause is bufferbloat.
 const UNEQUAL: f64 = 3.0;
@@ -269,7 +273,9 @@ fn used_parts(subject: &Subject<'_>) -> Vec<f64> {
 }
 
 /// True if the buffer is always full of data that this host's program does not read. Data that
-/// waits for its order is read at once when the hole is filled.
+/// waits for its order leaves room for what fills the hole, and is read at once then.
 pub(super) fn is_read_slowly(subject: &Subject<'_>) -> bool {
-    at(&used_parts(subject), 0.1).is_some_and(|part| part > 0.5)
+    let parts = used_parts(subject);
+    let is_above = |quantile, least| at(&parts, quantile).is_some_and(|part| part > least);
+    is_above(0.1, LEAST_UNREAD) && is_above(0.5, UNREAD)
 }
