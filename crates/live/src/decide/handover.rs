@@ -91,7 +91,11 @@ impl Handover {
             // The first path is gone. The event resumes when it returns.
             return None;
         }
-        if first.intent != Intent::Handover || (self.event.is_none() && !is_one_open) {
+        // Paths that another intent has opened close without an event.
+        let is_one_wanted = others
+            .iter()
+            .any(|one| plan[&one.interface.name].role != Role::Unused);
+        if first.intent != Intent::Handover || (self.event.is_none() && !is_one_wanted) {
             self.event = None;
             return None;
         }

@@ -148,6 +148,20 @@ fn the_handover_budget_applies_when_the_first_path_appears_later() {
 }
 
 #[test]
+fn bytes_that_another_intent_has_spent_use_up_no_budget() {
+    let mut world = World::of("intent = \"aggregate\"\nhandover_budget = \"1 MB\"");
+    world.wifi().rate_bps = 5e6;
+    assert_eq!(world.roles(60)[1], Regular);
+    world.lte().carried_bytes += 5_000_000;
+    world.config.intent = Intent::Handover;
+    assert_eq!(world.roles(30)[1], Unused);
+    (world.wifi().stalled, world.wifi().rate_bps) = (true, 0.0);
+    assert_eq!(world.roles(6)[1], Regular);
+    world.lte().carried_bytes += 999_999;
+    assert_eq!(world.roles(1)[1], Regular);
+}
+
+#[test]
 fn the_handover_budget_is_not_renewed_while_another_path_is_open() {
     let mut world = World::of("intent = \"handover\"\nhandover_budget = \"1 MB\"");
     world.pass(60);
