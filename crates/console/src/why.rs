@@ -391,6 +391,7 @@ mod tests {
             remote: ([198, 51, 100, 9], 443).into(),
             interface: None,
             state: TcpState::Established,
+            timer_ms: 0,
             uid: 1000,
             inode: 99,
             congestion: Some("reno".into()),

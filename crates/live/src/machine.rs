@@ -518,6 +518,7 @@ mod tests {
             remote: remote.parse().unwrap(),
             interface: None,
             state,
+            timer_ms: 0,
             uid: 0,
             inode: 1,
             congestion: None,

@@ -114,6 +114,7 @@ pub(crate) fn subflow(token: u32, address: IpAddr, port: u16) -> TcpSocket {
         remote: "203.0.113.1:443".parse().unwrap(),
         interface: None,
         state: TcpState::Established,
+        timer_ms: 0,
         uid: 0,
         inode: 0,
         congestion: None,

@@ -26,6 +26,7 @@ const MESSAGE_LEN: usize = 72;
 const PORTS_AT: usize = 4;
 const ADDRESSES_AT: usize = 8;
 const INTERFACE_AT: usize = 40;
+const EXPIRES_AT: usize = 52;
 const UID_AT: usize = 64;
 const INODE_AT: usize = 68;
 /// States of connections with two ends: all except `Closed` and `Listen`.
@@ -70,6 +71,9 @@ pub struct TcpSocket {
     pub interface: Option<u32>,
     /// State of the connection.
     pub state: TcpState,
+    /// Time until its timer fires, ms; 0 without one.
+    #[serde(default)]
+    pub timer_ms: u32,
     /// User id of the owner.
     pub uid: u32,
     /// Inode of the socket, which identifies its process in `/proc/PID/fd`; 0 for a subflow, which
@@ -347,6 +351,7 @@ struct Message<'a> {
     remote: SocketAddr,
     interface: Option<u32>,
     state: TcpState,
+    timer_ms: u32,
     uid: u32,
     inode: u32,
     attributes: Attributes<'a>,
@@ -372,6 +377,7 @@ impl<'a> Message<'a> {
             remote: end(1),
             interface: Some(fields.u32(INTERFACE_AT)).filter(|&index| index != 0),
             state: TcpState::new(fields.u8(1)),
+            timer_ms: fields.u32(EXPIRES_AT),
             uid: fields.u32(UID_AT),
             inode: fields.u32(INODE_AT),
             attributes,
@@ -427,6 +433,7 @@ impl<'a> Message<'a> {
             remote: self.remote,
             interface: self.interface,
             state: self.state,
+            timer_ms: self.timer_ms,
             uid: self.uid,
             inode: self.inode,
         })
@@ -469,6 +476,7 @@ mod tests {
         bytes[PORTS_AT..][..4].copy_from_slice(&[0x9c, 0x40, 0x01, 0xbb]);
         bytes[ADDRESSES_AT..][..4].copy_from_slice(&[10, 0, 0, 2]);
         bytes[ADDRESSES_AT + 16..][..4].copy_from_slice(&[10, 0, 0, 1]);
+        bytes[EXPIRES_AT..][..4].copy_from_slice(&200u32.to_ne_bytes());
         let mut mptcp = vec![];
         put(&mut mptcp, subflow::LOCAL_TOKEN.0, &7u32.to_ne_bytes());
         put(
@@ -497,6 +505,7 @@ mod tests {
             )
         );
         assert_eq!(socket.congestion.as_deref(), Some("jp_lia"));
+        assert_eq!(socket.timer_ms, 200);
         let member = socket.membership.unwrap();
         assert_eq!(
             (member.token, member.local_id, member.joined),

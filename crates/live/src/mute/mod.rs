@@ -1,7 +1,7 @@
 //! Tells a path that passes nothing from a server that does not answer.
 //!
 //! ```text
-//!        a SYN or data is repeated:                       nothing arrives, the router does not answer,
+//!        a SYN is late, or data repeated:                    nothing arrives, the router does not answer,
 //!        ask the first router                             or the server answers over another path
 //! calm ─────────────────────────────► asking ──────────────────────────────────────────────────► mute
 //!  ▲                                    │ TCP is answered, or the server is dead on all paths      │
@@ -25,12 +25,16 @@ use crate::decide::Lately;
 
 /// Timeouts in a row after which a socket counts as unanswered.
 const TIMEOUTS: u32 = 2;
+/// Signs after which a server does, if a program gives up before. Each socket whose SYN is late is
+/// one, and its first timeout is another. Of sockets that begin together, one counts.
+const SIGNS: u32 = 3;
+const TOGETHER: Nanos = Nanos::from_millis(700);
+/// A program that has given up tries again within this time.
+const RETRY: Nanos = Nanos::from_secs(4);
 /// Time in which an answer of the first router arrives.
 const ANSWER: Nanos = Nanos::from_secs(1);
 /// Poll interval while a verdict or an answer is due.
 const SOON: Nanos = Nanos::from_millis(500);
-/// The same while the first SYN is under way.
-const SYN: Nanos = Nanos::from_secs(1);
 /// With more received bytes, the path carries other traffic.
 const TRAFFIC_BYTES: u64 = 10_000;
 /// How long a doubt outlives the sockets that raised it.
@@ -129,11 +133,48 @@ struct Asking {
     /// Counters at that time.
     packets: u64,
     bytes: u64,
-    /// Unanswered servers, and the most timeouts in a row of a socket.
-    servers: BTreeMap<SocketAddr, u32>,
+    /// Unanswered servers.
+    servers: BTreeMap<SocketAddr, Silence>,
     ask: Option<Ask>,
     last_vain: Nanos,
     detour: Option<Detour>,
+}
+
+/// What a server leaves unanswered.
+#[derive(Clone, Debug, Default)]
+struct Silence {
+    /// The most timeouts in a row of a socket.
+    timeouts: u32,
+    signs: u32,
+    /// Sockets seen, and when the last that counts was.
+    sockets: BTreeSet<SocketAddr>,
+    last: Option<(Nanos, SocketAddr)>,
+    /// The last that counts has had a timeout.
+    is_repeated: bool,
+}
+
+impl Silence {
+    fn take(&mut self, now: Nanos, one: &Vain) {
+        self.timeouts = self.timeouts.max(one.timeouts);
+        let is_new = self.sockets.insert(one.local);
+        let is_apart = self
+            .last
+            .is_none_or(|(at, _)| now >= at.saturating_add(TOGETHER));
+        if is_new && is_apart {
+            self.last = Some((now, one.local));
+            self.is_repeated = false;
+            self.signs += 1;
+        }
+        let is_last = self.last.is_some_and(|(_, local)| local == one.local);
+        if is_last && one.timeouts > 0 && !self.is_repeated {
+            self.is_repeated = true;
+            self.signs += 1;
+        }
+    }
+
+    fn is_long(&self) -> bool {
+        self.timeouts >= TIMEOUTS || self.signs >= SIGNS
+    }
 }
 
 /// A server whose connections start on another path for a moment.
@@ -252,6 +293,9 @@ impl Paths {
                     if now.saturating_sub(asking.since) < DOUBT {
                         told.again(now.saturating_add(SOON));
                     }
+                    if let Some(late_in) = seen.late_in {
+                        told.again(now.saturating_add(late_in));
+                    }
                     told.detours.extend(
                         asking
                             .detour
@@ -277,14 +321,14 @@ impl Paths {
             if seen.router_fails && seen.waits {
                 return State::Asking(Asking::new(now, seen, None));
             }
-            if seen.opens && seen.waits {
-                told.again(now.saturating_add(SYN));
+            if let Some(late_in) = seen.late_in.filter(|_| seen.is_quiet) {
+                told.again(now.saturating_add(late_in));
             }
             return State::Calm;
         };
         let ask = Ask {
             device: seen.device,
-            source: first.source,
+            source: first.local.ip(),
             towards: first.server.ip(),
         };
         told.ask.push(ask);
@@ -312,7 +356,10 @@ impl Paths {
         let arrived = seen.packets > asking.packets;
         let is_answered = seen.heard.iter().any(|heard| heard.at > asking.since)
             || seen.bytes.saturating_sub(asking.bytes) >= TRAFFIC_BYTES
-            || arrived && asking.detour.is_none() && seen.vain.is_empty();
+            || arrived
+                && asking.detour.is_none()
+                && seen.vain.is_empty()
+                && now.saturating_sub(asking.last_vain) >= RETRY;
         if is_answered {
             asking
                 .unanswered()
@@ -432,8 +479,7 @@ impl Asking {
 
     fn take<'a>(&mut self, now: Nanos, vain: impl Iterator<Item = &'a Vain>) {
         for one in vain {
-            let most = self.servers.entry(one.server).or_default();
-            *most = one.timeouts.max(*most);
+            self.servers.entry(one.server).or_default().take(now, one);
             self.last_vain = now;
         }
     }
@@ -442,7 +488,7 @@ impl Asking {
     fn unanswered(&self) -> impl Iterator<Item = SocketAddr> {
         self.servers
             .iter()
-            .filter(|(_, timeouts)| **timeouts >= TIMEOUTS)
+            .filter(|(_, silence)| silence.is_long())
             .map(|(server, _)| *server)
     }
 

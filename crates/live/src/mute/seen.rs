@@ -14,6 +14,10 @@ use crate::measure::{Looked, Measured, Places};
 
 /// `RT_TABLE_MAIN`.
 const MAIN: u32 = 254;
+/// A first SYN without an answer for this long is late.
+const LATE: Nanos = Nanos::from_millis(800);
+/// A path that receives less between two polls carries no traffic worth mentioning.
+const QUIET_BYTES: u64 = 3000;
 /// An established connection with fewer timeouts in a row waits for a lost packet.
 const LEAST_TIMEOUTS: u8 = 2;
 
@@ -27,8 +31,10 @@ pub(crate) struct Seen {
     pub(crate) bytes: u64,
     /// True if packets were sent since the last poll, and none arrived.
     pub(crate) waits: bool,
-    /// True if the first SYN of a connection is under way.
-    pub(crate) opens: bool,
+    /// True if packets were sent since the last poll, and hardly any arrived.
+    pub(crate) is_quiet: bool,
+    /// Time until the oldest SYN that is under way is late.
+    pub(crate) late_in: Option<Nanos>,
     /// True if the routers of its default routes do not answer ARP or neighbour solicitations.
     pub(crate) router_fails: bool,
     /// True if the kernel knows the hardware address of one, which therefore answers as long as it
@@ -45,9 +51,9 @@ pub(crate) struct Seen {
 /// A socket whose packets get no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Vain {
-    pub(crate) source: IpAddr,
+    pub(crate) local: SocketAddr,
     pub(crate) server: SocketAddr,
-    /// In a row.
+    /// In a row; 0: its first SYN is late.
     pub(crate) timeouts: u32,
 }
 
@@ -87,6 +93,7 @@ pub(crate) fn paths(
             packets: counters.received_packets,
             bytes: counters.received_bytes,
             waits: passed.sent_bytes > 0 && passed.received_bytes == 0,
+            is_quiet: passed.sent_bytes > 0 && passed.received_bytes < QUIET_BYTES,
             router: ask_router(view, one),
             ..Seen::default()
         })
@@ -163,6 +170,18 @@ pub(crate) fn sockets(
         };
         let timeouts = match (socket.state, &socket.info) {
             (TcpState::SynSent, _) if socket.membership.is_some_and(|one| one.joined) => continue,
+            (TcpState::SynSent, Some(info)) if info.retransmitted_segments == 0 => {
+                let timer = Nanos::from_millis(socket.timer_ms.into());
+                let age = Nanos::from_micros(info.rto_us.into()).saturating_sub(timer);
+                if age < LATE && !has_own_route(view, server.ip()) {
+                    let late_in = LATE.saturating_sub(age);
+                    seen.late_in = Some(seen.late_in.map_or(late_in, |known| known.min(late_in)));
+                }
+                if age < LATE {
+                    continue;
+                }
+                0
+            }
             (TcpState::SynSent, Some(info)) => info.retransmitted_segments,
             (TcpState::Established, Some(info))
                 if info.unacked_packets > 0 && info.backoff >= LEAST_TIMEOUTS =>
@@ -186,16 +205,11 @@ pub(crate) fn sockets(
         if has_own_route(view, server.ip()) {
             continue;
         }
-        match timeouts {
-            0 => seen.opens = true,
-            timeouts => {
-                seen.vain.push(Vain {
-                    source: socket.local.ip().to_canonical(),
-                    server,
-                    timeouts,
-                });
-            }
-        }
+        seen.vain.push(Vain {
+            local: SocketAddr::new(socket.local.ip().to_canonical(), socket.local.port()),
+            server,
+            timeouts,
+        });
     }
 }
 

@@ -84,7 +84,7 @@ impl World {
 
 fn vain(device: u32, server: &str, timeouts: u32) -> Vain {
     Vain {
-        source: ip(&format!("192.0.{device}.2")),
+        local: (ip(&format!("192.0.{device}.2")), 40_000).into(),
         server: at(server),
         timeouts,
     }
@@ -108,8 +108,9 @@ fn a_silent_path_is_mute_within_four_seconds_of_the_first_syn_wherever_the_poll_
         let begin = ms(10_000 + offset);
         world.run(ms(16_000 + offset), |now, all, _| {
             all[0].vain = connecting(now, begin, "203.0.113.1");
-            all[0].opens = now >= begin && all[0].vain.is_empty();
-            all[0].waits = now >= begin;
+            let is_new = now >= begin && all[0].vain.is_empty();
+            all[0].late_in = is_new.then_some(ms(800));
+            (all[0].waits, all[0].is_quiet) = (now >= begin, now >= begin);
         });
         let [(at, WLAN, News::Mute(Why::Quiet))] = world.news[..] else {
             panic!("{:?}", world.news)
@@ -206,6 +207,88 @@ fn a_path_is_mute_beyond_a_working_router_if_a_server_answers_over_another_path(
     }];
     world.run(world.now.saturating_add(ms(1)), |_, _, _| {});
     assert!(!world.is_mute());
+}
+
+/// A program gives up each connection after `patience` and begins the next one at once. The router
+/// answers ARP and forwards nothing.
+fn impatient(patience: Nanos, offset: u64) -> Nanos {
+    let mut world = World::new();
+    let begin = ms(10_000 + offset);
+    let mut succeeds = None;
+    world.run(begin.saturating_add(ms(10_000)), |now, all, told| {
+        let since = now.saturating_sub(begin);
+        let (number, age) = (since.0 / patience.0, Nanos(since.0 % patience.0));
+        let started = begin.saturating_add(Nanos(number * patience.0));
+        let is_detour = !told.detours.is_empty() || !told.mute.is_empty();
+        if is_detour && succeeds.is_none() {
+            succeeds = Some(begin.saturating_add(Nanos((number + 1) * patience.0)));
+        }
+        let [wlan, wwan] = all;
+        wlan.packets += told.ask.len() as u64;
+        wlan.vain.clear();
+        wlan.late_in = None;
+        if now < begin {
+            return;
+        }
+        wlan.is_quiet = true;
+        match succeeds {
+            Some(at) if started >= at => {
+                let local = SocketAddr::new(ip("192.0.3.2"), 50_000 + number as u16);
+                wwan.heard = vec![Heard {
+                    local,
+                    server: at_server(),
+                    at: started,
+                    is_closed: false,
+                }];
+            }
+            _ if age < ms(800) => wlan.late_in = Some(ms(800).saturating_sub(age)),
+            _ => {
+                let mut one = vain(WLAN, "203.0.113.1", (age >= ms(1000)).into());
+                one.local.set_port(40_000 + number as u16);
+                wlan.vain = vec![one];
+            }
+        }
+    });
+    let why = Why::Elsewhere(at_server());
+    assert!(
+        matches!(world.news[..], [(_, WLAN, News::Mute(found))] if found == why),
+        "{:?}",
+        world.news
+    );
+    succeeds.unwrap().saturating_sub(begin)
+}
+
+fn at_server() -> SocketAddr {
+    at("203.0.113.1")
+}
+
+#[test]
+fn connections_that_programs_give_up_early_show_a_mute_path_within_six_seconds() {
+    for offset in (0..2000).step_by(90) {
+        for patience in [1000, 1500, 2000, 3000].map(ms) {
+            let after = impatient(patience, offset);
+            assert!(after <= ms(6000), "{offset} {patience:?}: {after:?}");
+        }
+    }
+}
+
+/// Six connections of a page begin at once, and the SYN of each is lost.
+#[test]
+fn lost_syns_of_connections_that_begin_together_start_no_detour() {
+    let mut world = World::new();
+    let mut had = false;
+    world.run(ms(16_000), |now, all, told| {
+        had |= !told.detours.is_empty();
+        all[0].packets += 1;
+        let is_lost = (ms(11_000)..ms(12_200)).contains(&now);
+        let timeouts = (now >= ms(11_200)).into();
+        let of = |port| Vain {
+            local: (ip("192.0.2.2"), port).into(),
+            ..vain(WLAN, "203.0.113.1", timeouts)
+        };
+        all[0].vain = (1..=6).filter(|_| is_lost).map(of).collect();
+    });
+    assert!(!had && world.news.is_empty(), "{:?}", world.news);
 }
 
 /// The connections of a detour end by a reset between two polls: no socket shows them.

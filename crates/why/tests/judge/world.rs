@@ -428,6 +428,7 @@ impl World {
             remote: peer(),
             interface: (flow > 0).then(|| device(at)),
             state: TcpState::Established,
+            timer_ms: 0,
             uid: 1000,
             inode: 0,
             congestion: Some(self.controller.replace("bbr1", "bbr")),

@@ -33,10 +33,15 @@ impl Steered {
         self.host.net.server.enter_thread(change).unwrap().unwrap();
     }
 
-    /// Both ends of a new connection, if it succeeds.
-    fn try_to_open(&self, protocol: Protocol, to: SocketAddr) -> Option<(TcpStream, OwnedFd)> {
+    /// Both ends of a new connection, if it succeeds within `patience`.
+    fn try_to_open(
+        &self,
+        protocol: Protocol,
+        to: SocketAddr,
+        patience: Duration,
+    ) -> Option<(TcpStream, OwnedFd)> {
         let any = (Prefix::all_like(to.ip()).address(), 0).into();
-        let connect = || connect_within(protocol, any, to, &Options::default(), CONNECT);
+        let connect = || connect_within(protocol, any, to, &Options::default(), patience);
         let socket = self.host.net.client.enter_thread(connect).unwrap().ok()?;
         Some((
             socket.into(),
@@ -46,7 +51,8 @@ impl Steered {
 
     /// The own address of a new connection, if it succeeds.
     fn try_to_connect(&self, protocol: Protocol, to: SocketAddr) -> Option<IpAddr> {
-        Some(self.try_to_open(protocol, to)?.0.local_addr().unwrap().ip())
+        let (client, _) = self.try_to_open(protocol, to, CONNECT)?;
+        Some(client.local_addr().unwrap().ip())
     }
 
     /// Waits until a new connection starts on this path, and returns it.
@@ -59,7 +65,7 @@ impl Steered {
         let to = self.host.net.server_at(PORT);
         let mut found = None;
         wait_until(what, || {
-            found = self.try_to_open(protocol, to);
+            found = self.try_to_open(protocol, to, CONNECT);
             let starts = |(client, _): &(TcpStream, OwnedFd)| client.local_addr().unwrap().ip();
             found.as_ref().map(starts) == Some(self.host.ip(path))
         });
@@ -134,6 +140,31 @@ fn new_ipv6_connections_leave_a_silent_interface_and_return() {
         Protocol::Tcp,
         "intent = \"frugal\"\npm = \"userspace\"",
     );
+}
+
+/// The router answers ARP, so packets arrive. Linux repeats the first SYN after 1 s.
+#[test(needs(NET))]
+fn connections_that_programs_give_up_before_the_second_timeout_leave_a_silent_interface() {
+    let steered = Steered::with_intent(Net::v4(2), "intent = \"frugal\"");
+    let daemon = steered.host.start();
+    for (protocol, patience) in [
+        (Protocol::Tcp, Duration::from_secs(1)),
+        (Protocol::Mptcp, Duration::from_secs(2)),
+    ] {
+        let first = "new connections start on the preferred interface";
+        drop(steered.wait_for_connection(first, protocol, 0));
+        steered.quiet();
+        steered.answers(false);
+        let to = steered.host.net.server_at(PORT);
+        wait_until("a connection succeeds", || {
+            steered.try_to_open(protocol, to, patience).is_some()
+        });
+        steered.answers(true);
+        wait_until("the status shows no silent interface", || {
+            steered.unanswered().is_empty()
+        });
+    }
+    assert_eq!(daemon.stop(), Some(0));
 }
 
 #[test(needs(NET))]
