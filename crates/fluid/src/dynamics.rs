@@ -11,6 +11,9 @@
 //! [`joulepath_model::network::LossSpec::events`] has the events at the window w_r. The state holds
 //! ln w instead of w, which keeps windows positive, and then the queues q.
 //!
+//! In scenarios, windows under random losses vary (`spread`): the growth, the reductions, and C_l
+//! have factors.
+//!
 //! Bounds are projections: a window at its minimum and a queue at 0 do not fall.
 //!
 //! If the buffer of a connection is smaller than its windows, it fills the routes in order of RTT,
@@ -31,6 +34,7 @@ use joulepath_controllers::formula::Path;
 use joulepath_model::energy::equations::energy_per_delivered_bit;
 
 use crate::network::{LinkIndex, Network, Price, Route, User};
+use crate::spread::{Crowd, Varying};
 
 /// Share of the window that must be unused, because of the buffer, before the window stops growing.
 const OVERSHOOT: f64 = 0.05;
@@ -57,6 +61,8 @@ pub struct Dynamics<'a> {
     link_delay_s: Vec<f64>,
     /// Arrival rate at each link, packets/s.
     pub(crate) load_pps: Vec<f64>,
+    /// The windows that share each link.
+    crowds: Vec<Crowd>,
     paths: Vec<Path>,
     /// Position of each element of `paths` in the state.
     members: Vec<usize>,
@@ -77,6 +83,8 @@ pub struct Flow {
     pub loss: f64,
     /// λ_r: loss events per packet.
     pub events: f64,
+    /// Part of λ_r on the wire if windows vary, else 0.
+    pub(crate) random: f64,
     /// Relative growth and relative decrease of the window per second; equal at an equilibrium.
     pub(crate) gain: f64,
     pub(crate) loss_rate: f64,
@@ -112,6 +120,7 @@ impl<'a> Dynamics<'a> {
             link_loss: vec![],
             link_delay_s: vec![],
             load_pps: vec![],
+            crowds: vec![],
             paths: vec![],
             members: vec![],
         };
@@ -135,6 +144,8 @@ impl<'a> Dynamics<'a> {
         );
         self.flows.clear();
         self.flows.resize(self.routes, Flow::default());
+        self.crowds.clear();
+        self.crowds.resize(network.links.len(), Crowd::default());
         for of_links in [
             &mut self.link_loss,
             &mut self.link_delay_s,
@@ -235,8 +246,8 @@ impl<'a> Dynamics<'a> {
         self.paths.clear();
         for route in &user.routes {
             let flow = self.flow(route, 0.0);
-            let loss_is_seen =
-                route.bursts.is_empty() && (LEAST_LOSS..=MOST_LOSS).contains(&flow.loss);
+            let is_known = route.bursts.is_empty() && !route.random;
+            let loss_is_seen = is_known && (LEAST_LOSS..=MOST_LOSS).contains(&flow.loss);
             let energy_is_fixed = route.cost.sunk.0 == 0.0 || route.cost.packet_bits == 0.0;
             if !(route.active && loss_is_seen && energy_is_fixed) {
                 return None;
@@ -325,6 +336,7 @@ impl<'a> Dynamics<'a> {
         self.look_at_links(state);
         self.look_at_routes(state);
         let network = self.network;
+        self.crowds.fill(Crowd::default());
         let mut first = 0;
         for (u, user) in network.users.iter().enumerate() {
             self.move_windows(user, self.least_log[u], first, state, derivative);
@@ -332,7 +344,9 @@ impl<'a> Dynamics<'a> {
         }
         for (position, &link) in self.queues().zip(&self.queues) {
             let entering = self.load_pps[link] * (1.0 - self.link_loss[link]);
-            let change = entering - network.links[link].capacity_pps;
+            let capacity_pps = network.links[link].capacity_pps;
+            let change = entering
+                - self.crowds[link].utilisation(capacity_pps, state[position]) * capacity_pps;
             derivative[position] = if state[position] <= 0.0 {
                 change.max(0.0)
             } else {
@@ -401,13 +415,15 @@ impl<'a> Dynamics<'a> {
             .map(|&link| 1.0 - self.link_loss[link])
             .product();
         let (window, rtt_s) = (libm::exp(log_window), route.base_rtt_s + delay_s);
+        let wire = route.events(window);
         Flow {
             window,
             rtt_s,
             rate_pps: window / rtt_s,
             room: 1.0,
             loss: 1.0 - (1.0 - route.loss) * delivered,
-            events: 1.0 - (1.0 - route.events(window)) * delivered,
+            events: 1.0 - (1.0 - wire) * delivered,
+            random: if route.random { wire } else { 0.0 },
             ..Flow::default()
         }
     }
@@ -469,12 +485,21 @@ impl<'a> Dynamics<'a> {
         for (i, &r) in self.members.iter().enumerate() {
             let forces = user.form.forces(&self.paths, i);
             let flow = &mut self.flows[r];
-            let mut growth = forces.growth;
+            let Varying {
+                variance,
+                unequal,
+                growing,
+            } = user
+                .form
+                .varying(&self.paths[i], forces.decrease, flow.random);
+            let mut growth = forces.growth * growing;
+            let mut avoiding = 1.0;
             if self.slow_start {
                 let position = losses.start + r;
                 // The state counts lost packets.
                 let untouched = libm::exp(-state[position] * flow.events_per_loss());
-                growth = untouched * std::f64::consts::LN_2 + (1.0 - untouched) * growth;
+                avoiding = 1.0 - untouched;
+                growth = untouched * std::f64::consts::LN_2 + avoiding * growth;
                 derivative[position] = flow.loss * flow.rate_pps;
             }
             let per_packet = flow.rate_pps / flow.window;
@@ -484,9 +509,21 @@ impl<'a> Dynamics<'a> {
                 growth *= (1.0 - unused / OVERSHOOT).clamp(0.0, 1.0);
             }
             flow.gain = per_packet * growth.max(0.0);
-            flow.loss_rate = flow.rate_pps * flow.events * forces.decrease
+            let reductions = flow.events + unequal * flow.random;
+            flow.loss_rate = flow.rate_pps * reductions * forces.decrease
                 + per_packet * (forces.drain - growth.min(0.0))
                 + forces.yielding;
+            let at_random = flow.rate_pps * flow.random * (1.0 + unequal) * forces.decrease;
+            // The part of the reductions that comes at random instants, once the window has settled.
+            let part = match at_random {
+                0.0 => 0.0,
+                _ => (at_random / flow.gain).min(1.0),
+            };
+            let route = &user.routes[r - first];
+            for &link in &route.links {
+                let variance = variance * part * avoiding;
+                self.crowds[link].add(user.count, flow.rate_pps, route.base_rtt_s, variance);
+            }
             let change = flow.gain - flow.loss_rate;
             derivative[r] = if state[r] <= least {
                 change.max(0.0)

@@ -13,6 +13,8 @@
 
 use joulepath_controllers::formula::{Law, Path, linked, rate_term, total_rate};
 
+use crate::spread::Varying;
+
 /// RFC 9438, section 4.6: β_cubic = 0.7.
 const CUBIC_DECREASE: f64 = 0.3;
 /// RFC 9438, eq. 5: (C (3 + β)/(4 (1 − β)))^(1/4) = (0.4 · 3.7/1.2)^(1/4), to the power of 4/3.
@@ -84,6 +86,27 @@ impl Form {
         }
     }
 
+    /// How the window of `path` varies under `events` random loss events per packet, each of which
+    /// takes the share `decrease`.
+    pub(crate) fn varying(&self, path: &Path, decrease: f64, events: f64) -> Varying {
+        let varying = Varying::of_window(decrease, events * path.w);
+        match self.law {
+            // Its queue is constant.
+            Law::Wvegas { .. } => Varying::default(),
+            // RFC 9438's response function is a mean; the Reno-friendly one balances squares.
+            Law::Cubic => {
+                let part = (events / path.p).min(1.0);
+                let friendly = friendly(path) * varying.growing / (1.0 + varying.unequal * part);
+                Varying {
+                    unequal: 0.0,
+                    growing: response(path).max(friendly) / cubic(path),
+                    ..varying
+                }
+            }
+            _ => varying,
+        }
+    }
+
     /// `ψ_r` of 002, eq. (3), for this form.
     pub fn psi(&self, paths: &[Path], r: usize) -> f64 {
         self.forces(paths, r).growth / rate_term(paths, r)
@@ -129,8 +152,15 @@ fn backlog(path: &Path) -> f64 {
 
 /// `β w p(w)` with p(w) from the response function.
 fn cubic(path: &Path) -> f64 {
-    let friendly = CUBIC_FRIENDLY / path.w;
-    (CUBIC_DECREASE * CUBIC_RESPONSE * path.tau / libm::cbrt(path.w)).max(friendly)
+    response(path).max(friendly(path))
+}
+
+fn response(path: &Path) -> f64 {
+    CUBIC_DECREASE * CUBIC_RESPONSE * path.tau / libm::cbrt(path.w)
+}
+
+fn friendly(path: &Path) -> f64 {
+    CUBIC_FRIENDLY / path.w
 }
 
 /// The window at which [`cubic`] balances losses, packets: `R τ/∛w = p w`, or `F/w = β p w` if that

@@ -36,6 +36,7 @@ mod represent;
 mod run;
 mod sawtooth;
 mod split;
+mod spread;
 mod stability;
 mod trajectory;
 mod transit;

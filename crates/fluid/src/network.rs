@@ -106,6 +106,9 @@ pub struct Route {
     pub loss: f64,
     /// The part of `loss` that comes in bursts, by link.
     pub bursts: Vec<LossSpec>,
+    /// True if windows vary because losses on the wire come at random instants (`spread.rs`), false
+    /// for the equations of 002.
+    pub random: bool,
     /// Links with queues, in order.
     pub links: Vec<LinkIndex>,
     /// True if it carries data.
@@ -138,6 +141,7 @@ impl Route {
             base_rtt_s: rtt_s,
             loss,
             bursts: vec![],
+            random: false,
             links: vec![],
             active: true,
             cost: Cost::default(),

@@ -337,6 +337,7 @@ impl<'a> Represented<'a> {
         Ok(Route {
             loss: 1.0 - delivered,
             bursts,
+            random: true,
             ..Route::over(&limited, base_rtt_s)
         })
     }

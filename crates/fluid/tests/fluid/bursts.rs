@@ -160,17 +160,49 @@ fn the_reference_counts_stalls_no_longer_than_the_run() {
     }
 }
 
+/// Links of 10 to 60 Mbit/s, so loss, the link, or both about equally limit the window. Without the
+/// variance of the window the engine is above the packet engine by up to 31 %.
+#[test]
+fn the_fluid_engine_follows_random_losses_on_full_and_empty_links() {
+    let on_link = |mbps: u32, rtt_ms: u32, loss: &str| {
+        let queue = (mbps * rtt_ms / 12).max(20);
+        let path = path("only", rtt_ms, loss)
+            .replace("100 Mbit/s", &format!("{mbps} Mbit/s"))
+            .replace("500 packets", &format!("{queue} packets"));
+        bulk(&path)
+    };
+    for (mbps, rtt_ms) in [(10, 30), (10, 80), (60, 30), (60, 200)] {
+        for mean in [0.0005, 0.003, 0.01, 0.05] {
+            for burst in [1.0, 3.0] {
+                if mean == 0.05 && burst > 1.0 {
+                    continue; // these bursts stop a TCP
+                }
+                let loss = match burst {
+                    1.0 => format!("\"{} %\"", 100.0 * mean),
+                    _ => bursty(mean, burst, 0.5),
+                };
+                let toml = on_link(mbps, rtt_ms, &loss);
+                assert_near(
+                    &format!("{mbps} Mbit/s, {rtt_ms} ms, {mean} in bursts of {burst}"),
+                    fluid_bps(&toml, "reno"),
+                    packet_bps(&toml, "reno"),
+                    TOLERANCE,
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn coupled_windows_meet_bursts_as_events() {
     let paths =
         path("near", 40, &bursty(0.003, 10.0, 0.5)) + &path("far", 80, &bursty(0.001, 3.0, 0.5));
     let toml = bulk(&paths);
-    // The mean field of LIA is above the packet engine by 12 to 16 % under independent losses, too.
     assert_near(
         "LIA",
         fluid_bps(&toml, "lia"),
         packet_bps(&toml, "lia"),
-        0.2,
+        TOLERANCE,
     );
 }
 
