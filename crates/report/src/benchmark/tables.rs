@@ -182,7 +182,7 @@ pub(super) fn tables(benchmark: &Benchmark) -> Vec<Part> {
                 .iter()
                 .filter_map(|family| of_family(benchmark, family));
             families
-                .chain([harm(benchmark)])
+                .chain(harm(benchmark))
                 .chain(targets(benchmark))
                 .collect()
         }
@@ -396,8 +396,14 @@ fn of_family(benchmark: &Benchmark, family: &FamilyRow) -> Option<Part> {
     })
 }
 
-/// Table of scenarios where policies harm TCP flows.
-fn harm(benchmark: &Benchmark) -> Part {
+/// Table of scenarios where policies harm TCP flows; `None` if no scenario has any.
+fn harm(benchmark: &Benchmark) -> Option<Part> {
+    let beside = |row: &Row| row.harm.map_or(0, |found| found.beside_tcps);
+    benchmark
+        .policies
+        .iter()
+        .map(beside)
+        .find(|count| *count > 0)?;
     let cells = |row: &Row| {
         let of = |(count, all): (usize, usize)| match all {
             0 => Cell::unknown(),
@@ -412,7 +418,7 @@ fn harm(benchmark: &Benchmark) -> Part {
         counts.map(of).to_vec()
     };
     let heads = ["kept < 0.9", "kept < 0.8", "share > 1.2"];
-    Part {
+    Some(Part {
         id: "harm".to_owned(),
         title: "Harm".to_owned(),
         what: "scenarios of all families with harm to TCPs".to_owned(),
@@ -421,7 +427,7 @@ fn harm(benchmark: &Benchmark) -> Part {
             heads.map(|head| Column::numbers(head, "")).to_vec(),
             cells,
         ),
-    }
+    })
 }
 
 /// Notes on the tables and the missing runs.
