@@ -230,6 +230,9 @@ def main() -> None:
         if failed := why_not(PARTS[name]) or measure(name, program, asked.minutes):
             print(f"results.py: {name}: {failed}", file=sys.stderr, flush=True)
             left[name] = failed
+    subprocess.run(
+        ["scripts/python.sh", "run", "scripts/pages.py", "write", str(program)], cwd=ROOT, check=True
+    )
     if left:
         sys.exit("results.py: not measured: " + "; ".join(f"{name} ({why})" for name, why in left.items()))
 
