@@ -12,7 +12,6 @@ the engines. Parts that need root are skipped without it.
 
 import argparse
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -144,16 +143,8 @@ def why_not(part: Part) -> str | None:
     return "needs root" if part.root and os.geteuid() else None
 
 
-def place(page: str, name: str) -> str | None:
-    """What stands between the marks of `name`."""
-    found = re.search(f"<!-- {name}: begin -->\n(.*?)<!-- {name}: end -->", page, re.DOTALL)
-    return found and found[1]
-
-
 def put(page: Path, name: str, text: str) -> None:
-    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
-    before, _, rest = page.read_text().partition(begin)
-    page.write_text(before + begin + text + end + rest.partition(end)[2])
+    page.write_text(pages.with_places(page.read_text(), lambda at, before: text if at == name else before))
 
 
 def call(command: str, environment: dict[str, str], seconds: float, out: Path) -> str | None:
@@ -194,7 +185,8 @@ def measure(name: str, program: Path, minutes: int | None) -> str | None:
         }
         if failed := call(part.command, environment, 60 * (minutes or part.minutes), out):
             return failed
-        table = out.read_text() if part.prints else place(page.read_text(), part.mark) if part.mark else None
+        written = {name: text for name, _, text in pages.PLACE.findall(page.read_text())}
+        table = out.read_text() if part.prints else written.get(part.mark)
     if table:
         put(pages.DOCS / part.page, name, f"\n{table.strip()}\n\n")
     if part.page:

@@ -39,6 +39,19 @@ pub fn links_of(
     }
 }
 
+/// Least and greatest propagation delay of these links together, without jitter.
+pub(crate) fn delays(scenario: &Scenario, links: &[LinkIndex]) -> [Nanos; 2] {
+    let all = |delay: fn(&LinkSpec) -> Nanos| {
+        Nanos(
+            links
+                .iter()
+                .map(|&link| delay(&scenario.links[link]).0)
+                .sum(),
+        )
+    };
+    [all(|link| link.delay), all(LinkSpec::greatest_delay)]
+}
+
 /// Direction in which data passes the device's interfaces.
 pub const fn traffic_of(direction: Direction) -> Traffic {
     match direction {

@@ -575,20 +575,12 @@ impl Link {
 
     /// Arrival time at the far end of the packet that left the transmitter last.
     fn arrival(&self, extras: &mut Extras) -> u64 {
-        match &mut extras.jitter {
+        match (&mut extras.jitter, &mut extras.delays) {
             _ if self.free_ns == NEVER_NS => NEVER_NS,
-            None => {
-                let Some(delays) = &mut extras.delays else {
-                    return self.free_ns + self.delay_ns;
-                };
-                let delay_ns = delays.at(self.free_ns);
-                delays.in_order(self.free_ns + delay_ns)
-            }
-            Some(jitter) => {
-                let delays = extras.delays.as_mut();
-                let delay_ns = delays.map_or(self.delay_ns, |delays| delays.at(self.free_ns));
-                jitter.arrival(self.free_ns, delay_ns)
-            }
+            (None, None) => self.free_ns + self.delay_ns,
+            (None, Some(delays)) => delays.arrival(self.free_ns),
+            (Some(jitter), None) => jitter.arrival(self.free_ns, self.delay_ns),
+            (Some(jitter), Some(delays)) => jitter.arrival(self.free_ns, delays.at(self.free_ns)),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use joulepath_model::network::{DelaySteps, JitterSpec, Outage};
 
 use joulepath_model::random::{Normals, Stream};
+use joulepath_model::units::Nanos;
 
 /// Periods in which every packet is lost.
 #[derive(Clone, Debug)]
@@ -56,8 +57,6 @@ impl Outages {
 #[derive(Clone, Debug)]
 pub(crate) struct Delays {
     steps: Arc<DelaySteps>,
-    /// Index of the first step that begins after the last departure.
-    next: usize,
     /// Arrival of the previous packet, which none overtakes.
     last_arrival: u64,
 }
@@ -66,26 +65,18 @@ impl Delays {
     pub(crate) fn new(steps: Arc<DelaySteps>) -> Self {
         Delays {
             steps,
-            next: 0,
             last_arrival: 0,
         }
     }
 
-    /// The delay at a departure, ns. Departures must not decrease.
-    pub(crate) fn at(&mut self, departure: u64) -> u64 {
-        let steps = &self.steps.steps;
-        while steps
-            .get(self.next)
-            .is_some_and(|step| step.0.0 <= departure)
-        {
-            self.next += 1;
-        }
-        steps[self.next.saturating_sub(1)].1.0
+    /// The delay at a departure, ns.
+    pub(crate) fn at(&self, departure: u64) -> u64 {
+        self.steps.at(Nanos(departure)).0
     }
 
-    /// The arrival of a packet that would arrive at `arrival` if it were alone.
-    pub(crate) fn in_order(&mut self, arrival: u64) -> u64 {
-        self.last_arrival = self.last_arrival.max(arrival);
+    /// Arrival of a packet that departs now: not before the previous packet.
+    pub(crate) fn arrival(&mut self, departure: u64) -> u64 {
+        self.last_arrival = self.last_arrival.max(departure + self.at(departure));
         self.last_arrival
     }
 }

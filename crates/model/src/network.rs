@@ -80,9 +80,8 @@ impl LinkSpec {
 
     /// Greatest propagation delay, without jitter.
     pub fn greatest_delay(&self) -> Nanos {
-        let delays = self.delays.as_ref().map_or(&[][..], |delays| &delays.steps);
-        let all = delays.iter().map(|&(_, delay)| delay);
-        all.max().unwrap_or(self.delay)
+        let delays = self.delays.as_ref();
+        delays.map_or(self.delay, |delays| delays.greatest)
     }
 
     /// True if packets are lost or marked by chance, not only at a full queue. PIE drops at random.
@@ -278,17 +277,29 @@ pub struct DelaySteps {
     pub source: Option<String>,
     /// Delay from each instant on, the first at time 0, ascending in time. The last one holds on.
     pub steps: Vec<(Nanos, Nanos)>,
+    #[serde(skip)]
+    greatest: Nanos,
 }
 
 /// Readings of a delay in a file.
 const DELAY: Column = Column {
-    name: "a delay",
+    name: "delay",
     range: [0.0, 60_000.0],
     unit: "ms",
     example: "27.5",
 };
 
 impl DelaySteps {
+    /// `steps` and `source` are as in the fields.
+    pub fn new(source: Option<String>, steps: Vec<(Nanos, Nanos)>) -> Self {
+        let all = steps.iter().map(|&(_, delay)| delay);
+        DelaySteps {
+            greatest: all.max().unwrap_or_default(),
+            source,
+            steps,
+        }
+    }
+
     /// Parses lines of a time in s and a delay in ms, as [`series::parse`].
     ///
     /// # Errors
@@ -296,10 +307,8 @@ impl DelaySteps {
     pub fn parse(text: &str, source: &str) -> Result<Self, String> {
         let delay = |ms: f64| Nanos::from_secs_f64(ms / 1e3);
         let readings = series::parse(text, DELAY)?.into_iter();
-        Ok(DelaySteps {
-            source: Some(source.into()),
-            steps: readings.map(|(at, ms)| (at, delay(ms))).collect(),
-        })
+        let steps = readings.map(|(at, ms)| (at, delay(ms))).collect();
+        Ok(DelaySteps::new(Some(source.into()), steps))
     }
 
     /// The least delay.

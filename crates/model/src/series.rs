@@ -5,7 +5,7 @@ use crate::units::Nanos;
 /// What the readings of a file are.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// With its article: `a signal`.
+    /// For messages: `signal`.
     pub name: &'static str,
     /// Least and greatest value.
     pub range: [f64; 2],
@@ -53,7 +53,7 @@ pub fn parse(text: &str, column: Column) -> Result<Vec<(Nanos, f64)>, String> {
             .ok()
             .filter(|value| (least..=most).contains(value));
         let value = value.ok_or(format!(
-            "line {number} has not {name} from {least} to {most}; write it in {unit}"
+            "line {number} has no {name} from {least} to {most}; write it in {unit}"
         ))?;
         let at = Nanos::from_secs_f64(seconds);
         match readings.last() {
@@ -75,7 +75,7 @@ pub fn parse(text: &str, column: Column) -> Result<Vec<(Nanos, f64)>, String> {
     }
     match readings.is_empty() {
         true => Err(format!(
-            "it is empty; write a time and a value per line, for example `0 {example}`"
+            "it is empty; write a time and a {name} per line, for example `0 {example}`"
         )),
         false => Ok(readings),
     }

@@ -39,7 +39,7 @@ pub struct SignalTrace {
 
 /// Readings of a signal in a file.
 const SIGNAL: Column = Column {
-    name: "a signal",
+    name: "signal",
     range: [-160.0, 0.0],
     unit: "dBm",
     example: "-97",
@@ -272,8 +272,8 @@ mod tests {
             ("0 -80 secret", "line 1 has not two numbers"),
             ("secret -80", "line 1 has no time"),
             ("-1 -80", "line 1 has no time"),
-            ("0 80", "line 1 has not a signal"),
-            ("0 NaN", "line 1 has not a signal"),
+            ("0 80", "line 1 has no signal"),
+            ("0 NaN", "line 1 has no signal"),
             ("5 -80", "line 1 is after 0 s"),
             ("0 -80\n2 -80\n2 -81", "line 3 is not later"),
         ] {

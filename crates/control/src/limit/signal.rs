@@ -22,7 +22,7 @@ use joulepath_model::units::{Dbm, Nanos};
 use super::cost::{InterfaceCost, interface_cost};
 use super::problem::{Excess, Slot};
 use super::route::{pace_in, wire_bits};
-use crate::path::{Window, least_over, links_of, peak_bps, traffic_of, wire_per_payload};
+use crate::path::{Window, delays, least_over, links_of, peak_bps, traffic_of, wire_per_payload};
 
 /// Packets per second that a highest rate allows beyond the link's: one at each end of the meter's
 /// shortest window, and control packets.
@@ -126,11 +126,10 @@ impl Follower<'_> {
         let seen = |link: LinkIndex| match group.direction {
             Direction::Upload => window,
             Direction::Download => {
-                let rest = || data.iter().skip_while(|&&l| l != link);
-                let least = Nanos(rest().map(|&l| scenario.links[l].delay.0).sum());
-                let greatest = rest().map(|&l| scenario.links[l].greatest_delay().0);
+                let at = data.iter().position(|&l| l == link);
+                let [least, greatest] = delays(scenario, &data[at.unwrap_or(data.len())..]);
                 Window {
-                    from: window.from.saturating_sub(Nanos(greatest.sum())),
+                    from: window.from.saturating_sub(greatest),
                     until: window.until.saturating_sub(least),
                 }
             }

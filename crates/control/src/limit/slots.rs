@@ -18,7 +18,7 @@ use joulepath_model::units::Nanos;
 use super::problem::{Capacity, Shared, Slot};
 use super::uses::gathered_s;
 use crate::path::{
-    Window, available_bps, carried_bps, delivered, links_of, peak_bps, wire_per_payload,
+    Window, available_bps, carried_bps, delays, delivered, links_of, peak_bps, wire_per_payload,
 };
 
 /// Maximum of slots per run, and of variables per programme: more paths have fewer slots.
@@ -172,11 +172,6 @@ fn crossed(
     group: &ConnectionGroup,
     parts: &dyn Fn(LinkIndex) -> [f64; 2],
 ) -> Vec<Crossed> {
-    let least = |links: &[LinkIndex]| Nanos(links.iter().map(|&l| scenario.links[l].delay.0).sum());
-    let greatest = |links: &[LinkIndex]| {
-        let delays = links.iter().map(|&l| scenario.links[l].greatest_delay().0);
-        Nanos(delays.sum())
-    };
     let of_link = |link: LinkIndex| {
         let places = group.paths.iter().map(|&path| {
             let (data, _) = links_of(scenario, group.direction, path);
@@ -188,11 +183,8 @@ fn crossed(
                 wire_per_payload(scenario) / delivered(scenario, rest)
             })
         };
-        let rests = || places.iter().flatten();
-        let delays = [
-            rests().map(|rest| least(rest)).min()?,
-            rests().map(|rest| greatest(rest)).max()?,
-        ];
+        let delays = places.iter().flatten().map(|rest| delays(scenario, rest));
+        let delays = delays.reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])?;
         let is_own = |&path: &usize| {
             let (down, up) = scenario.paths[path].radio;
             link == if group.direction == Direction::Download {

@@ -249,10 +249,7 @@ fn jitter_has_the_given_mean_deviation_and_correlation() {
 #[test]
 fn the_delay_follows_its_steps_and_no_packet_overtakes_another() {
     let steps = [(0, 20), (100, 50), (200, 10)];
-    let delays = DelaySteps {
-        source: None,
-        steps: steps.map(|(at, delay)| (ms(at), ms(delay))).into(),
-    };
+    let delays = DelaySteps::new(None, steps.map(|(at, delay)| (ms(at), ms(delay))).into());
     let spec = LinkSpec {
         delay: delays.least(),
         delays: Some(Arc::new(delays)),

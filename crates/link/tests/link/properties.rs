@@ -140,13 +140,13 @@ fn delays() -> impl Strategy<Value = Option<DelaySteps>> {
             at += gap;
             (ms(at), ms(delay))
         });
-        DelaySteps {
-            source: None,
-            steps: [(Nanos::ZERO, ms(first))]
+        DelaySteps::new(
+            None,
+            [(Nanos::ZERO, ms(first))]
                 .into_iter()
                 .chain(later)
                 .collect(),
-        }
+        )
     });
     prop::option::of(delays)
 }

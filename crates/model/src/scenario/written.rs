@@ -7,22 +7,24 @@ use super::read::Named;
 use crate::aqm::{AqmSpec, CodelSpec};
 use crate::network::{JitterSpec, LinkSpec, LossSpec, RateSpec, ReorderDepth, ReorderSpec};
 use crate::signal::SignalSpec;
-use crate::units::{BitRate, Dbm, Probability};
+use crate::units::{BitRate, Dbm, Nanos, Probability};
 
 pub(super) fn list(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(", "))
+}
+
+/// Values from each instant on.
+fn steps<T: Exact>(steps: &[(Nanos, T)]) -> String {
+    let steps = steps.iter();
+    let steps = steps.map(|(from, value)| format!("[{}, {}]", from.exact(), value.exact()));
+    format!("{{ steps = {} }}", list(steps))
 }
 
 pub(super) fn rate(rate: &RateSpec) -> String {
     match rate {
         RateSpec::Unlimited => unreachable!("an unlimited rate is written by leaving the key out"),
         RateSpec::Constant(rate) => rate.exact(),
-        RateSpec::Steps(steps) => {
-            let steps = steps
-                .iter()
-                .map(|(from, rate)| format!("[{}, {}]", from.exact(), rate.exact()));
-            format!("{{ steps = {} }}", list(steps))
-        }
+        RateSpec::Steps(found) => steps(found),
         RateSpec::LogNormal {
             mean,
             deviation,
@@ -50,12 +52,7 @@ pub(super) fn rate_by_signal(table: &[(Dbm, BitRate)]) -> String {
 /// A signal over time.
 pub(super) fn signal(spec: &SignalSpec) -> String {
     let walk = match spec {
-        SignalSpec::Steps(steps) => {
-            let steps = steps
-                .iter()
-                .map(|(from, signal)| format!("[{}, {}]", from.exact(), signal.exact()));
-            return format!("{{ steps = {} }}", list(steps));
-        }
+        SignalSpec::Steps(found) => return steps(found),
         SignalSpec::Trace(trace) => return format!("{{ trace = {} }}", quoted(&trace.source)),
         SignalSpec::Walk(walk) => walk,
     };
@@ -84,9 +81,7 @@ pub(super) fn delay(link: &LinkSpec) -> String {
     if let Some(source) = &delays.source {
         return format!("{{ trace = {} }}", quoted(source));
     }
-    let steps = delays.steps.iter();
-    let steps = steps.map(|(from, delay)| format!("[{}, {}]", from.exact(), delay.exact()));
-    format!("{{ steps = {} }}", list(steps))
+    steps(&delays.steps)
 }
 
 pub(super) fn jitter(jitter: Option<JitterSpec>) -> String {

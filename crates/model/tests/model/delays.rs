@@ -10,8 +10,8 @@ fn text(delay: &str, more: &str) -> String {
     )
 }
 
-/// Loads a scenario next to a file of delays.
-fn load(scenario: &str, file: &str) -> Result<Scenario, String> {
+/// Loads a scenario next to one file of values over time.
+pub(super) fn load(scenario: &str, file: &str) -> Result<Scenario, String> {
     let series = |_: &str| Ok(file.to_owned());
     let (traces, profiles) = (|_: &str| Err("none".into()), |_: &str| Err("none".into()));
     let beside = Beside {
@@ -65,7 +65,7 @@ fn a_delay_is_recorded_in_a_file_and_shown_by_its_name() {
         ("", "`leo.csv` cannot be used: it is empty"),
         (
             "0 -1",
-            "line 1 has not a delay from 0 to 60000; write it in ms",
+            "line 1 has no delay from 0 to 60000; write it in ms",
         ),
         ("5 20", "line 1 is after 0 s"),
     ] {

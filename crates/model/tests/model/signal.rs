@@ -2,9 +2,11 @@
 
 use joulepath_model::energy::InterfaceModel;
 use joulepath_model::network::RateSpec;
-use joulepath_model::scenario::{self, Beside, Scenario, show};
+use joulepath_model::scenario::{self, Scenario, show};
 use joulepath_model::signal::SignalSpec;
 use joulepath_model::units::{Dbm, Nanos};
+
+use super::delays::load as load_beside;
 
 fn text(path: &str) -> String {
     format!(
@@ -63,16 +65,7 @@ fn rates_follow_from_the_signal() {
 fn a_trace_of_signals_sets_rates_and_powers_and_is_shown_by_its_name() {
     let path = "rate = { by_signal = [[\"-110 dBm\", \"10 Mbit/s\"], [\"-90 dBm\", \"50 Mbit/s\"]] }\n\
                 signal = { trace = \"walk.csv\" }";
-    let with = |trace: &'static str, text: &str| {
-        let series = |_: &str| Ok(trace.to_owned());
-        let (traces, profiles) = (|_: &str| Err("none".into()), |_: &str| Err("none".into()));
-        let beside = Beside {
-            traces: &traces,
-            series: &series,
-            profiles: &profiles,
-        };
-        scenario::load_beside(text, &[], &beside).map_err(|errors| errors.to_string())
-    };
+    let with = |trace: &str, text: &str| load_beside(text, trace);
     let scenario = with("0 -80\n30 -100\n", &text(path)).unwrap();
     let shown = show(&scenario);
     let RateSpec::Steps(rates) = &scenario.links[0].rate else {

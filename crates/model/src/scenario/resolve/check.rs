@@ -22,6 +22,22 @@ pub(super) fn positive(duration: &At<Nanos>, what: &str, out: &mut Problems) -> 
     Some(duration.value)
 }
 
+/// The steps, if they ascend in time from 0; notes it otherwise. `example`: two steps as TOML.
+pub(super) fn ascending<T: Copy>(
+    steps: &At<Vec<At<(Nanos, T)>>>,
+    example: &str,
+    out: &mut Problems,
+) -> Option<Vec<(Nanos, T)>> {
+    let found: Vec<_> = steps.value.iter().map(|step| step.value).collect();
+    let starts = found.first().is_some_and(|(at, _)| *at == Nanos::ZERO);
+    if !starts || found.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
+        let help = format!("write for example steps = {example}");
+        out.note_with_help(&steps.span, "steps ascend in time, from \"0 s\"", help);
+        return None;
+    }
+    Some(found)
+}
+
 /// Notes a number that is too small.
 pub(super) fn at_least(
     value: u64,

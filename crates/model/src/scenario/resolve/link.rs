@@ -12,7 +12,7 @@ use super::super::link_keys::{DEFAULT_QUEUE, LinkKeys};
 use super::super::parts::RawSteps;
 use super::super::raw::{RawLink, RawPath, RawUp};
 use super::super::read::At;
-use super::check::{moving, positive};
+use super::check::{ascending, moving, positive};
 use super::signal;
 use crate::network::{DelaySteps, DeliveryTrace, LinkSpec, RateSpec};
 use crate::units::{BitRate, Dbm, Nanos};
@@ -65,6 +65,7 @@ pub(super) struct Builder<'f> {
     transport: Option<&'f Transport>,
     beside: Beside<'f>,
     known: BTreeMap<String, Result<Arc<DeliveryTrace>, String>>,
+    recorded: BTreeMap<String, Arc<DelaySteps>>,
     /// The signal of the path whose links are built, without shadowing.
     pub(super) signal: Option<Vec<(Nanos, Dbm)>>,
     /// The rates by signal of its links, down and up.
@@ -80,6 +81,7 @@ impl<'f> Builder<'f> {
             transport,
             beside,
             known: BTreeMap::new(),
+            recorded: BTreeMap::new(),
             signal,
             rates,
             upward: false,
@@ -122,30 +124,30 @@ impl<'f> Builder<'f> {
     }
 
     /// The least delay, and its steps if it changes.
-    fn delay(&self, delay: &Delay, out: &mut Problems) -> Option<(Nanos, Option<Arc<DelaySteps>>)> {
+    fn delay(
+        &mut self,
+        delay: &Delay,
+        out: &mut Problems,
+    ) -> Option<(Nanos, Option<Arc<DelaySteps>>)> {
+        const EXAMPLE: &str = "[[\"0 s\", \"20 ms\"], [\"15 s\", \"45 ms\"]]";
         let steps = match delay {
             Delay::Constant(delay) => return Some((*delay, None)),
             Delay::Steps(written) => {
-                let steps: Vec<_> = written.steps.value.iter().map(|step| step.value).collect();
-                let starts = steps.first().is_some_and(|(at, _)| *at == Nanos::ZERO);
-                if !starts || steps.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
-                    let help =
-                        "write for example steps = [[\"0 s\", \"20 ms\"], [\"15 s\", \"45 ms\"]]";
-                    out.note_with_help(
-                        &written.steps.span,
-                        "steps ascend in time, from \"0 s\"",
-                        help,
-                    );
-                    return None;
-                }
-                let source = None;
-                DelaySteps { source, steps }
+                let steps = ascending(&written.steps, EXAMPLE, out)?;
+                Arc::new(DelaySteps::new(None, steps))
             }
-            Delay::Trace(written) => {
-                signal::recorded(&written.trace, DelaySteps::parse, self.beside, out)?
-            }
+            Delay::Trace(written) => self.recorded(&written.trace, out)?,
         };
-        Some((steps.least(), Some(Arc::new(steps))))
+        Some((steps.least(), Some(steps)))
+    }
+
+    fn recorded(&mut self, file: &At<String>, out: &mut Problems) -> Option<Arc<DelaySteps>> {
+        if let Some(known) = self.recorded.get(&file.value) {
+            return Some(Arc::clone(known));
+        }
+        let steps = Arc::new(signal::recorded(file, DelaySteps::parse, self.beside, out)?);
+        self.recorded.insert(file.value.clone(), steps.clone());
+        Some(steps)
     }
 
     fn rate(&mut self, rate: &At<Rate>, out: &mut Problems) -> Option<RateSpec> {

@@ -5,7 +5,7 @@ use super::super::error::Problems;
 use super::super::forms::Signal;
 use super::super::lengths::RatesBySignal;
 use super::super::read::At;
-use super::check::positive;
+use super::check::{ascending, positive};
 use crate::energy::radios::{radio, radio_names};
 use crate::names::suggest;
 use crate::signal::{SignalSpec, SignalTrace, Walk};
@@ -24,19 +24,8 @@ pub(super) fn spec(
     match &signal.value {
         Signal::Constant(signal) => Some(SignalSpec::Steps(vec![(Nanos::ZERO, *signal)])),
         Signal::Steps(written) => {
-            let steps: Vec<_> = written.steps.value.iter().map(|step| step.value).collect();
-            let starts = steps.first().is_some_and(|(at, _)| *at == Nanos::ZERO);
-            if !starts || steps.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
-                let help =
-                    "write for example steps = [[\"0 s\", \"-80 dBm\"], [\"20 s\", \"-105 dBm\"]]";
-                out.note_with_help(
-                    &written.steps.span,
-                    "steps ascend in time, from \"0 s\"",
-                    help,
-                );
-                return None;
-            }
-            Some(SignalSpec::Steps(steps))
+            const EXAMPLE: &str = "[[\"0 s\", \"-80 dBm\"], [\"20 s\", \"-105 dBm\"]]";
+            ascending(&written.steps, EXAMPLE, out).map(SignalSpec::Steps)
         }
         Signal::Trace(written) => {
             let file = &written.trace;
