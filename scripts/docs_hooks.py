@@ -4,11 +4,15 @@
   file, it is a warning, which `make docs` treats as an error.
 - A list or a table that follows a paragraph without a blank line gets one.
 - The place of the playground gets a link to it, if `make web` has built it.
+- Formulas become MathML, which browsers show without a script.
 """
 
+import html
 import logging
 import re
 from pathlib import Path
+
+from latex2mathml.converter import convert
 
 LOG = logging.getLogger("mkdocs.hooks.joulepath")
 ROOT = Path(__file__).resolve().parents[1]
@@ -18,6 +22,7 @@ FENCE = re.compile(r"^ *(```|~~~)")
 ITEM = re.compile(r"^ {0,3}([-*+]|\d+\.) ")
 PLAYGROUND = "web/index.html"
 PLACE = "<!-- playground -->"
+FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 ELSEWHERE = re.compile(r"^([a-z][a-z0-9+.-]*:|#|/)")
 
 
@@ -39,7 +44,7 @@ def on_page_markdown(markdown, page, config, files):
             return match.group(0)
         kind = "tree" if file.is_dir() else "blob"
         anchor = f"#{anchor}" if anchor else ""
-        return f"{before}{config['repo_url'].rstrip('/')}/{kind}/main/{file.relative_to(ROOT)}{anchor}{after}"
+        return f"{before}{config['extra']['repository']}/{kind}/main/{file.relative_to(ROOT)}{anchor}{after}"
 
     lines = []
     is_code = False
@@ -63,3 +68,13 @@ def needs_gap(before, line):
     if ITEM.match(line):
         return not ITEM.match(before) and not before.startswith(" ")
     return line.startswith("|") and not before.startswith("|")
+
+
+def on_page_content(content, page, config, files):
+    """Return the page's HTML with its formulas as MathML."""
+
+    def math(match):
+        kind, tex = match.groups()
+        return convert(html.unescape(tex).strip(), display="block" if kind == "div" else "inline")
+
+    return FORMULA.sub(math, content)

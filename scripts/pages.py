@@ -21,6 +21,7 @@ import sys
 from pathlib import Path
 
 import made
+import ten
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -47,6 +48,8 @@ OWN_RESULTS = {
     "joule-random": "benchmark-sealed",
 }
 """Results of those that are not from results/joule.json."""
+TEN = "ten"
+"""The place whose table `ten` computes from all stored results."""
 IN_GIT = {"reasons"}
 """Places whose content a test compares with the code."""
 MOST_ROWS = 12
@@ -95,6 +98,7 @@ WITHOUT_WIFI = {
     "refusals",
     "results",
     "speed",
+    "ten",
     "values",
     "verdicts",
     "demo.svg",
@@ -239,7 +243,7 @@ def keep(page: Path) -> None:
     def moved(name: str, text: str) -> str:
         if name in IN_GIT:
             return text
-        if name in SOURCES or name.startswith(JOULE):
+        if name == TEN or name in SOURCES or name.startswith(JOULE):
             return excerpt(name, text, page)
         if not source(name).exists() or text != excerpt(name, stored(name), page):
             TABLES.mkdir(exist_ok=True)
@@ -276,6 +280,8 @@ def whole(program: Path) -> dict[Path, str]:
     def tables(name: str, text: str) -> str:
         if name in SOURCES or name in IN_GIT:
             return text
+        if name == TEN:
+            return ten.table() + "\n"
         return joule[name] + "\n" if name.startswith(JOULE) else stored(name)
 
     pages = {}
