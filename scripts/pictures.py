@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "img"
-POLICIES = {"single:wifi": "WiFi alone", "mptcp": "MPTCP, LIA", "linux": "MPTCP, Linux", "joule": "Joulepath"}
+POLICIES = {"single:wifi[cc=cubic]": "WiFi alone", "mptcp": "MPTCP, LIA", "linux": "MPTCP, Linux", "joule": "Joulepath"}
 PARTS = {"energy_transfer_j": "moving data", "energy_tail_j": "waiting after the last packet", "energy_sunk_j": "the phone being awake"}
 STYLE = """
 svg { color-scheme: light dark; font: 14px system-ui, sans-serif; }
