@@ -191,6 +191,13 @@ MPCC_INLINE void jp_publish(struct tcp_sock *tp, struct jp_scratch *s)
 		jp_copy_own((struct mpcc_own *)tp->inet_conn.icsk_ca_priv, &jp_own_subflow(s)->own);
 }
 
+/* Linux before 6.19 has no flag `closing`, except some stable versions. */
+MPCC_INLINE bool jp_is_closing(struct mptcp_subflow_context *subflow)
+{
+	return bpf_core_field_exists(subflow->closing) &&
+	       BPF_CORE_READ_BITFIELD(subflow, closing);
+}
+
 /*
  * True if the subflow carries data: it is no backup, the scheduler has not marked it stale, and it
  * is not dead. The scheduler marks a subflow stale only after it has retransmitted the subflow's
@@ -201,16 +208,19 @@ MPCC_INLINE bool jp_in_use(struct mptcp_subflow_context *subflow, struct tcp_soc
 {
 	if (tp->inet_conn.icsk_retransmits >= DEAD_AFTER)
 		return 0;
+	/* The memory of a closed socket may be another connection's by now. */
+	if (tp->inet_conn.icsk_ulp_data != (void *)subflow)
+		return 0;
 	return !(BPF_CORE_READ_BITFIELD(subflow, request_bkup) |
 	         BPF_CORE_READ_BITFIELD(subflow, backup) | BPF_CORE_READ_BITFIELD(subflow, stale) |
-	         BPF_CORE_READ_BITFIELD(subflow, closing));
+	         jp_is_closing(subflow));
 }
 
 #define jp_cast(type, object) ((type *)bpf_rdonly_cast((object), bpf_core_type_id_kernel(type)))
 
 /*
  * Reads the subflow at s->node and advances s->node. Returns 0 at the end of the list. No lock is
- * held: a sibling may change meanwhile, so its values may be of different instants. Reads of freed
+ * held: a sibling may change meanwhile, so its values may be of different instants. Reads of unmapped
  * memory return zero.
  *
  * A __noinline function: the verifier checks it once, and the second call finds its code in the
@@ -284,14 +294,18 @@ MPCC_INLINE void jp_gather(struct jp_scratch *s, struct sock *sk, struct tcp_soc
 	jp_publish(tp, s);
 	s->conn.now_us = tp->tcp_mstamp;
 	s->self = MPCC_MAX_SUBFLOWS;
+	s->conn.n = 0;
 	if (tp->is_mptcp)
 		jp_walk(s, sk, tp);
-	/* Plain TCP, or the list does not contain this socket: a connection of one subflow. */
+	/*
+	 * Plain TCP, or the list does not contain this socket: a connection of one subflow. The kernel
+	 * permits a ninth subflow, which takes the last slot.
+	 */
 	if (s->self >= MPCC_MAX_SUBFLOWS) {
-		s->conn.n = 1;
-		s->self = 0;
-		jp_read(&s->conn.sub[0], tp);
-		jp_copy_own(&s->conn.sub[0].own, tp->inet_conn.icsk_ca_priv);
+		s->self = s->conn.n == MPCC_MAX_SUBFLOWS ? MPCC_MAX_SUBFLOWS - 1 : 0;
+		s->conn.n = s->self + 1;
+		jp_read(jp_own_subflow(s), tp);
+		jp_copy_own(&jp_own_subflow(s)->own, tp->inet_conn.icsk_ca_priv);
 	}
 }
 

@@ -441,7 +441,8 @@ void BPF_PROG(jp_op_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 
 /*
  * The kernel calls this once per loss episode, before it changes window and state. In a timeout
- * the timer is not pending. A mark shows in the count of marked packets.
+ * the timer is not pending, and a packet is lost: without it, the host's own queue has dropped the
+ * first packet after a pause, or a loss probe. A mark shows in the count of marked packets.
  */
 SEC("struct_ops")
 u32 BPF_PROG(jp_op_ssthresh, struct sock *sk)
@@ -454,7 +455,7 @@ u32 BPF_PROG(jp_op_ssthresh, struct sock *sk)
 		return mpcc_max(tp->snd_cwnd >> 1, MPCC_SSTHRESH_MIN);
 	s->losses++;
 	jp_before_event(s, sk, tp);
-	if (!tp->inet_conn.icsk_pending)
+	if (!tp->inet_conn.icsk_pending && tp->lost_out)
 		kind = MPCC_TIMEOUT;
 	else if (tp->delivered_ce != jp_books(s)->marked)
 		kind = MPCC_ECN;

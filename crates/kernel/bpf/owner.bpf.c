@@ -211,14 +211,17 @@ void BPF_PROG(jp_op_cong_control, struct sock *sk, u32 ack, int flag, const stru
 		jp_publish(tp, s);
 }
 
-/* A timeout: the kernel has set cwnd to the packets in flight plus one. */
+/*
+ * A timeout: the kernel has set cwnd to the packets in flight plus one. While the timer is pending,
+ * the kernel only resends what the path's MTU has become too small for, and keeps the window.
+ */
 SEC("struct_ops")
 void BPF_PROG(jp_op_set_state, struct sock *sk, u8 new_state)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct jp_scratch *s;
 
-	if (new_state != TCP_CA_LOSS)
+	if (new_state != TCP_CA_LOSS || tp->inet_conn.icsk_pending)
 		return;
 	s = jp_scratch_of(sk, 0);
 	if (!s)

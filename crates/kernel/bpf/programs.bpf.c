@@ -171,5 +171,6 @@ int BPF_PROG(jp_mptcp, int family, int type, int protocol)
 
 	if (jp_is_tcp(family, type, protocol) && jp_is_enabled(task) && jp_is_selected(task))
 		return IPPROTO_MPTCP;
-	return protocol;
+	/* Any other value ends the chain of programs; after 0 the next one runs, at last the kernel. */
+	return 0;
 }

@@ -8,7 +8,6 @@ mod compare;
 mod doctor;
 mod explain;
 mod fluid;
-mod guide;
 mod interrupt;
 mod list;
 mod live;
@@ -16,6 +15,7 @@ mod manual;
 mod map;
 mod meters;
 mod own;
+mod pages;
 mod readme;
 #[cfg(feature = "live")]
 mod relay;

@@ -82,6 +82,20 @@ fn tcp_sockets_of_a_control_group_are_mptcp() {
 }
 
 #[test(needs(FMOD_RET))]
+fn programs_of_two_scopes_do_not_hide_each_other() {
+    let groups = ["-first", "-second"].map(|name| Tried::new(&Group::own().unwrap(), name));
+    let _held = groups
+        .each_ref()
+        .map(|tried| hold(&Scope::group(tried.group.id().unwrap())).unwrap());
+    assert_eq!(protocols(), TCP);
+    for tried in &groups {
+        tried.group.join().unwrap();
+        assert_eq!(protocols(), MPTCP);
+        tried.before.join().unwrap();
+    }
+}
+
+#[test(needs(FMOD_RET))]
 fn units_are_found_below_slices_only() {
     let root = hierarchy(&fs::read_to_string("/proc/self/mounts").unwrap()).unwrap();
     let slice = Tried::new(&Group::at(root).unwrap(), ".slice");
