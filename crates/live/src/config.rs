@@ -17,7 +17,7 @@ const MAX_BYTES: u64 = 256 << 10;
 const MAX_PROFILE_BYTES: u64 = 1 << 20;
 
 /// A configuration to begin with, every key explained.
-pub const SAMPLE: &str = include_str!("../../../packaging/live.toml");
+pub const SAMPLE: &str = include_str!("../live.toml");
 
 /// Keys of the command line, in place of the configuration's.
 #[derive(Clone, Copy, Debug, Default)]

@@ -77,6 +77,7 @@ async function copy(kind) {
   const traces = Object.keys(now.traces);
   if (isScript && traces.length) hints.push(`Its folder needs ${traces.join(", ")}.`);
   if (kind === "link" && sizeOf(page.traces) > LINKED_BYTES) hints.push("The link holds no traces: they are too large. Send the files with it.");
+  if (kind === "link" && location.protocol === "file:") hints.push("It opens this file on this machine only: to share a result, save the report.");
   const hint = hints.map(one => ` ${one}`).join("");
   try {
     await navigator.clipboard.writeText(text);

@@ -1,8 +1,33 @@
 // The editor of the TOML: line numbers, messages with lines, the tabs of the scenario's views.
 
-/** Mistakes of the question; a click selects the line in the TOML. */
+/** Mistakes of the question; a click selects the line in the TOML. Those of a field stand below it, too. */
 function showProblems(error) {
   showMistakes(at("problems"), error, line => toLine(line));
+  for (const input of document.querySelectorAll("#scenario [aria-invalid], #seeds[aria-invalid]")) {
+    input.removeAttribute("aria-invalid");
+    input.removeAttribute("aria-describedby");
+  }
+  for (const old of document.querySelectorAll(".mistake")) old.remove();
+  for (const { line, field, message, help } of error?.problems ?? []) {
+    const input = at(field ?? fieldOf(at("toml").value.split("\n"), line));
+    if (!input || input.hasAttribute("aria-invalid")) continue;
+    const note = make("p", { id: `${input.id}-mistake`, className: "mistake", textContent: help ? `${message}: ${help}` : message });
+    input.setAttribute("aria-invalid", "true");
+    input.setAttribute("aria-describedby", note.id);
+    input.after(note);
+  }
+}
+
+/** The id of the form's field for the key on this line of the TOML; empty if there is none. Lines count from 1. */
+function fieldOf(lines, line) {
+  const key = /^\s*([\w-]+)\s*=/.exec(lines[(line ?? 0) - 1] ?? "")?.[1];
+  if (!key) return "";
+  const headers = lines.slice(0, line).map(text => /^\s*\[\[?\s*([\w.-]+)\s*\]/.exec(text)?.[1]).filter(Boolean);
+  const table = headers.at(-1);
+  if (table === "device" && key === "preset") return "device";
+  if (!table) return key;
+  const index = headers.filter(name => name === table).length - 1;
+  return table === "workload" ? `workload-${key}` : `${table}-${index}-${key}`;
 }
 
 /** Messages in `box`; a click on a line calls `jump(line, column)`. */

@@ -41,7 +41,7 @@ function nameOf(toml) {
 /** Everything that a link holds. */
 function state() {
   const toml = at("toml").value;
-  const seeds = Number.parseInt(at("seeds").value, 10);
+  const seeds = at("seeds").valueAsNumber;
   return {
     name: nameOf(toml),
     original: page.original,
@@ -49,7 +49,7 @@ function state() {
     traces: linked(page.traces),
     policies: at("policies").value.trim(),
     rules: ownRules(),
-    seeds: seeds > 0 ? seeds : null,
+    seeds: Number.isNaN(seeds) ? null : seeds,
     mode: page.mode,
     map: page.map.saved(),
     advise: page.advise.saved(),
@@ -84,7 +84,7 @@ function isIdle() {
 
 function showStale() {
   const answer = page.answers[page.mode];
-  at("stale").hidden = !answer || answer.question === asked();
+  at("stale").hidden = !answer || at("run").disabled || answer.question === asked();
 }
 
 /** Checks the document and shows both views of it. */
@@ -105,6 +105,7 @@ async function refresh() {
     document.querySelector("[data-copy=rules]").hidden = ownRules() === null;
     if (page.mode === "compare") await checkOwn(request => page.desk.ask(request, CHECK_MS));
     if (isOld()) return;
+    checkSeeds();
     const checked = await page.desk.ask({ do: "check", of: comparison(state()) }, CHECK_MS);
     if (isOld()) return;
     at("policies").placeholder = checked.policies.join(",");
@@ -113,17 +114,30 @@ async function refresh() {
     await page.modes[page.mode].check?.(checked);
     if (isOld()) return;
     showProblems(null);
-    at("run").disabled = false;
+    at("run").disabled = !isIdle();
+    showStale();
   } catch (error) {
     if (isOld()) return;
     // The advice needs no scenario.
     at("run").disabled = page.mode !== "advise";
+    showStale();
     // Mistakes of the rules are shown next to them.
     const isOfRules = at("rules-problems").childElementCount > 0 && page.mode === "compare";
     if (isOfRules) at("own").open = true;
     if (page.mode !== "advise") showProblems(isOfRules ? null : error);
     if (isIdle()) say(page.mode === "advise" ? "" : "Fix the question to get an answer.");
   }
+}
+
+function checkSeeds() {
+  if (page.mode !== "compare" || at("seeds").checkValidity()) return;
+  const message = "seeds are a whole number from 1 to 1000";
+  throw new Refused({ message, problems: [{ field: "seeds", message }] });
+}
+
+/** `count` and the name of the things, which ends in s. */
+function counted(count, things) {
+  return `${count} ${count === 1 ? things.replace(/s$/, "") : things}`;
 }
 
 /** A change of the document by the simulator's own functions. */
@@ -189,13 +203,13 @@ async function run() {
     const answer = await page.modes[mode].answer(JSON.parse(question), (finished, all) => {
       progress.max = all;
       progress.value = finished;
-      say(`${finished} of ${all} ${page.modes[mode].parts}`);
+      say(`${finished} of ${counted(all, page.modes[mode].parts)}`);
     });
     page.answers[mode] = { ...answer, question, state: now };
     if (mode === page.mode) showAnswer(page.answers[mode]);
     showProblems(null);
     const took = (performance.now() - since) / 1000;
-    say(`${progress.max} ${page.modes[mode].parts} in ${took.toFixed(1)} s${answer.failure ? `; failed: ${answer.failure}` : ""}`);
+    say(`${counted(progress.max, page.modes[mode].parts)} in ${took.toFixed(1)} s${answer.failure ? `; failed: ${answer.failure}` : ""}`);
   } catch (error) {
     if (error instanceof Cancelled) {
       say("Cancelled.");

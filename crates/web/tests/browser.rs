@@ -191,6 +191,11 @@ fn mistakes_are_shown_with_line_and_fix() -> Result<(), Failed> {
     let found = seen("controls")?;
     contains(&found["line"], "Line 5")?;
     contains(&found["line"], "Mbit/s")?;
+    for (field, note) in [("field", "Mbit/s"), ("seeds", "from 1 to 1000")] {
+        let found = &found[field];
+        ensure(found["invalid"] == "true" && found["can_run"] == false, found)?;
+        contains(&found["note"], note)?;
+    }
     ensure(
         found["deep"].as_str().is_some_and(|text| text.len() > 10),
         &found["deep"],
