@@ -120,7 +120,7 @@ BUDGET = {
     "Home": 300,
     "Tutorials": 4_500,
     "How-to": 12_000,
-    "Reference": 18_500,
+    "Reference": 18_600,
     "Explanation": 23_300,
     "Results": 8_300,
     "Contributing": 1_000,
