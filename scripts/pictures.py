@@ -90,7 +90,7 @@ def demo(program: Path) -> str:
 
 def radio(_: Path) -> str:
     """The states of an LTE radio, with the numbers of lte-huang2012 (Huang et al., MobiSys 2012)."""
-    parts = [text(20, 28, "A radio stays awake after the last packet", "strong")]
+    parts = [text(20, 28, "A radio stays awake after the last packet", "strong"), text(712, 28, "not to scale", "dim", "end")]
     states = [
         ("off", 90, 24, "idle", "20 mW"),
         ("on", 110, 70, "promotion", "1.2 W, 0.26 s"),
