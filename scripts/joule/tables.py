@@ -112,7 +112,7 @@ def kernel_table(results: dict) -> str:
         packet, kernel = row["packet"], row["kernel"]
         cells = []
         for key, these in differences.items():
-            these.append(packet[key]["mean"] / kernel[key]["mean"] - 1)
+            these.append(kernel[key]["mean"] / packet[key]["mean"] - 1)
             cells.append(f"{100 * these[-1]:+.1f} %")
         name = "; ".join(
             f"{radio}: {rate}, {delay}, {queue}, {loss}"

@@ -6,6 +6,9 @@ use super::schema::{Benchmark, Overall, Row};
 use super::tables::title;
 use crate::chart::{Axis, Dot, Plot};
 
+/// Policies whose names are written first.
+const KNOWN: [&str; 2] = ["mptcp", "linux"];
+
 /// Size of the picture, px.
 const SIZE: [f64; 2] = [860.0, 560.0];
 /// Maximum number of steps of an axis.
@@ -17,6 +20,7 @@ pub(crate) const NOTE: &str = "green: first tier · hollow: a path chosen in hin
 /// intervals.
 struct Place<'a> {
     label: &'a str,
+    policy: &'a str,
     tier: Option<usize>,
     /// Whether it is a single path, chosen in hindsight.
     is_baseline: bool,
@@ -47,6 +51,7 @@ pub(super) fn plot(benchmark: &Benchmark) -> Option<Plot> {
         let (x, y) = (mean(Metric::Goodput)?, mean(Metric::TcpReferenceFree)?);
         Some(Place {
             label: &row.entry.label,
+            policy: &row.entry.policy,
             tier: row.tier,
             is_baseline: row.entry.baseline.is_some(),
             score: row
@@ -122,6 +127,7 @@ fn staircase(places: &[Place<'_>], left: f64, bottom: f64) -> Vec<[f64; 2]> {
 fn dot(place: &Place<'_>, places: &[Place<'_>]) -> Dot {
     let Place {
         label,
+        policy,
         tier,
         score,
         x,
@@ -146,7 +152,8 @@ fn dot(place: &Place<'_>, places: &[Place<'_>]) -> Dot {
             format!("score {score:.1} %"),
         ],
         names: vec![(*label).to_owned()],
-        // The front first, then by tier.
-        rank: usize::from(!is_on_front(place, places)) * 1000 + tier.unwrap_or(0),
+        // What most readers know, and the front, then by tier.
+        rank: usize::from(!KNOWN.contains(policy) && !is_on_front(place, places)) * 1000
+            + tier.unwrap_or(0),
     }
 }
