@@ -193,7 +193,10 @@ fn mistakes_are_shown_with_line_and_fix() -> Result<(), Failed> {
     contains(&found["line"], "Mbit/s")?;
     for (field, note) in [("field", "Mbit/s"), ("seeds", "from 1 to 1000")] {
         let found = &found[field];
-        ensure(found["invalid"] == "true" && found["can_run"] == false, found)?;
+        ensure(
+            found["invalid"] == "true" && found["can_run"] == false,
+            found,
+        )?;
         contains(&found["note"], note)?;
     }
     ensure(

@@ -61,8 +61,8 @@ fn the_pages_commands_print_what_the_pages_show() {
     let binaries = Path::new(env!("CARGO_BIN_EXE_joulepath")).parent().unwrap();
     let path = format!("{}:{}", binaries.display(), env::var("PATH").unwrap());
     for (page, file) in PAGES {
-        let text =
-            fs::read_to_string(format!("{}/../../docs/{page}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let text = fs::read_to_string(format!("{}/../../docs/{page}", env!("CARGO_MANIFEST_DIR")))
+            .unwrap();
         let folder = folder();
         if let Some(file) = file {
             fs::write(folder.path().join(file), blocks(&text, "toml")[0]).unwrap();
