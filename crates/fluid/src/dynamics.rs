@@ -33,6 +33,7 @@ use std::ops::Range;
 use joulepath_controllers::formula::Path;
 use joulepath_model::energy::equations::energy_per_delivered_bit;
 
+use crate::detect::{self, Seen};
 use crate::network::{LinkIndex, Network, Price, Route, User};
 use crate::spread::{Crowd, Varying};
 
@@ -64,6 +65,8 @@ pub struct Dynamics<'a> {
     /// The windows that share each link.
     crowds: Vec<Crowd>,
     paths: Vec<Path>,
+    /// What DWC's detection sees of `paths`; empty for other controllers.
+    seen: Vec<Seen>,
     /// Position of each element of `paths` in the state.
     members: Vec<usize>,
 }
@@ -122,6 +125,7 @@ impl<'a> Dynamics<'a> {
             load_pps: vec![],
             crowds: vec![],
             paths: vec![],
+            seen: vec![],
             members: vec![],
         };
         this.turn_to(network);
@@ -468,6 +472,7 @@ impl<'a> Dynamics<'a> {
         derivative: &mut [f64],
     ) {
         self.paths.clear();
+        self.seen.clear();
         self.members.clear();
         for (i, route) in user.routes.iter().enumerate() {
             derivative[first + i] = 0.0;
@@ -479,6 +484,10 @@ impl<'a> Dynamics<'a> {
                 let path = self.path(route, &self.flows[first + i], state);
                 self.paths.push(path);
                 self.members.push(first + i);
+                if route.random && user.form.detects() {
+                    let seen = self.seen(route, &self.flows[first + i], state);
+                    self.seen.push(seen);
+                }
             }
         }
         let losses = self.losses();
@@ -492,7 +501,11 @@ impl<'a> Dynamics<'a> {
             } = user
                 .form
                 .varying(&self.paths[i], forces.decrease, flow.random);
-            let mut growth = forces.growth * growing;
+            let mut growth = growing
+                * match self.seen.is_empty() {
+                    true => forces.growth,
+                    false => detect::growth(user.form.law(), &mut self.paths, &self.seen, i, 0),
+                };
             let mut avoiding = 1.0;
             if self.slow_start {
                 let position = losses.start + r;
@@ -553,6 +566,19 @@ impl<'a> Dynamics<'a> {
             alpha: cost.share,
             u: self.excess(route, state) + cost.relative_energy,
             group: route.group,
+        }
+    }
+
+    fn seen(&self, route: &Route, flow: &Flow, state: &[f64]) -> Seen {
+        let of_link = |(position, link): (usize, &LinkIndex)| match route.links.contains(link) {
+            true => detect::queued(&self.network.links[*link].price, state[position]),
+            false => 0.0,
+        };
+        let links = self.queues().zip(&self.queues);
+        Seen {
+            rtt_s: flow.rtt_s,
+            losses_per_s: flow.events * flow.rate_pps,
+            queued: links.map(of_link).fold(0.0, f64::max),
         }
     }
 

@@ -46,6 +46,18 @@ pub enum Unsupported {
         /// Name of the competitor.
         competitor: String,
     },
+    /// A controller that weighs paths by their energy per bit, over a link with random losses.
+    #[error(
+        "`{policy}` weighs the paths of connection `{connection}` by their energy per bit, and link `{link}`          loses packets at random: the split depends on how rates vary, and the fluid engine has only their          means. Use --engine packet"
+    )]
+    Feedback {
+        /// The policy as written.
+        policy: String,
+        /// Name of the group.
+        connection: String,
+        /// Name of the link.
+        link: String,
+    },
     /// A link that marks packets.
     #[error("link `{link}` marks packets (ECN); the fluid engine's links only lose them")]
     Marking {

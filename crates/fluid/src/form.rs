@@ -11,7 +11,7 @@
 //! | mVeno | its threshold on the backlog is a ramp, one packet wide |
 //! | CWA | LIA; the slowest path's reductions by θ, m of m + 1 periods, as a continuous drain |
 
-use joulepath_controllers::formula::{Law, Path, linked, rate_term, total_rate};
+use joulepath_controllers::formula::{EnergyRatio, Law, Path, linked, rate_term, total_rate};
 
 use crate::spread::Varying;
 
@@ -53,6 +53,21 @@ impl Form {
     /// The definition of the controller.
     pub fn law(&self) -> Law {
         self.law
+    }
+
+    /// True if the controller guesses which subflows share a bottleneck.
+    pub(crate) fn detects(&self) -> bool {
+        matches!(self.law, Law::Dwc { all_in_one: false })
+    }
+
+    /// True if the growth of a path depends on its energy per bit at its rate.
+    pub(crate) fn weighs_energy(&self) -> bool {
+        matches!(
+            self.law,
+            Law::Ecmtcp {
+                ratio: EnergyRatio::Energy
+            }
+        )
     }
 
     /// The forces on the window of `paths[r]`.

@@ -22,6 +22,7 @@ use joulepath_model::scenario::{
 use joulepath_model::units::Nanos;
 
 use crate::error::{RunError, Unsupported};
+use crate::form::Form;
 use crate::network::{Cost, Link, Network, Price, Route, User};
 use crate::sawtooth::sawtooth;
 
@@ -128,6 +129,13 @@ pub(crate) fn check(scenario: &Scenario, setup: &Setup) -> Result<(), Unsupporte
             competitor: name.clone(),
         });
     }
+    if let Some((group, link)) = feedback(scenario, setup) {
+        return Err(Unsupported::Feedback {
+            policy: setup.policy().to_owned(),
+            connection: group.name.clone(),
+            link: scenario.links[link].name.clone(),
+        });
+    }
     let marks = |link: &&LinkSpec| scenario.transport.ecn && link.marks();
     if let Some(link) = scenario.links.iter().find(marks) {
         return Err(Unsupported::Marking {
@@ -172,6 +180,27 @@ pub(crate) fn check(scenario: &Scenario, setup: &Setup) -> Result<(), Unsupporte
 fn regular_paths(scenario: &Scenario, setup: &Setup, group: &ConnectionGroup) -> Vec<PathIndex> {
     let regular = |path: &PathIndex| setup.only_path().is_some() || !scenario.paths[*path].backup;
     group.paths.iter().copied().filter(regular).collect()
+}
+
+/// A connection whose controller weighs paths by their energy per bit, and a link of it with random
+/// losses. Energy per bit falls with a path's rate, so growth rises with it, and any split is nearly
+/// an equilibrium: what a mean field neglects decides.
+fn feedback<'a>(scenario: &'a Scenario, setup: &Setup) -> Option<(&'a ConnectionGroup, LinkIndex)> {
+    let loses = |&link: &LinkIndex| scenario.links[link].loss.mean() > 0.0;
+    let of_group = |group: &'a ConnectionGroup| {
+        let paths = setup
+            .used(group, regular_paths(scenario, setup, group), |&path| path)
+            .ok()?;
+        let law = Law::of(setup.controller(), &setup.connection(paths.len()))?;
+        if paths.len() < 2 || !Form::from(law).weighs_energy() {
+            return None;
+        }
+        let mut links = paths
+            .iter()
+            .flat_map(|&path| links_of(scenario, group.direction, path).0);
+        Some((group, *links.find(|link| loses(link))?))
+    };
+    scenario.connections.iter().find_map(of_group)
 }
 
 /// A part of the policy that affects arrivals and is missing in the equations.

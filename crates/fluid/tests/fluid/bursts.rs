@@ -224,3 +224,45 @@ fn the_fluid_engine_refuses_bursts_that_stop_a_tcp() {
     assert_eq!(link, "only.down");
     assert!((50..=100).contains(&percent), "{percent}");
 }
+
+/// Losses that meet by chance couple paths without a common link for 10 to 40 % of the time, and
+/// then growth is a quarter. Uncoupled, the engine is 28 and 34 % above the packet engine.
+#[test]
+fn dwc_takes_losses_that_meet_by_chance_for_a_shared_bottleneck() {
+    for [near, far] in [[(36, 1.0), (80, 1.0)], [(126, 0.5), (198, 2.4)]] {
+        let on =
+            |name, (rtt_ms, percent): (u32, f64)| path(name, rtt_ms, &format!("\"{percent} %\""));
+        let toml = bulk(&(on("near", near) + &on("far", far)));
+        let [detecting, uncoupled] = ["mptcp[cc=dwc]", "uncoupled"].map(|policy| {
+            let fluid_bps = fluid_bps(&toml, policy);
+            let packet_bps = packet_bps(&toml, policy);
+            assert_near(policy, fluid_bps, packet_bps, TOLERANCE);
+            fluid_bps
+        });
+        assert!(detecting < 0.9 * uncoupled, "{detecting} {uncoupled}");
+    }
+}
+
+#[test]
+fn the_fluid_engine_refuses_energy_weights_under_random_losses() {
+    let refused = |policy: &str, losses: [&str; 2]| {
+        let toml = bulk(&(path("near", 40, losses[0]) + &path("far", 80, losses[1])));
+        let scenario = scenario(&toml);
+        match joulepath_fluid::check(&scenario, &setup(policy, &scenario)) {
+            Ok(()) => None,
+            Err(Unsupported::Feedback { link, .. }) => Some(link),
+            Err(other) => panic!("{other}"),
+        }
+    };
+    let (none, some) = ("\"0 %\"", "\"1 %\"");
+    assert_eq!(
+        refused("mptcp[cc=ecmtcp]", [none, some]),
+        Some("far.down".to_owned())
+    );
+    assert_eq!(refused("mptcp[cc=ecmtcp]", [none, none]), None);
+    assert_eq!(
+        refused("mptcp[cc=ecmtcp,ratio=delivery]", [some, some]),
+        None
+    );
+    assert_eq!(refused("mptcp", [some, some]), None);
+}
