@@ -21,6 +21,7 @@ pub mod schedule;
 pub mod select;
 mod setup;
 mod slow_start;
+pub mod spread;
 
 pub use connection::{Sharing, competitor_controller};
 pub use options::{OptionError, PartInfo};

@@ -11,15 +11,11 @@
 //! A larger window meets more losses, so this is the factor of the reductions at the mean window. A
 //! recovery lasts one RTT, in which the window does not grow: it grows in 1/(1 + λ w) of the time.
 //!
-//! With P the packets that fit into the pipe, such a window uses E min(w, P)/P of a link, and keeps
-//! E (w − P)⁺ packets in its queue, also where E w < P.
+//! The part of a link that such windows use: [`joulepath_control::spread`].
 
+use joulepath_control::spread::{EMPTY, FALL};
 use libm::exp;
 
-/// [`Crowd::utilisation`] at β = ½: 1 − `EMPTY` e^(−`FALL` q/P), fitted to the distribution of w
-/// for E w from 0.6 to 3 P, to 0.031.
-const EMPTY: f64 = 0.42;
-const FALL: f64 = 5.0;
 /// E w²/(E w)² − 1 at β = ½.
 const HALVING: f64 = 0.1657;
 

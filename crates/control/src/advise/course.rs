@@ -17,6 +17,7 @@
 //! The link always bounds the rate, and a queue of one bandwidth-delay product bounds the window.
 
 use crate::slow_start::OPENING_RTTS;
+use crate::spread::used;
 
 /// A path's queue, if its bandwidth-delay product is less, packets.
 pub const QUEUE_PACKETS: f64 = 20.0;
@@ -46,7 +47,10 @@ pub(super) struct Flow {
 impl Flow {
     /// Its rate in the long run.
     pub(super) fn lasting_pps(&self) -> f64 {
-        self.steady_pps.min(self.link_pps)
+        match self.events > 0.0 {
+            true => self.link_pps * used(self.steady_pps / self.link_pps),
+            false => self.link_pps,
+        }
     }
 }
 
