@@ -26,6 +26,8 @@ pub struct Losses {
     /// Time that lost retransmissions add to an event, on average, s. Timeouts after independent
     /// losses do not count.
     pub stall_s: f64,
+    /// Part of the events whose retransmission is lost.
+    pub stalls: f64,
 }
 
 impl Losses {
@@ -52,6 +54,22 @@ impl Losses {
     /// `link_pps` limit.
     pub fn stalled_on(&self, link_pps: f64, rtt_s: f64) -> f64 {
         self.stalled(((1.5 / self.events).sqrt() / rtt_s).min(link_pps))
+    }
+
+    /// How much more a TCP carries in a run of `seconds` than in the long run, relatively: it starts
+    /// without a stall. Let stalls of mean length L take the part s of the time, so a TCP sends for
+    /// S = L (1 − s)/s between two. As a chain of two states it sends at the time t with the
+    /// probability
+    ///
+    /// ```text
+    ///   1 − s + s e^(−t/T)      T = L S/(L + S) = L (1 − s)
+    /// ```
+    /// whose mean over a run of D ≫ T is (1 − s)(1 + s L/D).
+    pub(crate) fn head_start(&self, link_pps: f64, rtt_s: f64, seconds: f64) -> f64 {
+        match self.stalls > 0.0 {
+            true => self.stalled_on(link_pps, rtt_s) * self.stall_s / self.stalls / seconds,
+            false => 0.0,
+        }
     }
 
     /// Part of the time for which lost retransmissions stop a TCP that otherwise sends at `pps`.
@@ -124,17 +142,25 @@ pub(crate) fn losses_of<'a>(
         *left_s -= counted_s;
         (counted_s > 0.0).then_some(counted_s)
     };
+    let mean = |at: &dyn Fn(f64) -> f64| {
+        WINDOWS
+            .into_iter()
+            .map(|part| at(part * window))
+            .sum::<f64>()
+            / WINDOWS.len() as f64
+    };
     let stall_s = |loss: &LossSpec| -> f64 {
         let timeouts_s = || {
             let all = (0..timeouts.max_retries).map(doubled_s);
             all.scan(timeouts.most_s, within)
         };
-        let at = |part: f64| loss.stall_s(part * window, timeouts_s());
-        WINDOWS.into_iter().map(at).sum::<f64>() / WINDOWS.len() as f64
+        mean(&|window| loss.stall_s(window, timeouts_s()))
     };
+    let bursty = losses.clone().filter(|loss| loss.is_bursty());
     Losses {
-        events: events_of(losses.clone(), window),
-        stall_s: losses.filter(|loss| loss.is_bursty()).map(stall_s).sum(),
+        events: events_of(losses, window),
+        stall_s: bursty.clone().map(stall_s).sum(),
+        stalls: bursty.map(|loss| mean(&|window| loss.stalls(window))).sum(),
     }
 }
 

@@ -67,6 +67,15 @@ impl LossSpec {
         1.0 / (good * from_good + bad * from_bad)
     }
 
+    /// Probability that the retransmission after a loss event at `window` packets is lost, too; 0 if
+    /// losses are independent.
+    pub fn stalls(&self, window: f64) -> f64 {
+        self.chain().map_or(0.0, |chain| {
+            let [good, bad] = chain.at_retransmission(window);
+            good * chain.loss[0] + bad * chain.loss[1]
+        })
+    }
+
     /// Mean time that lost retransmissions add to a loss event at `window` packets, s: the
     /// retransmission is lost if the chain is still bad `window` packets after the loss, and each
     /// time-out of `timeouts_s` sends one packet. 0 if losses are independent.
@@ -163,6 +172,7 @@ mod tests {
             assert_eq!(LossSpec::None.events(window), 0.0);
         }
         assert_eq!(bernoulli.stall_s(1.0, [1.0]), 0.0);
+        assert_eq!(bernoulli.stalls(1.0), 0.0);
         assert!(!bernoulli.is_bursty() && bursts(0.1, 0.3, 0.0, 1.0).is_bursty());
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use joulepath_control::Setup;
-use joulepath_control::limit::{limits, mean_limits, starts_too_early, telling};
+use joulepath_control::limit::{limits, mean_limits, missing, telling};
 use joulepath_controllers::Capability;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::policy::Policy;
@@ -469,7 +469,8 @@ impl Case {
         table: Vec<Vec<Outcome>>,
     ) -> Comparison {
         let partial = !is_complete(&table);
-        let (mut limits, missing) = telling(limits_of(&self.loaded.scenario, &self.seeds, engine));
+        let (mut limits, without_bound) =
+            telling(limits_of(&self.loaded.scenario, &self.seeds, engine));
         let of_policy = |(setup, outcomes): (&Setup, Vec<Outcome>)| PolicyRuns {
             policy: setup.policy().to_owned(),
             label: setup.label().to_owned(),
@@ -496,12 +497,8 @@ impl Case {
                 .notes
                 .iter()
                 .cloned()
-                .chain(missing)
-                .chain(starts_too_early(&self.loaded.scenario).then(|| {
-                    "No reference values: they are for whole files, and a file starts before the warm-up \
-                     ends."
-                        .to_owned()
-                }))
+                .chain(without_bound)
+                .chain(missing(&self.loaded.scenario))
                 .chain(out_of_reach)
                 .collect(),
             partial,

@@ -119,6 +119,7 @@ mod tests {
                 link_pps,
                 steady_pps,
                 events: 1.5 / (window * window),
+                stalled: 0.0,
             }
         };
         let mut flows: Vec<Flow> = alone_pps.iter().map(flow).collect();
@@ -148,13 +149,13 @@ mod tests {
     }
 
     /// The worse path keeps two packets per round trip; if the better one is full, it adds what is
-    /// left.
+    /// left. Of the better one's link it is used(4/3) = 1 − 0.42 e^(−5 · 0.4097) = 0.9459.
     #[test]
     fn olia_uses_the_best_path_alone_unless_it_is_full() {
         assert_close(&rates(Coupling::Olia, &[100.0, 200.0], 1e6), &[20.0, 200.0]);
         assert_close(
             &rates(Coupling::Olia, &[190.0, 200.0], 150.0),
-            &[40.0, 150.0],
+            &[190.0 - 141.88, 141.88],
         );
     }
 
@@ -166,8 +167,9 @@ mod tests {
             link_pps,
             steady_pps,
             events,
+            stalled: 0.0,
         };
-        let mut flows = [flow(1.5e-4, 50.0, 50.0), flow(1.5e-2, 100.0, 1e6)];
+        let mut flows = [flow(1.5e-4, 1000.0, 50.0), flow(1.5e-2, 100.0, 1e6)];
         Coupling::Olia.couple(&mut flows);
         assert_close(&flows.map(|flow| flow.lasting_pps()), &[50.0, 50.0]);
     }

@@ -42,13 +42,15 @@ pub(super) struct Flow {
     pub(super) steady_pps: f64,
     /// Loss events per packet.
     pub(super) events: f64,
+    /// Part of the time for which lost retransmissions stop it.
+    pub(super) stalled: f64,
 }
 
 impl Flow {
     /// Its rate in the long run.
     pub(super) fn lasting_pps(&self) -> f64 {
         match self.events > 0.0 {
-            true => self.link_pps * used(self.steady_pps / self.link_pps),
+            true => (1.0 - self.stalled) * self.link_pps * used(self.steady_pps / self.link_pps),
             false => self.link_pps,
         }
     }
@@ -122,7 +124,7 @@ impl Course {
         for k in 0..STEPS {
             let kept = libm::exp(-p * step * (f64::from(k) + 0.5));
             let window = (mean * mean + (first * first - mean * mean) * kept).sqrt();
-            seconds += step / (window / flow.rtt_s).min(flow.link_pps);
+            seconds += step / (window / flow.rtt_s).min(flow.link_pps) / (1.0 - flow.stalled);
             sent += step;
             self.corners.push([seconds, sent]);
         }
@@ -198,6 +200,7 @@ mod tests {
         link_pps: 1000.0,
         steady_pps: f64::INFINITY,
         events: 0.0,
+        stalled: 0.0,
     };
 
     #[track_caller]

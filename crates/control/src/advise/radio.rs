@@ -6,6 +6,7 @@ use joulepath_model::units::Nanos;
 
 use super::course::{Flow, most_window};
 use super::question::Path;
+use crate::allocate::mathis_bps;
 use crate::bursts::{Losses, Timeouts, losses_of};
 use crate::limit::{Capacity, Pace, WireBits, interface_cost};
 
@@ -144,22 +145,22 @@ pub(super) fn stalled(path: &Path) -> f64 {
 /// One TCP on `path`. It has no loss if the transport achieves the links' rates.
 pub(super) fn flow(path: &Path, capacity: Capacity) -> Flow {
     let rtt_s = path.rtt.as_secs_f64();
-    let link_bps = link_bps(path);
-    let losses = match capacity {
-        Capacity::TcpFriendly => losses(path),
-        Capacity::Link => Losses {
-            events: 0.0,
-            stall_s: 0.0,
-        },
-    };
-    let steady_bps = match losses.events > 0.0 {
-        true => losses.mathis_bps(MSS_BYTES, rtt_s, link_bps),
-        false => f64::INFINITY,
-    };
-    Flow {
+    let link_pps = link_bps(path) / MSS_BITS;
+    let lossless = Flow {
         rtt_s,
-        link_pps: link_bps / MSS_BITS,
-        steady_pps: steady_bps / MSS_BITS,
+        link_pps,
+        steady_pps: f64::INFINITY,
+        events: 0.0,
+        stalled: 0.0,
+    };
+    let losses = losses(path);
+    if capacity == Capacity::Link || losses.events == 0.0 {
+        return lossless;
+    }
+    Flow {
+        steady_pps: mathis_bps(MSS_BYTES, rtt_s, losses.events) / MSS_BITS,
         events: losses.events,
+        stalled: losses.stalled_on(link_pps, rtt_s),
+        ..lossless
     }
 }

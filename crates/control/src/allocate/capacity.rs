@@ -5,7 +5,7 @@ use joulepath_model::units::Nanos;
 
 use super::eemptcp::CostedPath;
 use super::rate::pftk_pps;
-use crate::bursts::losses;
+use crate::bursts::{Losses, losses};
 use crate::path::{Window, base_rtt_s, links_of, slowest_bps, traffic_of};
 
 /// Model of the capacities C_r in the EEMPTCP allocator.
@@ -39,6 +39,29 @@ pub fn costed_path(
     }
 }
 
+/// The losses of one TCP connection on the path, and the payload rate of its links, bit/s.
+fn met(scenario: &Scenario, direction: Direction, path: PathIndex) -> (Losses, f64) {
+    let (data, _) = links_of(scenario, direction, path);
+    let rtt_s = base_rtt_s(scenario, path);
+    let whole = Window {
+        from: Nanos::ZERO,
+        until: scenario.duration,
+    };
+    let link_bps = slowest_bps(scenario, direction, path, whole);
+    let most = link_bps * rtt_s / (scenario.transport.mss.0 as f64 * 8.0);
+    (losses(scenario, data, rtt_s, most), link_bps)
+}
+
+/// [`Losses::head_start`] of one TCP connection on the path.
+pub(crate) fn head_start(scenario: &Scenario, direction: Direction, path: PathIndex) -> f64 {
+    let (losses, link_bps) = met(scenario, direction, path);
+    losses.head_start(
+        link_bps / (scenario.transport.mss.0 as f64 * 8.0),
+        base_rtt_s(scenario, path),
+        scenario.duration.as_secs_f64(),
+    )
+}
+
 /// Rate of one TCP connection under the path's random loss alone, bit/s of payload; infinite
 /// without loss. The closed form takes loss events; lost retransmissions stop the connection in
 /// addition.
@@ -48,19 +71,9 @@ pub(crate) fn tcp_bps(
     path: PathIndex,
     capacity: CapacityModel,
 ) -> f64 {
-    let (data, _) = links_of(scenario, direction, path);
     let rtt_s = base_rtt_s(scenario, path);
     let mss = scenario.transport.mss.0 as f64;
-    let link_bps = slowest_bps(
-        scenario,
-        direction,
-        path,
-        Window {
-            from: Nanos::ZERO,
-            until: scenario.duration,
-        },
-    );
-    let losses = losses(scenario, data, rtt_s, link_bps * rtt_s / (mss * 8.0));
+    let (losses, link_bps) = met(scenario, direction, path);
     let loss = losses.events;
     match capacity {
         _ if loss <= 0.0 => f64::INFINITY,

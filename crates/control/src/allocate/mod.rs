@@ -15,8 +15,8 @@ pub use allocator::{
     ALLOCATORS, Allocator, EEMPTCP_OPTIONS, Eemptcp, SO_MPTCP_OPTIONS, SoMptcpOptions, Solver,
     window_shares,
 };
-pub(crate) use capacity::tcp_bps;
 pub use capacity::{CapacityModel, costed_path};
+pub(crate) use capacity::{head_start, tcp_bps};
 pub use eemptcp::{CostedPath, Infeasible, Problem, Reading, Solution};
 pub use ga::Genetic;
 pub use hosted::{AllocatorHooks, AllocatorHost, KnownPath, OpenAllocator, Seen};

@@ -13,6 +13,7 @@ mod acks;
 mod cost;
 mod delay;
 mod in_order;
+mod missing;
 mod most;
 mod optimum;
 mod problem;
@@ -36,6 +37,7 @@ use self::route::{in_window_s, pace, wire_bits};
 use crate::allocate::{CapacityModel, tcp_bps};
 use crate::path::{Window, base_rtt_s, carried_bps, delivered, links_of, wire_per_payload};
 pub use cost::{InterfaceCost, Pace, WireBits, interface_cost};
+pub use missing::missing;
 pub use most::most_bps;
 pub use problem::{Capacity, DeviceProblem, Excess, Goal, Optimum, Shared, Slot};
 pub use telling::telling;
@@ -60,7 +62,7 @@ pub fn limits(scenario: &Scenario) -> Vec<Reference> {
 /// As [`limits`], with additional `terms`.
 pub fn attainable(scenario: &Scenario, terms: &Terms) -> Vec<Reference> {
     // With a topology, hosts share links that no path names.
-    if scenario.topology.is_some() || starts_too_early(scenario) {
+    if scenario.topology.is_some() || missing(scenario).is_some() {
         return vec![];
     }
     let link = limit(scenario, Capacity::Link, terms);
@@ -75,14 +77,6 @@ pub fn attainable(scenario: &Scenario, terms: &Terms) -> Vec<Reference> {
         _ => tcp,
     });
     tcp.into_iter().chain(link).collect()
-}
-
-/// True if a file starts before the warm-up ends: the measured interval has only a part of its data
-/// and energy, and the limits are for whole files.
-pub fn starts_too_early(scenario: &Scenario) -> bool {
-    scenario.connections.iter().any(|group| {
-        matches!(group.workload, Workload::File { .. }) && group.start < scenario.warm_up
-    })
 }
 
 /// The link bound for a run of `scenario` that delivered `bps` for each connection of its only
