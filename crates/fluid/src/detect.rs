@@ -11,9 +11,6 @@ use libm::exp;
 
 use crate::network::Price;
 
-/// `DWC_MISS_LIMIT` of `cc/dwc.h`.
-const MISSES: i32 = 3;
-
 /// What the detection sees of one subflow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Seen {
@@ -35,7 +32,9 @@ pub(crate) fn coupled(one: &Seen, other: &Seen) -> f64 {
     let unseen = |of: &Seen, other: &Seen| {
         of.losses_per_s / all * exp(-other.losses_per_s * within_s) * (1.0 - other.queued)
     };
-    1.0 - (unseen(one, other) + unseen(other, one)).powi(MISSES)
+    let miss = unseen(one, other) + unseen(other, one);
+    // `DWC_MISS_LIMIT` of `cc/dwc.h` is 3.
+    1.0 - miss * miss * miss
 }
 
 /// Part of the time in which over half of a link's buffer waits, while `queue` packets wait on

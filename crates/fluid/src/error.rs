@@ -48,7 +48,9 @@ pub enum Unsupported {
     },
     /// A controller that weighs paths by their energy per bit, over a link with random losses.
     #[error(
-        "`{policy}` weighs the paths of connection `{connection}` by their energy per bit, and link `{link}`          loses packets at random: the split depends on how rates vary, and the fluid engine has only their          means. Use --engine packet"
+        "`{policy}` weighs the paths of connection `{connection}` by their energy per bit, and link `{link}` \
+         loses packets at random: the split depends on how rates vary, and the fluid engine has only their \
+         means. Use --engine packet"
     )]
     Feedback {
         /// The policy as written.
