@@ -19,11 +19,10 @@ const MOST_NAMES: usize = 5;
 
 /// The daemon's state in short phrases.
 pub(crate) fn head(status: &Status) -> Vec<String> {
-    let used = status
-        .interfaces
-        .iter()
-        .filter(|one| one.role != Role::Unused)
-        .count();
+    let of = |role| {
+        let interfaces = status.interfaces.iter();
+        interfaces.filter(|one| one.role == role).count()
+    };
     let all = status.interfaces.iter().filter(|one| one.allowed).count();
     let mut head = vec![mptcp(status), status.intent.word().to_owned()];
     if status.intent != status.configured_intent {
@@ -32,7 +31,12 @@ pub(crate) fn head(status: &Status) -> Vec<String> {
     if status.paused {
         head.push("paused".into());
     }
-    head.push(format!("{used} of {all} interfaces used"));
+    let backups = match of(Role::Backup) {
+        0 => String::new(),
+        number => format!(", {}", count(number, "backup")),
+    };
+    let used = of(Role::Regular);
+    head.push(format!("{used} of {all} interfaces used{backups}"));
     if let Some(battery) = status.battery {
         let state = if battery.discharging {
             ""

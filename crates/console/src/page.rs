@@ -1,7 +1,7 @@
 //! The daemon's output as text.
 
 use joulepath_live::record::Replayed;
-use joulepath_live::status::{InterfaceStatus, Status};
+use joulepath_live::status::{FirstStatus, InterfaceStatus, Status};
 
 use crate::figures::{self, UNKNOWN, bytes, head, joules, role, short};
 use crate::why;
@@ -20,7 +20,22 @@ pub fn status(status: &Status, width: usize) -> String {
 
 /// The result of a dry run.
 pub fn dry_run(status: &Status, steps: &[String], width: usize) -> String {
-    let mut text = self::status(status, width);
+    let starts = &status.first.interfaces;
+    // The steps name the interface after the start.
+    let shown = Status {
+        first: FirstStatus {
+            preferred: None,
+            ..status.first.clone()
+        },
+        ..status.clone()
+    };
+    let mut text = self::status(&shown, width);
+    if figures::first(&status.first).is_some() && figures::first(&shown.first).is_none() {
+        text += &format!(
+            "\nNow, new connections start on {}.\n",
+            starts.join(" and ")
+        );
+    }
     text += "\nNothing was changed. A start would:\n";
     if steps.is_empty() {
         text += "  change nothing\n";
@@ -423,7 +438,7 @@ mod tests {
         for part in [
             "MPTCP: 997 of 1008 connections (3 fell back to TCP) · frugal",
             "8.10 GB since 2026-11-01 (soft 8.00 GB)",
-            "New connections start on enx00e04c680, by the routing table, although wlp0s20f3",
+            "Now, new connections start on enx00e04c680.",
             "New sockets get the congestion controller jp_joule,",
             "The daemon steers 2 connections: 5 subflows opened, 1 closed; 1 started under",
             "Rule `program ffmpeg`: frugal, may wait 2 min for 1 connection: wlan0 regular",

@@ -163,6 +163,10 @@ impl PolicyError {
                 Some(suggest(name, &known))
             }
             PolicyError::UnknownController { name } => {
+                let bundle = POLICIES.iter().find(|info| info.name == name);
+                if let Some(PolicyInfo { cc, .. }) = bundle {
+                    return Some(format!("`{name}` is a policy; its controller is `{cc}`"));
+                }
                 Some(suggest(name, &controllers().collect::<Vec<_>>()))
             }
             PolicyError::Parameter { error } => parameter_help(error),
@@ -186,7 +190,8 @@ pub fn parameter_help(error: &ParamError) -> Option<String> {
     let params = known
         .iter()
         .flat_map(|controller| controller.params().map(|param| param.name()));
-    Some(match nearest(name, params.collect::<Vec<_>>()) {
+    let parts = ["cc", "scheduler", "selector", "allocator", "subflows"];
+    Some(match nearest(name, params.chain(parts)) {
         Some(nearest) => format!("did you mean `{nearest}`?"),
         None => "`joulepath list controllers` names every controller's parameters".to_owned(),
     })

@@ -1,6 +1,7 @@
 //! Features that the engine does not support, and reasons why a run has no result.
 
 use joulepath_control::SetupError;
+use joulepath_model::units::Bytes;
 
 use crate::trajectory::Stuck;
 
@@ -93,15 +94,17 @@ pub enum Unsupported {
     },
     /// A connection whose buffer limits it, and does not always go to its fastest path.
     #[error(
-        "connection `{connection}`: its buffer of {packets} packets limits it, and the path with the \
-         shortest RTT does not always hold all of that. Then the packet scheduler decides the split, and \
-         the fluid engine has none. Use --engine packet, or increase `[receiver] buffer`"
+        "the {end} buffer ({buffer}) limits connection `{connection}`, so the packet scheduler decides the \
+         split between its paths, and the fluid engine has no scheduler. Use --engine packet, or a larger \
+         `{end}.buffer`"
     )]
     Split {
         /// Name of the group.
         connection: String,
+        /// The end with the smaller buffer: `receiver` or `sender`.
+        end: &'static str,
         /// Its buffer.
-        packets: u64,
+        buffer: Bytes,
     },
     /// A path over a shared channel; contention is missing in the equations.
     #[error("path `{path}` has a relay; the fluid engine has no shared channels")]

@@ -107,11 +107,15 @@ impl History<'_> {
     fn refuse_split(&self) -> Result<(), Unsupported> {
         for (member, [split_s, all_s]) in self.what.members.iter().zip(&self.split_s) {
             if let Some(group) = member.group.filter(|_| *split_s > MOST_SPLIT * all_s) {
-                let buffer = group.receive_buffer.min(group.send_buffer).0;
-                let packets = buffer / self.what.scenario.transport.mss.0;
+                let buffers = [
+                    (group.receive_buffer, "receiver"),
+                    (group.send_buffer, "sender"),
+                ];
+                let (buffer, end) = buffers[0].min(buffers[1]);
                 return Err(Unsupported::Split {
                     connection: group.name.clone(),
-                    packets,
+                    end,
+                    buffer,
                 });
             }
         }

@@ -53,7 +53,6 @@ pub(crate) fn advise(options: &AdviseOptions) -> Result<Exit, Failure> {
     outputs::write_page(
         &file,
         &html(&question, &advice, waiting, &provenance())?,
-        options.json,
         false,
     )?;
     Ok(exit)

@@ -179,15 +179,10 @@ fn tell(options: &BenchmarkOptions, found: &Benchmark) -> Result<(), Failure> {
         ))?),
     }
     if let Some(file) = &options.csv {
-        outputs::write_csv(file, &found.csv()?, for_programs, options.quiet)?;
+        outputs::write_csv(file, &found.csv()?, options.quiet)?;
     }
     if let Some(place) = &options.report {
-        outputs::write_page(
-            &outputs::page(place, STEM),
-            &html(found)?,
-            for_programs,
-            options.quiet,
-        )?;
+        outputs::write_page(&outputs::page(place, STEM), &html(found)?, options.quiet)?;
     }
     Ok(())
 }

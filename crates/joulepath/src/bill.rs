@@ -40,11 +40,6 @@ pub(crate) fn bill(options: &BillOptions) -> Result<Exit, Failure> {
     };
     let file = outputs::page(place, "bill");
     files::prepare(&file)?;
-    outputs::write_page(
-        &file,
-        &html(&statement, &provenance())?,
-        options.json,
-        false,
-    )?;
+    outputs::write_page(&file, &html(&statement, &provenance())?, false)?;
     Ok(exit)
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use joulepath_model::result::Comparison;
 use joulepath_report::{self as report, Playground};
+use joulepath_study::commands;
 use joulepath_study::compare::{Case, Compared, Plan, Request, Variants};
 use joulepath_study::event::{Event, FailedRun};
 use joulepath_study::history::{self, Recorder};
@@ -42,7 +43,11 @@ pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
     let mut request = request(&options, &outputs)?;
     request.also = also;
     remember(&options, &source, &mut request)?;
-    let plan = Plan::of(&source, &request, engine, &provenance())?;
+    let plan = Plan::of(&source, &request, engine, &provenance()).map_err(|error| {
+        let (error, help) =
+            commands::of_compare(error, options.duration.is_some(), !options.cc.is_empty());
+        help.into_iter().fold(Failure::from(error), Failure::help)
+    })?;
     if let Some(folder) = &options.packets {
         packets::check(&plan, options.engine, folder)?;
     }
@@ -85,7 +90,7 @@ pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
         }
     }
     if let (Some(recorder), Some(file)) = (recorder, &options.record) {
-        let runs = recorder.finish(seconds_since_1970())?;
+        let runs = recorder.finish(commands::seconds_since_1970())?;
         if !options.quiet {
             terminal::say(&format!(
                 "history: {} ({runs} runs recorded)",
@@ -128,13 +133,6 @@ fn recorder(options: &CompareOptions, plan: &Plan) -> Result<Option<Recorder>, F
         case.scenario(),
         case.first_policy(),
     )?))
-}
-
-fn seconds_since_1970() -> u32 {
-    let since = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default();
-    u32::try_from(since.as_secs()).unwrap_or(u32::MAX)
 }
 
 /// The options and the scenario. In `--json SCENARIO`, clap takes SCENARIO for the file to write: a
@@ -250,8 +248,7 @@ impl Session<'_> {
         match sink {
             Sink::Stdout => drop(terminal::data(text)?),
             Sink::File(path) => {
-                let shows_table = self.outputs.shows_table();
-                outputs::write_named(name, path, text, !shows_table, self.options.quiet)
+                outputs::write_named(name, path, text, self.options.quiet)
                     .unwrap_or_else(|failure| self.failed(&failure));
             }
         }

@@ -76,7 +76,7 @@ use clap::FromArgMatches;
 
 #[cfg(not(feature = "kernel"))]
 use cli::cc::CcCommand;
-use cli::{Cli, Command};
+use cli::{Cli, Command, meant};
 use failure::{Exit, Failure};
 use joulepath_model::brief;
 
@@ -89,7 +89,7 @@ fn main() -> ExitCode {
     let matches = cli::command().try_get_matches();
     let cli = match matches.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
         Ok(cli) => cli,
-        Err(error) => return explain_usage(&error),
+        Err(error) => return explain_usage(&meant::corrected(error)),
     };
     let exit = dispatch(cli.command).unwrap_or_else(|failure| {
         diagnose::tell(&failure);

@@ -108,15 +108,10 @@ fn tell(options: &MapOptions, map: &Map, stem: &str) -> Result<(), Failure> {
         false => drop(terminal::print(&table(map, width, color))?),
     }
     if let Some(file) = &options.csv {
-        outputs::write_csv(file, &csv(map), for_programs, options.quiet)?;
+        outputs::write_csv(file, &csv(map), options.quiet)?;
     }
     let Some(place) = &options.report else {
         return Ok(());
     };
-    outputs::write_page(
-        &outputs::page(place, stem),
-        &html(map)?,
-        for_programs,
-        options.quiet,
-    )
+    outputs::write_page(&outputs::page(place, stem), &html(map)?, options.quiet)
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use joulepath_study::commands::of_variant;
+pub(crate) use joulepath_study::commands::page;
 use joulepath_study::files;
 
 use crate::cli::CompareOptions;
@@ -91,14 +93,7 @@ impl Outputs {
     /// The page of one variant.
     pub(crate) fn report_of(&self, variant: Option<&str>) -> Option<PathBuf> {
         let page = self.report.clone()?;
-        let Some(variant) = variant else {
-            return Some(page);
-        };
-        let part = |part: Option<&std::ffi::OsStr>| {
-            part.unwrap_or_default().to_string_lossy().into_owned()
-        };
-        let (stem, extension) = (part(page.file_stem()), part(page.extension()));
-        Some(page.with_file_name(format!("{stem}-{variant}.{extension}")))
+        Some(variant.map_or(page.clone(), |variant| of_variant(&page, variant)))
     }
 
     /// Creates the folders and checks that the files can be written, before anything runs.
@@ -132,54 +127,26 @@ pub(crate) fn check_csv(csv: Option<&Path>, json: bool) -> Result<(), Failure> {
 }
 
 /// Writes CSV to stdout, or into a file whose name it prints.
-pub(crate) fn write_csv(
-    file: &Path,
-    text: &str,
-    for_programs: bool,
-    quiet: bool,
-) -> Result<(), Failure> {
+pub(crate) fn write_csv(file: &Path, text: &str, quiet: bool) -> Result<(), Failure> {
     match is_stdout(file) {
         true => terminal::data(text).map(drop),
-        false => write_named("csv", file, text, for_programs, quiet),
+        false => write_named("csv", file, text, quiet),
     }
 }
 
-/// Writes a page and prints its name: on stdout below the table, or, if stdout is `for_programs`,
-/// on stderr unless `quiet`.
+/// Writes a page and prints its name on stderr unless `quiet`.
 ///
 /// # Errors
-/// If the page cannot be written, or stdout is closed.
-pub(crate) fn write_page(
-    file: &Path,
-    html: &str,
-    for_programs: bool,
-    quiet: bool,
-) -> Result<(), Failure> {
-    write_named("report", file, html, for_programs, quiet)
+/// If the page cannot be written.
+pub(crate) fn write_page(file: &Path, html: &str, quiet: bool) -> Result<(), Failure> {
+    write_named("report", file, html, quiet)
 }
 
 /// As [`write_page`] for other files: `name` stands before the file's name.
-pub(crate) fn write_named(
-    name: &str,
-    file: &Path,
-    text: &str,
-    for_programs: bool,
-    quiet: bool,
-) -> Result<(), Failure> {
+pub(crate) fn write_named(name: &str, file: &Path, text: &str, quiet: bool) -> Result<(), Failure> {
     files::write(file, text)?;
-    let line = format!("{name}: {}", file.display());
-    match for_programs {
-        true if quiet => {}
-        true => terminal::say(&line),
-        false => terminal::print(&format!("{line}\n")).map(drop)?,
+    if !quiet {
+        terminal::say(&format!("{name}: {}", file.display()));
     }
     Ok(())
-}
-
-/// `place` if it is a page, else the page `stem` in the folder `place`.
-pub(crate) fn page(place: &Path, stem: &str) -> PathBuf {
-    match place.extension().and_then(|extension| extension.to_str()) {
-        Some("html" | "htm") => place.to_path_buf(),
-        _ => place.join(format!("{stem}.html")),
-    }
 }

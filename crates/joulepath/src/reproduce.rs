@@ -75,10 +75,11 @@ pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
     }
     let cancel = interrupt::token();
     if !options.quiet {
+        let experiments = plan.experiments();
+        let ending = if experiments == 1 { "" } else { "s" };
         terminal::say(&format!(
-            "{} runs for {} experiments",
-            plan.runs(),
-            plan.experiments()
+            "{} runs for {experiments} experiment{ending}",
+            plan.runs()
         ));
     }
     let mut watcher = Watcher::new(options.quiet);

@@ -101,7 +101,7 @@ fn report(options: &StudyReportOptions) -> Result<Exit, Failure> {
     if cancel.is_set() {
         return Ok(Exit::Partial);
     }
-    outputs::write_page(&file, &html(&study)?, false, false)?;
+    outputs::write_page(&file, &html(&study)?, false)?;
     Ok(Exit::Ok)
 }
 

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 
 use joulepath_controllers::Controller;
+use joulepath_model::names::nearest;
 use rustix::io::Errno;
 use rustix::net::sockopt;
 
@@ -23,6 +24,25 @@ pub fn available() -> Result<Vec<String>> {
     let text =
         fs::read_to_string(AVAILABLE).doing("reading net.ipv4.tcp_available_congestion_control")?;
     Ok(text.split_whitespace().map(str::to_owned).collect())
+}
+
+/// The fix for a name that neither the kernel offers now nor one of our controllers has; `None` if
+/// it may be right: a module may have any name.
+pub fn misspelt(name: &str) -> Option<String> {
+    let mut known = available().ok()?;
+    known.extend(
+        Controller::known()
+            .flat_map(|ours| [ours.name().to_owned(), format!("jp_{}", ours.name())]),
+    );
+    let is_known = known.iter().any(|one| one == name);
+    let meant = nearest(name, known.iter().map(String::as_str));
+    match meant {
+        _ if is_known => None,
+        Some(meant) => Some(format!("did you mean `{meant}`?")),
+        None => name
+            .starts_with("jp_")
+            .then(|| "`joulepath list controllers` lists them".into()),
+    }
 }
 
 /// True if the kernel itself has a controller of that name, which then replaces ours.

@@ -150,7 +150,7 @@ fn would(config: &LiveConfig, path: &Path) -> Result<(Status, Vec<String>)> {
     };
     let mut warnings = precheck::blockers(manager)
         .into_iter()
-        .map(|error| error.to_string())
+        .map(|error| error.with_remedy())
         .collect::<Vec<_>>();
     let disputed = if is_running || config.adopt {
         BTreeSet::new()
@@ -163,6 +163,7 @@ fn would(config: &LiveConfig, path: &Path) -> Result<(Status, Vec<String>)> {
         &disputed,
         config.adopt,
     ));
+    warnings.extend(precheck::names(config, path, &look.interfaces));
     warnings.extend(
         accounts
             .trouble

@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
-use joulepath_kernel::Error;
 use joulepath_kernel::mptcp::path_manager;
 use joulepath_kernel::probe::{Finding, Machine, Status, managers};
-use joulepath_model::live::Manager;
+use joulepath_kernel::{Error, congestion};
+use joulepath_model::live::{Intent, LiveConfig, Manager};
+
+use crate::snapshot::Interface;
 
 /// Strict reverse-path filtering (`net.ipv4.conf.*.rp_filter`).
 const STRICT: u32 = 1;
@@ -78,6 +81,59 @@ fn advice(finding: &Finding) -> String {
     }
 }
 
+/// Warnings about names in the configuration `path` that nothing on this machine has, about the
+/// interfaces that it forgets, and about those that `intent` does not use.
+pub(crate) fn names(config: &LiveConfig, path: &Path, interfaces: &[Interface]) -> Vec<String> {
+    let path = path.display();
+    let is_listed = |one: &&Interface| one.kind.is_none() || config.allows(&one.name);
+    let present = interfaces.iter().filter(is_listed);
+    let present: Vec<&str> = present.map(|one| one.name.as_str()).collect();
+    // A pattern is for interfaces that may come.
+    let exact = |name: &&str| !name.contains('*');
+    let written = || config.interfaces.iter().map(|one| one.name.as_str());
+    let absent = written()
+        .filter(exact)
+        .filter(|name| !present.contains(name))
+        .map(|name| {
+            let present = present.join(", ");
+            format!("{path}: no interface matches [[interface]] `{name}`; present: {present}")
+        });
+    let forgotten = interfaces
+        .iter()
+        .filter(|one| one.routed && one.kind.is_none() && !config.allows(&one.name))
+        .filter(|one| !config.may_bypass(&one.name) && written().any(|name| exact(&name)))
+        .map(|one| {
+            let name = &one.name;
+            format!(
+                "{path}: no [[interface]] names {name}, which has a default route: it is used without \
+                 quota, cost and energy model"
+            )
+        });
+    let idle = interfaces.iter().filter_map(|one| {
+        let known = config.interface(&one.name)?;
+        let spends = matches!(config.intent, Intent::Aggregate | Intent::Overflow);
+        let (name, intent) = (&one.name, config.intent.word());
+        (spends && known.metered && known.intent.is_none()).then(|| {
+            format!(
+                "{name} is metered, so it stays a backup under `{intent}`: to use it, delete `metered` in \
+                 {path}"
+            )
+        })
+    });
+    let controllers = config.controllers.iter().filter_map(|(intent, name)| {
+        let fix = congestion::misspelt(name)?;
+        let intent = intent.word();
+        Some(format!(
+            "{path}: [controllers] {intent}: there is no congestion controller `{name}`; {fix}"
+        ))
+    });
+    absent
+        .chain(forgotten)
+        .chain(idle)
+        .chain(controllers)
+        .collect()
+}
+
 /// The effective user: the owner of `/proc/self`; root if that is unknown.
 pub(crate) fn own_uid() -> u32 {
     fs::metadata("/proc/self").map_or(0, |found| found.uid())
@@ -89,4 +145,48 @@ fn number(sysctl: &str) -> Option<u32> {
         .trim()
         .parse()
         .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_model::scenario::read_live;
+
+    use super::*;
+    use crate::samples::seen;
+
+    #[test]
+    fn names_that_nothing_has_are_reported_once_with_what_there_is() {
+        let interfaces = [seen(2, "wlan0"), seen(3, "wwan0")];
+        for (text, expected) in [
+            (
+                "intent = \"frugal\"\n[[interface]]\nname = \"wl*\"\n[[interface]]\nname = \"eth*\"",
+                &[][..],
+            ),
+            (
+                "intent = \"frugal\"\n[[interface]]\nname = \"wlan0\"\n[[interface]]\nname = \"wwan1\"",
+                &[
+                    "live.toml: no interface matches [[interface]] `wwan1`; present: wlan0, wwan0",
+                    "live.toml: no [[interface]] names wwan0, which has a default route",
+                ],
+            ),
+            (
+                "intent = \"aggregate\"\n[[interface]]\nname = \"ww*\"\nmetered = true",
+                &["wwan0 is metered, so it stays a backup under `aggregate`: to use it, delete"],
+            ),
+            (
+                "intent = \"frugal\"\n[controllers]\nfrugal = \"jp_hybird\"",
+                &["there is no congestion controller `jp_hybird`; did you mean `jp_hybrid`?"],
+            ),
+        ] {
+            let found = names(
+                &read_live(text).unwrap(),
+                Path::new("live.toml"),
+                &interfaces,
+            );
+            assert_eq!(found.len(), expected.len(), "{found:?}");
+            for (found, expected) in found.iter().zip(expected) {
+                assert!(found.contains(expected), "{found}");
+            }
+        }
+    }
 }

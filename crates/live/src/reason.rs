@@ -571,8 +571,7 @@ mod tests {
                 delay_price_w: 0.0,
                 next_paths: names(),
                 next_energy_j: Some(22.3),
-                advice: "Use wlan0 alone: 7.11 J; the next best, wwan0 alone, would cost 22.3 J."
-                    .into(),
+                advice: "Use wlan0 alone: 7.11 J; wwan0 alone would cost 22.3 J.".into(),
             },
             Reason::FrugalStays {
                 transfer_bytes: 10_000_000,

@@ -22,12 +22,22 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
         };
         strsim::jaro_winkler(&lower, &name).max(slip)
     };
-    known
-        .into_iter()
-        .map(|name| (similarity(name), name))
+    let known: Vec<&str> = known.into_iter().collect();
+    let similar = known
+        .iter()
+        .map(|name| (similarity(name), *name))
         .filter(|(similarity, _)| *similarity >= LEAST_SIMILARITY)
         .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
+        .map(|(_, name)| name);
+    // `lhs` is `latin-hypercube`.
+    let is_short = |name: &&str| {
+        let initials: String = name
+            .split('-')
+            .filter_map(|part| part.chars().next())
+            .collect();
+        initials.len() > 1 && lower.starts_with(&initials) && lower.len() <= initials.len() + 1
+    };
+    similar.or_else(|| known.iter().copied().find(is_short))
 }
 
 /// Hint for an unknown `name`: the most similar name in `known`, if there is one, and the list of
@@ -60,6 +70,8 @@ mod tests {
         assert_eq!(nearest("oila", ["lia", "olia", "balia"]), Some("olia"));
         assert_eq!(nearest("WiFi", ["wifi", "lte"]), Some("wifi"));
         assert_eq!(nearest("zzz", ["lia", "olia"]), None);
+        let designs = ["grid", "random", "latin-hypercube", "sobol"];
+        assert_eq!(nearest("lhs", designs), Some("latin-hypercube"));
     }
 
     #[test]

@@ -52,14 +52,23 @@ impl FromStr for Policy {
 
     fn from_str(text: &str) -> Result<Self, PolicySyntax> {
         let text = text.trim();
+        let outside = text.split_once('[').map_or(text, |(head, _)| head);
+        let is_list = outside.contains(char::is_whitespace);
         let fail = |why| PolicySyntax {
             text: text.to_owned(),
             why,
-            help: of_label(text).map_or_else(
-                || "write for example `mptcp[cc=olia]`".to_owned(),
-                |name| format!("did you mean `{name}`?"),
-            ),
+            help: match of_label(text) {
+                Some(name) => format!("did you mean `{name}`?"),
+                None if is_list => {
+                    let parts: Vec<_> = text.split_whitespace().collect();
+                    format!("write `{}`", parts.join(","))
+                }
+                None => "write for example `mptcp[cc=olia]`".to_owned(),
+            },
         };
+        if is_list {
+            return Err(fail("commas separate the policies of a list"));
+        }
         let (head, overrides) = match text.split_once('[') {
             None => (text, ""),
             Some((head, rest)) => (
@@ -181,7 +190,8 @@ mod tests {
             ("mptcp[cc=olia", "`]`"),
             ("mptcp[cc]", "key=value"),
             ("single:", "colon"),
-            ("a b", "name"),
+            ("a b", "commas separate the policies of a list; write `a,b`"),
+            ("single:wifi mptcp", "write `single:wifi,mptcp`"),
         ] {
             let error = text.parse::<Policy>().unwrap_err().to_string();
             assert!(error.contains(why), "{error}");

@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
+use crate::names;
+
 /// Rounds to `digits` significant digits.
 pub fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1)
@@ -161,12 +163,12 @@ impl Mul<u64> for Nanos {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
     /// A number without unit.
-    #[error("`{text}` has no unit; write for example \"{text} {example}\"")]
+    #[error("`{text}` has no unit; write {examples}")]
     Missing {
         /// The text as written.
         text: String,
-        /// A suitable unit.
-        example: &'static str,
+        /// The text with the units that fit.
+        examples: String,
     },
     /// Not a number followed by a unit.
     #[error("`{text}` is not a {quantity}; write for example \"{example}\"")]
@@ -178,7 +180,19 @@ pub enum UnitError {
         /// A valid value.
         example: &'static str,
     },
-    /// A unit of another quantity, or an unknown one.
+    /// A unit of another quantity.
+    #[error("`{unit}` is a unit of {other}, not of {quantity}; {known}")]
+    Other {
+        /// The text as written.
+        unit: String,
+        /// The quantity that it measures.
+        other: &'static str,
+        /// The expected quantity.
+        quantity: &'static str,
+        /// All accepted units, or those that fit.
+        known: String,
+    },
+    /// An unknown unit.
     #[error("`{unit}` is not a unit of {quantity}; {known}")]
     Unknown {
         /// The text as written.
@@ -204,33 +218,110 @@ pub enum UnitError {
 struct Grammar {
     quantity: &'static str,
     example: &'static str,
-    example_unit: &'static str,
+    /// Units for a number that has none.
+    example_units: &'static [&'static str],
     units: &'static [(&'static str, f64)],
 }
 
+/// True if a unit counts bytes: a capital B is a byte, a small one a bit.
+fn counts_bytes(unit: &str) -> bool {
+    unit.contains('B') && !unit.to_ascii_lowercase().contains("bit")
+}
+
 impl Grammar {
-    /// The unit that `unit` probably means (`MBps`: MB/s; `mbit/s`: Mbit/s), and all units.
+    fn has(&self, unit: &str) -> bool {
+        self.units.iter().any(|(name, _)| *name == unit)
+    }
+
+    /// All units, or those that `unit` of size means in a rate.
     fn known(&self, unit: &str) -> String {
-        let names: Vec<&str> = self.units.iter().map(|(name, _)| *name).collect();
-        let all = names.join(", ");
-        let per_second = unit.strip_suffix("ps").map(|amount| format!("{amount}/s"));
-        let spelled = per_second.as_deref().unwrap_or(unit);
-        let alike = |written: &str| names.iter().find(|name| name.eq_ignore_ascii_case(written));
-        // A capital B is a byte: `KBps` is not `kbps`.
-        let (first, second) = if unit.contains('B') {
-            (spelled, unit)
-        } else {
-            (unit, spelled)
+        let per_second = [format!("{unit}/s"), unit.replace('B', "bit/s")]
+            .into_iter()
+            .filter(|name| SIZE.has(unit) && self.has(name));
+        let fitting: Vec<_> = per_second.map(|name| format!("`{name}`")).collect();
+        if fitting.is_empty() {
+            let names: Vec<&str> = self.units.iter().map(|(name, _)| *name).collect();
+            return format!("known: {}", names.join(", "));
+        }
+        format!("write {}", fitting.join(" or "))
+    }
+
+    /// The unit that `unit` probably means: `MBps` is MB/s, `Mb/s` and `mbit/s` are Mbit/s.
+    fn meant(&self, unit: &str) -> Option<&'static str> {
+        let amount = unit.strip_suffix("ps").or_else(|| unit.strip_suffix("/s"));
+        let bits = amount.unwrap_or(unit).strip_suffix('b');
+        let spellings = [
+            Some(unit.to_owned()),
+            amount.map(|amount| format!("{amount}/s")),
+            bits.map(|prefix| format!("{prefix}bit/s")),
+            Some(format!("{unit}/s")),
+        ];
+        let names = || self.units.iter().map(|(name, _)| *name);
+        let alike = |written: &str| {
+            let bytes = counts_bytes(written);
+            // Sizes have no bits: a small b is a byte there.
+            let is_kind = |name: &str| counts_bytes(name) == bytes || !self.has("bit/s");
+            names().find(|name| name.eq_ignore_ascii_case(written) && is_kind(name))
         };
-        let meant = names
-            .iter()
-            .find(|name| **name == spelled)
-            .or_else(|| alike(first))
-            .or_else(|| alike(second));
-        meant.map_or_else(
-            || format!("known: {all}"),
-            |meant| format!("did you mean `{meant}`? Known: {all}"),
-        )
+        let spellings = || spellings.iter().flatten();
+        spellings()
+            .find_map(|spelling| names().find(|name| name == spelling))
+            .or_else(|| spellings().find_map(|spelling| alike(spelling)))
+    }
+
+    /// The error for a unit that this quantity does not have.
+    fn unknown(&self, unit: &str) -> UnitError {
+        let (unit_text, quantity) = (unit.to_owned(), self.quantity);
+        if let Some(other) = ALL.iter().find(|grammar| grammar.has(unit)) {
+            return UnitError::Other {
+                unit: unit_text,
+                other: other.quantity,
+                quantity,
+                known: self.known(unit),
+            };
+        }
+        let known = self.known(unit);
+        let known = match self.meant(unit) {
+            None => known,
+            Some(meant) => {
+                let of_bytes = counts_bytes(meant) && !counts_bytes(unit);
+                let note = if of_bytes { " (B: bytes of 8 bit)" } else { "" };
+                format!(
+                    "did you mean `{meant}`{note}? {}",
+                    names::capitalised(&known)
+                )
+            }
+        };
+        UnitError::Unknown {
+            unit: unit_text,
+            quantity,
+            known,
+        }
+    }
+
+    /// The error for a number without unit.
+    fn missing(&self, text: &str, number: f64) -> UnitError {
+        let with = |unit| format!("\"{text} {unit}\"");
+        let examples = match self.example_units {
+            // Many write a probability as a number up to 1.
+            ["%"] if (0.0..=1.0).contains(&number) => format!(
+                "\"{} %\" for a probability of {text}, \"{text} %\" for {text} %",
+                rounded(number * 100.0, 12)
+            ),
+            units => {
+                // A large number of nothing is bytes.
+                let units = match units {
+                    ["MB", "GB"] if number >= 1000.0 => &["B", "kB"],
+                    units => units,
+                };
+                let units: Vec<_> = units.iter().map(with).collect();
+                format!("for example {}", units.join(" or "))
+            }
+        };
+        UnitError::Missing {
+            text: text.into(),
+            examples,
+        }
     }
 
     /// The value in the base unit.
@@ -250,21 +341,14 @@ impl Grammar {
         let (number, unit) = (text[..split].replace('_', ""), text[split..].trim());
         let value: f64 = number.parse().map_err(|_| malformed())?;
         if unit.is_empty() {
-            return Err(UnitError::Missing {
-                text: text.into(),
-                example: self.example_unit,
-            });
+            return Err(self.missing(text, value));
         }
         let factor = self
             .units
             .iter()
             .find(|(name, _)| *name == unit)
             .map(|(_, factor)| factor);
-        let factor = factor.ok_or_else(|| UnitError::Unknown {
-            unit: unit.into(),
-            quantity: self.quantity,
-            known: self.known(unit),
-        })?;
+        let factor = factor.ok_or_else(|| self.unknown(unit))?;
         let value = value * factor;
         if !value.is_finite() || value < 0.0 {
             return Err(UnitError::Range {
@@ -318,7 +402,7 @@ fn is_exponent(text: &str, i: usize) -> bool {
 const TIME: Grammar = Grammar {
     quantity: "duration",
     example: "70 ms",
-    example_unit: "ms",
+    example_units: &["ms", "s"],
     units: &[
         ("ns", 1.0),
         ("us", 1e3),
@@ -332,7 +416,7 @@ const TIME: Grammar = Grammar {
 const RATE: Grammar = Grammar {
     quantity: "data rate",
     example: "10 Mbit/s",
-    example_unit: "Mbit/s",
+    example_units: &["Mbit/s"],
     units: &[
         ("bit/s", 1.0),
         ("kbit/s", 1e3),
@@ -350,7 +434,7 @@ const RATE: Grammar = Grammar {
 const SIZE: Grammar = Grammar {
     quantity: "size",
     example: "64 KiB",
-    example_unit: "KiB",
+    example_units: &["MB", "GB"],
     units: &[
         ("B", 1.0),
         ("bytes", 1.0),
@@ -366,19 +450,19 @@ const SIZE: Grammar = Grammar {
 const RATIO: Grammar = Grammar {
     quantity: "probability",
     example: "0.1 %",
-    example_unit: "%",
+    example_units: &["%"],
     units: &[("%", 0.01), ("permille", 1e-3), ("ppm", 1e-6)],
 };
 const POWER: Grammar = Grammar {
     quantity: "power",
     example: "132.9 mW",
-    example_unit: "mW",
+    example_units: &["mW"],
     units: &[("W", 1.0), ("mW", 1e-3), ("uW", 1e-6), ("µW", 1e-6)],
 };
 const SLOPE: Grammar = Grammar {
     quantity: "energy per traffic",
     example: "137 mW/Mbps",
-    example_unit: "mW/Mbps",
+    example_units: &["mW/Mbps"],
     units: &[
         ("mW/Mbps", 1e-9),
         ("mW/(Mbit/s)", 1e-9),
@@ -390,6 +474,9 @@ const SLOPE: Grammar = Grammar {
         ("J/bit", 1.0),
     ],
 };
+
+/// All quantities with several units, the likeliest first.
+const ALL: [Grammar; 6] = [TIME, SIZE, RATE, RATIO, POWER, SLOPE];
 
 impl FromStr for Nanos {
     type Err = UnitError;
@@ -441,7 +528,7 @@ impl FromStr for Dbm {
         if number.is_none() && text.parse::<f64>().is_ok() {
             return Err(UnitError::Missing {
                 text: text.into(),
-                example: "dBm",
+                examples: format!("for example \"{text} dBm\""),
             });
         }
         let value = number
@@ -585,16 +672,48 @@ mod tests {
 
     #[test]
     fn a_bare_number_is_refused_with_a_suitable_unit() {
-        let error = "70".parse::<Nanos>().unwrap_err().to_string();
-        assert_eq!(error, "`70` has no unit; write for example \"70 ms\"");
+        fn fix<T: FromStr<Err = UnitError>>(text: &str) -> String {
+            let error = text.parse::<T>().map(drop).unwrap_err().to_string();
+            error.split_once(" has no unit; write ").unwrap().1.into()
+        }
+        assert_eq!(fix::<Nanos>("70"), "for example \"70 ms\" or \"70 s\"");
+        assert_eq!(fix::<Bytes>("20"), "for example \"20 MB\" or \"20 GB\"");
+        assert_eq!(
+            fix::<Bytes>("65536"),
+            "for example \"65536 B\" or \"65536 kB\""
+        );
+        assert_eq!(
+            fix::<Probability>("0.01"),
+            "\"1 %\" for a probability of 0.01, \"0.01 %\" for 0.01 %"
+        );
+        assert_eq!(fix::<Probability>("2"), "for example \"2 %\"");
     }
 
     #[test]
     fn a_wrong_unit_is_refused_with_the_known_units() {
         let error = "70 Mbit/s".parse::<Nanos>().unwrap_err().to_string();
-        assert!(error.contains("known: ns, us, µs, ms, s"), "{error}");
+        assert_eq!(
+            error,
+            "`Mbit/s` is a unit of data rate, not of duration; known: ns, us, µs, ms, s, min, h"
+        );
+        let error = "40 MB".parse::<BitRate>().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "`MB` is a unit of size, not of data rate; write `MB/s` or `Mbit/s`"
+        );
+        let error = "40 Mb".parse::<Bytes>().unwrap_err().to_string();
+        assert!(
+            error.contains("did you mean `MB` (B: bytes of 8 bit)?"),
+            "{error}"
+        );
         for (unit, meant) in [
             ("mbit/s", "Mbit/s"),
+            ("Mb/s", "Mbit/s"),
+            ("mb/s", "Mbit/s"),
+            ("Kb/s", "kbit/s"),
+            ("Mb", "Mbit/s"),
+            ("Mbit", "Mbit/s"),
+            ("MBit/s", "Mbit/s"),
             ("MBps", "MB/s"),
             ("KBps", "kB/s"),
             ("mbps", "Mbps"),

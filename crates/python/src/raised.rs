@@ -19,9 +19,38 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import("joulepath._errors")?.getattr(name)
 }
 
+/// A message with Python's arguments in place of the options of the command line.
+fn in_python(text: &str) -> String {
+    let mut parts = text.split("--path ");
+    let mut python = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, rest) = part.split_at(part.find([':', ' ']).unwrap_or(part.len()));
+        // `wifi:rate=…` is an element of a list.
+        python += &match rest.starts_with(':') && !rest.starts_with(": ") {
+            true => part.to_owned(),
+            false => format!("paths[\"{name}\"]{rest}"),
+        };
+    }
+    for (option, argument) in [
+        ("─[--set:", "─[with_:"),
+        ("─[--x:", "─[x:"),
+        ("─[--y:", "─[y:"),
+        ("--path", "path"),
+        ("--deadline", "deadline"),
+        ("--rate", "rate"),
+        ("--size", "size"),
+        ("--every", "every"),
+        ("--tolerance", "tolerance"),
+        ("--device", "device"),
+    ] {
+        python = python.replace(option, argument);
+    }
+    python
+}
+
 /// An exception of the class `name` with a message and the next step.
 fn exception(py: Python<'_>, name: &str, message: &str, help: Option<&str>) -> PyErr {
-    let shown = |text: &str| visible(&brief::message(text), Colors::Shown).into_owned();
+    let shown = |text: &str| visible(&brief::message(&in_python(text)), Colors::Shown).into_owned();
     match class(py, name).and_then(|class| class.call1((shown(message), help.map(shown)))) {
         Ok(exception) => PyErr::from_value(exception),
         Err(error) => error,
@@ -59,7 +88,7 @@ fn scenario(py: Python<'_>, errors: &ScenarioErrors) -> PyResult<PyErr> {
             class_of_problem.call1((line, column, &problem.message, &problem.help))
         })
         .collect::<PyResult<_>>()?;
-    let text = diagnose::problems(errors, WIDTH, false);
+    let text = in_python(&diagnose::problems(errors, WIDTH, false));
     let text = visible(&text, Colors::Shown);
     Ok(PyErr::from_value(
         class(py, "ScenarioError")?.call1((text, problems))?,

@@ -174,6 +174,23 @@ fn read<T: DeserializeOwned>(file: &Path) -> Result<T, Error> {
     if !found.is_file() {
         return Err(Error::usage(format!("{} is not a file", file.display())));
     }
+    let mut text = Zeroizing::new(String::new());
+    let opened = File::open(file).map_err(cannot)?;
+    opened
+        .take(MOST_BYTES)
+        .read_to_string(&mut text)
+        .map_err(cannot)?;
+    let has_key = text.lines().any(|line| {
+        let key = line.split_once('=').map_or("", |(key, _)| key.trim());
+        key == "key"
+    });
+    if !has_key {
+        return Err(Error::usage(format!(
+            "{} is not a relay's file: it has no `key`",
+            file.display()
+        ))
+        .help("`joulepath relay new --server HOST:PORT` writes the files of both ends"));
+    }
     if found.mode() & 0o007 != 0 {
         let what = format!(
             "every user of this machine can use {}, which contains the key",
@@ -183,12 +200,6 @@ fn read<T: DeserializeOwned>(file: &Path) -> Result<T, Error> {
             Error::new(Kind::Permission, what).help(format!("chmod 600 {}", file.display()))
         );
     }
-    let mut text = Zeroizing::new(String::new());
-    let opened = File::open(file).map_err(cannot)?;
-    opened
-        .take(MOST_BYTES)
-        .read_to_string(&mut text)
-        .map_err(cannot)?;
     toml::from_str(&text).map_err(|error| {
         // The message without the lines of the file, which may show the key.
         let line = error

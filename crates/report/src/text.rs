@@ -9,10 +9,12 @@ pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
 }
 
 /// Such as `1 seed` or `3 seeds`.
-pub(crate) fn seeds(count: u32) -> String {
-    if count == 1 {
-        "1 seed".to_owned()
-    } else {
-        format!("{count} seeds")
-    }
+pub(crate) fn seeds(number: u32) -> String {
+    count(number as usize, "seed")
+}
+
+/// Such as `1 experiment` or `3 experiments`.
+pub(crate) fn count(number: usize, what: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{ending}")
 }

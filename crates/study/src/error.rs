@@ -127,6 +127,19 @@ impl Error {
         }
     }
 
+    /// Names where the overrides of a scenario come from; `others` are keys with origins of their
+    /// own.
+    #[must_use]
+    pub fn overridden_by(self, origin: &'static str, others: Vec<(String, &'static str)>) -> Self {
+        match self {
+            Error::Scenario { errors, kind } => Error::Scenario {
+                errors: Box::new(errors.overridden_by(origin, others)),
+                kind,
+            },
+            error => error,
+        }
+    }
+
     /// Adds the next step, except to errors that have their own.
     #[must_use]
     pub fn with_help(mut self, text: impl Into<String>) -> Self {

@@ -19,7 +19,7 @@
 //! | [`stored`], [`journal`] | finished runs in files |
 //! | [`files`], [`marks`] | reads and writes files without following links; writes tables into pages |
 //! | [`event`], [`parallel`] | progress; runs on all cores |
-//! | [`error`], [`diagnose`] | errors with their next step |
+//! | [`error`], [`diagnose`], [`commands`] | errors with their next step, also of command lines |
 //!
 //! Every long operation takes a watch, which receives an [`event::Event`] for each run, and a
 //! cancel token ([`joulepath_model::cancel::Cancel`]). After the token is set, runs end within a
@@ -50,6 +50,7 @@ mod batch;
 pub mod benchmark;
 #[cfg(not(target_family = "wasm"))]
 pub mod bill;
+pub mod commands;
 pub mod compare;
 pub mod completion;
 #[cfg(all(feature = "packet", not(target_family = "wasm")))]

@@ -134,7 +134,12 @@ impl<'a> Plan<'a> {
         }
         let set = source.overrides(request.variant.as_deref(), &request.set)?;
         let asked = request.policies.as_deref();
-        let plane = Plane::load(source, &set, &request.axes, asked, points, engine, cancel)?;
+        let of_axes = [(x, "--x"), (y, "--y")].map(|(axis, option)| {
+            let keys = axis.keys.iter().cloned();
+            keys.map(move |key| (key, option)).collect::<Vec<_>>()
+        });
+        let plane = Plane::load(source, &set, &request.axes, asked, points, engine, cancel)
+            .map_err(|error| error.overridden_by("--set", of_axes.concat()))?;
         let scenario = source.name().to_owned();
         let drawn = seeds(1, request.seeds)?;
         Ok(plane.map(|plane| Plan {

@@ -31,8 +31,7 @@ pub(crate) fn status() -> Status {
             delay_price_w: 0.0,
             next_paths: vec!["wwan0".into()],
             next_energy_j: Some(22.3),
-            advice: "Use wlp0s20f3 alone: 7.11 J; the next best, wwan0 alone, would cost 22.3 J"
-                .into(),
+            advice: "Use wlp0s20f3 alone: 7.11 J; wwan0 alone would cost 22.3 J".into(),
         },
         notes: vec![],
         allowed: true,

@@ -47,7 +47,7 @@ impl Reason<'_> {
             }
             (Some((rival, uses_j)), _) => {
                 text += &format!(
-                    "; the next best, {}, would cost {} J",
+                    "; {} would cost {} J",
                     self.names(rival),
                     significant(rival.energy_j)
                 );

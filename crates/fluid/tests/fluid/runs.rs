@@ -5,6 +5,7 @@ use joulepath_fluid::{RunError, RunOptions, Unsupported, check, run};
 use joulepath_model::cancel::Cancel;
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario::{Scenario, load};
+use joulepath_model::units::Bytes;
 
 use crate::assert_near;
 
@@ -152,7 +153,7 @@ fn a_split_that_the_scheduler_decides_is_refused() {
     assert!(
         error
             .to_string()
-            .contains("its buffer of 100 packets limits it"),
+            .contains("buffer (144.8 kB) limits connection `main`"),
         "{error}"
     );
 }
@@ -209,7 +210,10 @@ fn a_fast_path_with_a_short_queue_leaves_the_split_to_the_scheduler() {
     assert!(
         matches!(
             error,
-            RunError::Unsupported(Unsupported::Split { packets: 100, .. })
+            RunError::Unsupported(Unsupported::Split {
+                buffer: Bytes(146_000),
+                ..
+            })
         ),
         "{error}"
     );

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use joulepath_model::live::{First, Intent, Manager};
+use joulepath_study::commands::local_address;
 
 use super::shared::Timekeeping;
 use super::words::{self, IntentWord};
@@ -207,7 +208,8 @@ pub(crate) struct StatusOptions {
     pub(crate) metrics: bool,
     /// As a page for a browser at this address, until Ctrl-C. It changes nothing and needs no
     /// daemon.
-    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["json", "metrics"])]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = local_address)]
+    #[arg(conflicts_with_all = ["json", "metrics"])]
     pub(crate) serve: Option<SocketAddr>,
     /// With --serve: only the address that it prints opens the page. Always on for root; required
     /// for an address that other hosts reach.

@@ -81,7 +81,8 @@ pub(crate) struct MapOptions {
 fn metric() -> impl TypedValueParser<Value = &'static Metric> {
     let names = METRICS
         .iter()
-        .map(|metric| PossibleValue::new(metric.name).help(metric.title));
+        .map(|metric| PossibleValue::new(metric.name).help(metric.title))
+        .chain([PossibleValue::new("efficiency").hide(true)]);
     PossibleValuesParser::new(names)
         .try_map(|name| metrics::named(&name).map_err(|error| error.in_one_line()))
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 
-use super::shared::key_value;
 use crate::complete;
+use joulepath_study::commands::key_value;
 
 pub(super) const HELP: &str = "\
 Examples:

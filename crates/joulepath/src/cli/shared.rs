@@ -3,6 +3,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use joulepath_model::units::Nanos;
+use joulepath_study::commands::key_value;
 
 use crate::complete;
 
@@ -49,28 +50,4 @@ pub(super) fn engine() -> impl TypedValueParser<Value = Engine> {
         "live" => Err("`joulepath live` manages real interfaces".to_owned()),
         name => Engine::from_str(name, false),
     })
-}
-
-/// `key=value`; the value may contain more equals signs.
-pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() => {
-            Ok((key.trim().to_owned(), value.trim().to_owned()))
-        }
-        _ => Err("write a key, an equals sign and a value".to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_value_may_contain_equals_signs() {
-        assert_eq!(
-            key_value("a.b = x=y"),
-            Ok(("a.b".to_owned(), "x=y".to_owned()))
-        );
-        assert!(key_value("a.b").is_err() && key_value("=1").is_err());
-    }
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use joulepath_model::live::Intent;
 
-use super::words::intents;
+use super::words::switchable;
 
 pub(super) const ON_HELP: &str = "\
 Examples:
@@ -26,7 +26,7 @@ somebody has edited stay.";
 #[derive(Debug, Args)]
 pub(crate) struct OnOptions {
     /// The intent. Without it, the configuration's.
-    #[arg(value_name = "WORD", value_parser = intents())]
+    #[arg(value_name = "WORD", value_parser = switchable())]
     pub(crate) intent: Option<Intent>,
     /// Take over the endpoints that other programs, such as NetworkManager and mptcpd, have set on
     /// interfaces that the daemon may use. `off` gives them back as they were.

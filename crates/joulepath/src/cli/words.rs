@@ -23,6 +23,14 @@ pub(super) fn intents() -> impl TypedValueParser<Value = Intent> {
     PossibleValuesParser::new(Intent::ALL.map(value)).map(|word| known(&word))
 }
 
+/// Intents that `on` takes.
+pub(super) fn switchable() -> impl TypedValueParser<Value = Intent> {
+    let on = Intent::ALL
+        .into_iter()
+        .filter(|intent| *intent != Intent::Off);
+    PossibleValuesParser::new(on.map(value)).map(|word| known(&word))
+}
+
 /// Intents, and the word for the configuration's.
 pub(super) fn settable() -> impl TypedValueParser<Value = IntentWord> {
     let configured = PossibleValue::new(CONFIGURED).help("as configured");

@@ -353,9 +353,9 @@ fn the_report_is_a_page_beside_the_table_or_the_json() {
     let said = joulepath(&[&question[..], &["--report", place]].concat());
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     assert!(
-        said.stdout.ends_with(&format!("report: {place}\n")),
+        said.stderr.ends_with(&format!("report: {place}\n")),
         "{}",
-        said.stdout
+        said.stderr
     );
     let html = std::fs::read_to_string(&page).unwrap();
     let advice = joulepath(&[&question[..], &["--json"]].concat()).json();

@@ -48,6 +48,10 @@ fn a_scenario_that_cannot_be_is_shown_with_its_line_underlined() {
             format!("{QUICK}\n[[connection]]\nname = \"phone\"\npaths = [\"wifi\", \"umts\"]\n"),
         ),
         (
+            "unused.toml",
+            format!("{QUICK}\n[[connection]]\nname = \"own\"\nworkload = {{ kind = \"bulk\" }}\n"),
+        ),
+        (
             "no-subflow.toml",
             "title = \"nothing\"\nduration = \"1 s\"\npath = []\n".to_owned(),
         ),
@@ -224,6 +228,34 @@ fn a_wrong_command_line_gets_a_suggestion() {
                 2,
                 &["compare", "quick", "--json", "a.txt", "--csv", "a.txt"]
             ),
+            (2, &["compare", "quick", "--set", "path.wifi.rate=40 Mb/s"]),
+            (2, &["compare", "quick", "--set", "path.wifi.rate=40 MB"]),
+            (2, &["compare", "quick", "--set", "path.wifi.loss=0.01"]),
+            (2, &["compare", "quick", "--policies", "single:wifi mptcp"]),
+            (
+                2,
+                &["compare", "quick", "--policies", "mptcp[schedular=blest]"]
+            ),
+            (2, &["explain", "mptcp", "--state", "state.json"]),
+            (
+                2,
+                &[
+                    "map",
+                    "quick",
+                    "--x",
+                    "path.wifi.los=1..2 %",
+                    "--y",
+                    "path.lte.loss=1..2 %"
+                ]
+            ),
+            (2, &["start"]),
+            (2, &["live", "status"]),
+            (2, &["live", "stop"]),
+            (2, &["live", "--undo", "--dry-run"]),
+            (2, &["on", "off"]),
+            (2, &["on", "--config", "live.toml"]),
+            (2, &["off", "--dry-run"]),
+            (2, &["status", "--serve", "7077"]),
             (2, &["list", "controler"]),
             (2, &["explain", "oila", "--state", "state.json"]),
             (2, &["show", "quick", "--set", "path.lte.rate=fast"]),

@@ -111,8 +111,10 @@ fn ranked_families_make_tiers_keep_their_runs_and_fill_pages() {
         "--report",
         "pages",
     ];
-    let text = joulepath_in(folder.path(), &[&QUICK[..], &more].concat()).ok();
-    let table = text.strip_suffix("report: pages/benchmark.html\n").unwrap();
+    let said = joulepath_in(folder.path(), &[&QUICK[..], &more].concat());
+    let names = "report: pages/benchmark.html\n";
+    assert!(said.stderr.ends_with(names), "{}", said.stderr);
+    let table = said.ok();
     assert!(
         table.lines().all(|line| line.chars().count() <= 80),
         "{table}"

@@ -76,8 +76,10 @@ fn random_families_are_the_same_however_often_and_on_however_many_cores_they_are
         "--report",
         "pages",
     ];
-    let text = joulepath_in(folder.path(), &[&SHORT[..], &more].concat()).ok();
-    let table = text.strip_suffix("report: pages/benchmark.html\n").unwrap();
+    let said = joulepath_in(folder.path(), &[&SHORT[..], &more].concat());
+    let names = "report: pages/benchmark.html\n";
+    assert!(said.stderr.ends_with(names), "{}", said.stderr);
+    let table = said.ok();
     assert!(
         table.lines().all(|line| line.chars().count() <= 80),
         "{table}"

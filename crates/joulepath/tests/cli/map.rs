@@ -71,7 +71,7 @@ fn a_map_names_the_winner_of_every_point_and_checks_some() {
 fn the_page_has_the_maps_and_loads_nothing() {
     let folder = folder();
     let arguments = ["map", "quick", "--x", RATE, "--y", DELAY, "--report", "out"];
-    let said = joulepath_in(folder.path(), &arguments).ok();
+    let said = joulepath_in(folder.path(), &arguments).stderr;
     assert!(said.ends_with("report: out/quick-map.html\n"), "{said}");
     let page = fs::read_to_string(folder.path().join("out/quick-map.html")).unwrap();
     assert!(page.contains("path.lte.delay (log)") && page.contains("default-src 'none'"));

@@ -207,7 +207,7 @@ fn a_page_of_a_dataset_is_written_beside_it() {
     fs::write(folder.path().join("sweep.toml"), study).unwrap();
     joulepath_in(folder.path(), &["study", "sweep.toml", "--quiet"]).ok();
     assert_eq!(
-        joulepath_in(folder.path(), &["study", "report", "sweep"]).ok(),
+        joulepath_in(folder.path(), &["study", "report", "sweep"]).stderr,
         "report: sweep.html\n"
     );
     let page = fs::read_to_string(folder.path().join("sweep.html")).unwrap();
@@ -224,7 +224,7 @@ fn a_page_of_a_dataset_is_written_beside_it() {
         folder.path(),
         &["study", "report", "sweep", "--report", "pages/of.html"],
     )
-    .ok();
+    .stderr;
     assert_eq!(named, "report: pages/of.html\n");
     let none = joulepath_in(folder.path(), &["study", "report", "pages"]);
     assert_eq!(none.code, Some(2), "{none:?}");

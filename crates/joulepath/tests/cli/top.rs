@@ -277,7 +277,7 @@ fn with_daemon(may_command: bool) -> (TempDir, Daemon, Top) {
 #[test]
 fn keys_set_the_intent_and_q_leaves_the_terminal_as_it_was() {
     let (_folder, daemon, mut top) = with_daemon(true);
-    top.shows("MPTCP: 2 connections · frugal · 2 of 2 interfaces used");
+    top.shows("MPTCP: 2 connections · frugal · 1 of 2 interfaces used, 1 backup");
     assert!(top.is_raw());
     for shown in [
         "wlan0 regular    8.0",
@@ -381,7 +381,7 @@ fn ctrl_c_is_a_key_and_a_stopped_program_has_given_the_terminal_back() {
     assert!(stopped.stopped());
     top.is_as_before();
     top.signal(Signal::CONT);
-    top.shows("frugal · 2 of 2 interfaces used");
+    top.shows("frugal · 1 of 2 interfaces used, 1 backup");
     assert!(top.is_raw());
     top.press("\u{3}");
     assert!(top.ended().success());
@@ -390,7 +390,7 @@ fn ctrl_c_is_a_key_and_a_stopped_program_has_given_the_terminal_back() {
 #[test]
 fn the_screen_shows_when_a_daemon_stops_and_starts() {
     let (folder, daemon, mut top) = with_daemon(true);
-    top.shows("frugal · 2 of 2");
+    top.shows("frugal · 1 of 2");
     daemon.stop();
     top.shows("no daemon listens at live.sock");
     top.shows("Retrying every second. This status is");
@@ -410,7 +410,7 @@ fn before_a_daemon_is_there_it_waits_for_one() {
     let mut top = Top::start(folder.path(), &[]);
     top.shows("no daemon listens at live.sock (start it: sudo joulepath on)");
     let _daemon = Daemon::start(folder.path(), true);
-    top.shows("frugal · 2 of 2");
+    top.shows("frugal · 1 of 2");
     top.press("q");
     assert!(top.ended().success());
 }

@@ -272,7 +272,7 @@ fn endpoints_appear_follow_their_addresses_and_end_with_the_daemon() {
         .ok();
     assert!(page.starts_with("MPTCP: "), "{page}");
     assert!(
-        page.contains(" · interactive · 2 of 2 interfaces used"),
+        page.contains(" · interactive · 1 of 2 interfaces used, 1 backup"),
         "{page}"
     );
     let metrics = host

@@ -15,7 +15,7 @@ use crate::error::{Doing, Error, Result};
 pub(super) const WRAPPERS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/wrappers.rs"));
 
 /// As in build.rs, but a user's header may have warnings.
-const FLAGS: [&str; 10] = [
+const FLAGS: [&str; 12] = [
     "-target",
     "bpf",
     "-mcpu=v3",
@@ -24,6 +24,8 @@ const FLAGS: [&str; 10] = [
     "-std=gnu11",
     "-Wall",
     "-Werror=implicit-function-declaration",
+    "-Werror=float-conversion",
+    "-Werror=literal-conversion",
     "-fno-color-diagnostics",
     "-fno-crash-diagnostics",
 ];

@@ -439,6 +439,7 @@ impl Daemon<'_> {
         let mut warnings = precheck::warnings(&used, &self.disputed, self.config.adopt);
         warnings.extend(self.strengths.troubles());
         warnings.extend(strength::outside(&self.config, interfaces));
+        warnings.extend(precheck::names(&self.config, &self.path, interfaces));
         say_new(&warnings, &self.warnings, say);
         self.warnings = warnings;
     }

@@ -99,7 +99,7 @@ pub(super) fn services_of(
                 fits(pattern, name)
             };
             let why = "no service starts it, and programs of shells and desktops cannot be put on MPTCP by \
-                       name: start it with `joulepath run`, or name a `user`";
+                       name: start it with `joulepath run`, or write `user = \"ann\"` in place of `program`";
             (
                 that(&|service| service.programs.iter().any(is_it)),
                 why.into(),

@@ -23,7 +23,7 @@ table! {
     /// A calibrated energy profile.
     struct RawCalibrated in "a calibrated profile" {
         /// Version of the format.
-        version: At<u32>,
+        version: At<Version>,
         /// Origin of the numbers.
         quality: At<String>,
         /// Name of the meter.
@@ -48,6 +48,18 @@ table! {
         interval: Pairs,
         /// Further notes.
         noted: Notes,
+    }
+}
+
+/// The version of a file.
+#[derive(Clone, Copy, Debug, schemars::JsonSchema)]
+pub(super) struct Version(u32);
+
+impl Read for Version {
+    const EXAMPLE: &'static str = "1";
+
+    fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
+        u32::read(node, out).map(Version)
     }
 }
 
@@ -137,10 +149,10 @@ pub fn read_profile_in(text: &str, file: &str) -> Result<CalibratedProfile, (Str
 }
 
 fn resolved(raw: RawCalibrated, out: &mut Problems) -> Option<CalibratedProfile> {
-    if raw.version.value != VERSION {
+    if raw.version.value.0 != VERSION {
         let message = format!(
             "version {} is not known: this program reads version {VERSION}",
-            raw.version.value
+            raw.version.value.0
         );
         out.note_with_help(
             &raw.version.span,

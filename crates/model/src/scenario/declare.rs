@@ -68,7 +68,7 @@ macro_rules! table {
         }
 
         impl super::read::Read for $name {
-            const EXAMPLE: &'static str = "{ … }";
+            const EXAMPLE: &'static str = super::read::TABLE;
 
             fn read(node: &super::read::Node<'_>, out: &mut super::error::Problems) -> Option<Self> {
                 let known = <Self as super::read::Keys>::keys();

@@ -69,21 +69,68 @@ impl Document {
     pub(super) fn parse(&self, out: &mut Problems) -> Option<Node<'_>> {
         let (root, errors) = DeTable::parse_recoverable(&self.text[..self.written]);
         if !errors.is_empty() {
-            for error in errors {
-                out.note(&error.span().unwrap_or(0..0), error.message());
+            for error in errors.iter().take(MOST_SYNTAX_ERRORS) {
+                let span = error.span().unwrap_or(0..0);
+                match bare_text(error.message(), &self.text[span.clone()]) {
+                    Some((message, help)) => out.note_with_help(&span, message, help),
+                    None => out.note(&span, error.message()),
+                }
             }
             return None;
         }
         let mut root = root.into_inner();
         for line in &self.overrides {
-            if let Some((keys, value)) = line.parse(out) {
-                set_in_table(&mut root, &keys, value, out);
+            let Some((keys, value)) = line.parse(out) else {
+                continue;
+            };
+            match of_a_connection(&root, &keys) {
+                Some((message, help)) => out.note_with_help(&keys[0].span(), message, help),
+                None => set_in_table(&mut root, &keys, value, out),
             }
         }
         // A missing top-level key has no position of its own: point to the start instead of to the
         // whole text.
         Some(Spanned::new(0..0, DeValue::Table(root)))
     }
+}
+
+/// Syntax errors of one text that are reported; a file that is not TOML has hundreds.
+const MOST_SYNTAX_ERRORS: usize = 3;
+
+/// Message and fix, if a syntax error is a text without quotes.
+fn bare_text(message: &str, written: &str) -> Option<(String, String)> {
+    let is_bare = ["string values must be quoted", "invalid boolean"];
+    if !is_bare.iter().any(|start| message.starts_with(start)) {
+        return None;
+    }
+    let written = written.trim_matches(['“', '”', '„', '‘', '’', '\'', '"']);
+    let message = format!("`{written}` is not a number, true or false, and not in quotes");
+    let help = match written.to_lowercase().as_str() {
+        "yes" | "true" => "write true".into(),
+        "no" | "false" => "write false".into(),
+        _ => format!("put text in straight quotes: {}", quoted(written)),
+    };
+    Some((message, help))
+}
+
+/// Message and fix, if an override sets a key of a table that the scenario does not have, but its
+/// connections do.
+fn of_a_connection(root: &DeTable<'_>, keys: &[Key]) -> Option<(String, String)> {
+    let [table, .., _] = keys else { return None };
+    let table = table.get_ref().as_str();
+    if root.contains_key(table) {
+        return None;
+    }
+    let connections = root.get("connection")?.get_ref().as_array()?;
+    let owner = connections
+        .iter()
+        .find(|item| item.get_ref().get(table).is_some())?;
+    let owner = name_of(owner)?;
+    let rest: Vec<_> = keys.iter().map(|key| key.get_ref().as_str()).collect();
+    Some((
+        format!("there is no [{table}]: the connection `{owner}` has its own"),
+        format!("set `connection.{owner}.{}`", rest.join(".")),
+    ))
 }
 
 /// One part of a dotted key.

@@ -46,6 +46,8 @@ struct Overrides {
     begin: usize,
     /// Their source: `--set`.
     origin: &'static str,
+    /// Keys from other sources: `--x`.
+    others: Vec<(String, &'static str)>,
 }
 
 impl ScenarioErrors {
@@ -77,25 +79,37 @@ impl ScenarioErrors {
     #[must_use]
     pub fn with_overrides(self, begin: usize, origin: &'static str) -> Self {
         ScenarioErrors {
-            overrides: Some(Box::new(Overrides { begin, origin })),
+            overrides: Some(Box::new(Overrides {
+                begin,
+                origin,
+                others: vec![],
+            })),
             ..self
         }
     }
 
-    /// Replaces the origin of the overrides.
+    /// Replaces the origin of the overrides; `others` are keys with origins of their own.
     #[must_use]
-    pub fn overridden_by(self, origin: &'static str) -> Self {
-        let overrides = self
-            .overrides
-            .map(|known| Box::new(Overrides { origin, ..*known }));
+    pub fn overridden_by(self, origin: &'static str, others: Vec<(String, &'static str)>) -> Self {
+        let overrides = self.overrides.map(|known| {
+            Box::new(Overrides {
+                origin,
+                others,
+                ..*known
+            })
+        });
         ScenarioErrors { overrides, ..self }
     }
 
     /// The origin and text of the override that contains `problem`, and the problem's place in it;
     /// `None` if the problem is in the file.
     pub fn in_override(&self, problem: &Problem) -> Option<(&'static str, &str, Span)> {
-        let &Overrides { begin, origin } = self.overrides.as_deref()?;
-        if problem.span.start < begin {
+        let Overrides {
+            begin,
+            origin,
+            others,
+        } = self.overrides.as_deref()?;
+        if problem.span.start < *begin {
             return None;
         }
         let text = self.text();
@@ -105,6 +119,11 @@ impl ScenarioErrors {
         let end = text[problem.span.start..]
             .find('\n')
             .map_or(text.len(), |at| problem.span.start + at);
+        let is_of = |(key, _): &&(String, _)| text[start..end].starts_with(&format!("{key} ="));
+        let origin = others
+            .iter()
+            .find(is_of)
+            .map_or(*origin, |(_, origin)| origin);
         Some((
             origin,
             &text[start..end],

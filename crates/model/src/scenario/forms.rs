@@ -258,10 +258,13 @@ impl Read for Workload {
             .as_table()
             .and_then(|table| table.get("kind"))
         else {
-            let message = format!(
-                "a workload is a table with the key `kind`, not {}",
-                kind_of(node)
-            );
+            let message = match node.get_ref().is_table() {
+                true => "the workload has no `kind`".into(),
+                false => format!(
+                    "a workload is a table with the key `kind`, not {}",
+                    kind_of(node)
+                ),
+            };
             out.note_with_help(
                 &node.span(),
                 message,

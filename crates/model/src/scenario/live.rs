@@ -534,7 +534,7 @@ commanders = "joulepath"
             ),
             (
                 "intent = \"off\"\nbattery_below = 0.2",
-                "`0.2` has no unit; write for example \"0.2 %\"",
+                "`0.2` has no unit; write \"20 %\" for a probability of 0.2, \"0.2 %\" for 0.2 %",
             ),
             (
                 "intent = \"off\"\nstate = \"here\"",
@@ -558,7 +558,23 @@ commanders = "joulepath"
             ),
             (
                 &with("quota = { hard = 5 }"),
-                "`5` has no unit; write for example \"5 KiB\"",
+                "`5` has no unit; write for example \"5 MB\" or \"5 GB\"",
+            ),
+            (
+                &with("quota = \"10 GB\""),
+                "4:9: a quota is a table, not \"10 GB\"; write { hard = \"10 GB\" }",
+            ),
+            (
+                "intent = \"off\"\n[interface]\nname = \"wlan0\"",
+                "2:1: `interface` can appear several times: its brackets are double; write [[interface]]",
+            ),
+            (
+                &with("metered = \"yes\""),
+                "not \"yes\"; write true or false, without quotes",
+            ),
+            (
+                "intent = frugal",
+                "not in quotes; put text in straight quotes: \"frugal\"",
             ),
             (&with("rate = \"0 Mbit/s\""), "carries nothing"),
             (

@@ -70,8 +70,8 @@ pub(super) fn rule(written: At<RawRule>, out: &mut Problems) -> Option<Rule> {
         .all(|key| key.is_none())
         && port.is_none()
     {
-        let help = "write for example program = \"ffmpeg\"; for all connections set `intent` at \
-            the top of the file";
+        let help = "write for example program = \"ffmpeg\" or user = \"media\"; for all \
+            connections set `intent` at the top of the file";
         out.note_with_help(&span, "the rule has no condition", help);
     }
     for key in [&program, &user, &cgroup]

@@ -32,11 +32,11 @@ table! {
         /// Short-range channels between relays and the device; relays name them in `channel`.
         channel: Vec<At<RawChannel>> = [],
         /// Workload of every connection that has none of its own; absent: a bulk download.
-        workload: Option<Workload>,
+        workload: Option<At<Workload>>,
         /// The receiving end of each connection.
-        receiver: RawReceiver = {},
+        receiver: At<RawReceiver> = {},
         /// The sending end of each connection.
-        sender: RawSender = {},
+        sender: At<RawSender> = {},
         /// TCP and MPTCP parameters.
         transport: RawTransport = {},
         /// Power of the device besides its interfaces.

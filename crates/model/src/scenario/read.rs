@@ -16,6 +16,9 @@ pub(super) struct At<T> {
     pub(super) span: Span,
 }
 
+/// The example of a table.
+pub(super) const TABLE: &str = "{ … }";
+
 /// A type that can be read from a TOML value.
 pub(super) trait Read: Sized {
     /// An example of its TOML, for messages.
@@ -27,6 +30,11 @@ pub(super) trait Read: Sized {
     /// The value of an absent key; `None` if the key is mandatory.
     fn absent() -> Option<Self> {
         None
+    }
+
+    /// True for a list of tables, which has double brackets.
+    fn is_sections() -> bool {
+        false
     }
 
     /// The fix for a missing mandatory key.
@@ -81,6 +89,10 @@ impl<T: Read> Read for Vec<T> {
         items.into_iter().collect()
     }
 
+    fn is_sections() -> bool {
+        T::EXAMPLE == TABLE
+    }
+
     fn fix(key: &str) -> String {
         format!("write [[{key}]] and its keys below it")
     }
@@ -117,10 +129,13 @@ impl Read for String {
     fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
         let text = node.get_ref().as_str().map(str::to_owned);
         if text.is_none() {
-            out.note(
-                &node.span(),
-                format!("a text in quotes is expected, not {}", kind_of(node)),
+            let found = kind_of(node);
+            let help = format!(
+                "write for example \"{}\"",
+                bare_number(node).unwrap_or("…".into())
             );
+            let message = format!("a text in quotes is expected, not {found}");
+            out.note_with_help(&node.span(), message, help);
         }
         text
     }
@@ -132,10 +147,8 @@ impl Read for bool {
     fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
         let value = node.get_ref().as_bool();
         if value.is_none() {
-            out.note(
-                &node.span(),
-                format!("true or false is expected, not {}", kind_of(node)),
-            );
+            let message = format!("true or false is expected, not {}", kind_of(node));
+            out.note_with_help(&node.span(), message, "write true or false, without quotes");
         }
         value
     }
@@ -270,12 +283,16 @@ impl<'n, 't> Table<'n, 't> {
     ) -> Option<Self> {
         let Some(entries) = node.get_ref().as_table() else {
             let keys = known.join(", ");
-            let message = format!("{label} is a table, not {}", kind_of(node));
-            out.note_with_help(
-                &node.span(),
-                message,
-                format!("write {{ key = value, … }}; known keys: {keys}"),
-            );
+            let found = kind_of(node);
+            let message = format!("{label} is a table, not {found}");
+            // The key that the only value of a table is probably for.
+            let likely = known.iter().find(|key| known.len() == 1 || **key == "hard");
+            let entry = match (likely, node.get_ref()) {
+                (Some(key), DeValue::String(_)) => format!("{key} = {found}"),
+                _ => "key = value, …".into(),
+            };
+            let help = format!("write {{ {entry} }}; known keys: {keys}");
+            out.note_with_help(&node.span(), message, help);
             return None;
         };
         for key in entries
@@ -305,6 +322,11 @@ impl<'n, 't> Table<'n, 't> {
         out: &mut Problems,
     ) -> Option<T> {
         if let Some(node) = self.entries.get(key) {
+            if T::is_sections() && node.get_ref().is_table() {
+                let message = format!("`{key}` can appear several times: its brackets are double");
+                out.note_with_help(&node.span(), message, format!("write [[{key}]]"));
+                return None;
+            }
             return T::read(node, out);
         }
         if let Some(default) = default {

@@ -30,6 +30,13 @@ pub fn show(scenario: &Scenario) -> String {
     page.0
 }
 
+/// What is the same for all connections.
+struct Shared {
+    workload: bool,
+    receive: bool,
+    send: bool,
+}
+
 /// TOML text under construction.
 pub(super) struct Page(pub(super) String);
 
@@ -55,16 +62,8 @@ impl Page {
         }
         self.transport(&scenario.transport)?;
         self.device(&scenario.device)?;
-        if scenario.topology.is_none() && scenario.receive_memory().is_some() {
-            self.section("[receiver]")?;
-            self.receive_memory(scenario)?;
-        }
-        for group in scenario
-            .connections
-            .iter()
-            .filter(|_| scenario.topology.is_none())
-        {
-            self.connection(scenario, group)?;
+        if scenario.topology.is_none() {
+            self.connections(scenario)?;
         }
         for competitor in &scenario.competitors {
             self.competitor(scenario, competitor)?;
@@ -170,8 +169,7 @@ impl Page {
         self.section("[sender]")?;
         self.key("buffer", group.send_buffer.exact())?;
         self.section("[workload]")?;
-        self.workload(&group.workload)?;
-        self.key("direction", quoted(group.direction.word()))
+        self.work(group)
     }
 
     fn path(&mut self, scenario: &Scenario, index: usize) -> fmt::Result {
@@ -287,7 +285,45 @@ impl Page {
         self.key("unit", host.unit.exact())
     }
 
-    fn connection(&mut self, scenario: &Scenario, group: &ConnectionGroup) -> fmt::Result {
+    /// The connections. What is the same for all is written once: an override changes it for all.
+    fn connections(&mut self, scenario: &Scenario) -> fmt::Result {
+        let [first, rest @ ..] = &scenario.connections[..] else {
+            return Ok(());
+        };
+        let all = |same: &dyn Fn(&ConnectionGroup) -> bool| rest.iter().all(same);
+        let work = |group: &ConnectionGroup| (group.workload, group.direction);
+        let shared = Shared {
+            workload: all(&|group| work(group) == work(first)),
+            receive: all(&|group| receive_buffer(group) == receive_buffer(first)),
+            send: all(&|group| group.send_buffer == first.send_buffer),
+        };
+        if shared.receive || scenario.receive_memory().is_some() {
+            self.section("[receiver]")?;
+        }
+        if shared.receive {
+            self.key("buffer", receive_buffer(first))?;
+        }
+        self.receive_memory(scenario)?;
+        if shared.send {
+            self.section("[sender]")?;
+            self.key("buffer", first.send_buffer.exact())?;
+        }
+        if shared.workload {
+            self.section("[workload]")?;
+            self.work(first)?;
+        }
+        for group in &scenario.connections {
+            self.connection(scenario, group, &shared)?;
+        }
+        Ok(())
+    }
+
+    fn connection(
+        &mut self,
+        scenario: &Scenario,
+        group: &ConnectionGroup,
+        shared: &Shared,
+    ) -> fmt::Result {
         self.section("[[connection]]")?;
         self.key("name", quoted(&group.name))?;
         self.key("count", group.count)?;
@@ -302,9 +338,20 @@ impl Page {
         )?;
         self.key("start", group.start.exact())?;
         self.key("spread", group.spread.exact())?;
-        self.key("receive_buffer", receive_buffer(group))?;
-        self.key("send_buffer", group.send_buffer.exact())?;
+        if !shared.receive {
+            self.key("receive_buffer", receive_buffer(group))?;
+        }
+        if !shared.send {
+            self.key("send_buffer", group.send_buffer.exact())?;
+        }
+        if shared.workload {
+            return Ok(());
+        }
         self.section("[connection.workload]")?;
+        self.work(group)
+    }
+
+    fn work(&mut self, group: &ConnectionGroup) -> fmt::Result {
         self.workload(&group.workload)?;
         self.key("direction", quoted(group.direction.word()))
     }

@@ -413,6 +413,15 @@ fn range(
         out.note_with_help(span, message, help);
         None
     };
+    let bare = [(from, &low_unit, &unit), (to, &unit, &low_unit)];
+    if let Some((end, _, unit)) = bare
+        .iter()
+        .find(|(_, own, other)| own.is_empty() && !other.is_empty())
+    {
+        let text = end.value.0.as_deref().unwrap_or_default();
+        let help = format!("write for example \"{text} {unit}\"");
+        return wrong(&end.span, format!("`{text}` has no unit"), &help, out);
+    }
     if low_unit != unit {
         let message = format!("one end is in `{low_unit}`, the other in `{unit}`");
         return wrong(&to.span, message, "write both ends in one unit", out);

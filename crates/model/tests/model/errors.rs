@@ -87,7 +87,7 @@ fn a_quantity_needs_a_unit() {
         "buffer = \"64 KiB\"",
         "buffer = 65536",
         "65536",
-        &["no unit", "KiB"],
+        &["no unit", "\"65536 B\""],
     );
     expect(
         "initial_window = \"10 packets\"",

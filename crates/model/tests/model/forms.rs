@@ -137,7 +137,7 @@ fn a_receive_buffer_may_grow_as_in_linux() {
     for line in [
         "memory = \"256 KiB\"",
         "max_memory = \"32 MiB\"",
-        "receive_buffer = \"auto\"",
+        "buffer = \"auto\"",
     ] {
         assert!(
             shown.lines().any(|shown| shown == line),
@@ -427,7 +427,7 @@ fn a_shown_scenario_contains_every_default() {
         "queue = \"100 packets\"",
         "loss = \"0.1 %\"",
         "rto_initial = \"1 s\"",
-        "receive_buffer = \"4 MiB\"",
+        "buffer = \"4 MiB\"",
         "kind = \"bulk\"",
         "seeds = 10",
     ] {

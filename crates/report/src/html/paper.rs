@@ -11,6 +11,7 @@ use crate::reproduction::{
     Agreement, Figure, Made, Paper, Plot, Report, Reproduction, SecondMeasurement, SetUp, Verdict,
 };
 use crate::search::{Claim, Search};
+use crate::text::count;
 
 /// One self-contained page with the experiments of `paper` in `all`. The kernel's verdicts come
 /// from `full` and the regions where claims hold from `search`, if `all` lacks them.
@@ -53,7 +54,7 @@ struct Page<'a> {
 impl Page<'_> {
     fn chips(&self) -> Vec<String> {
         let mut chips = vec![
-            format!("{} experiments", self.sections.len()),
+            count(self.sections.len(), "experiment"),
             self.all.extent.clone(),
         ];
         chips.extend(self.all.cost());

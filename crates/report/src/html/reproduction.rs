@@ -8,6 +8,7 @@ use super::figures::figure_html;
 use super::papers::{Group, Judged, by_paper};
 use crate::machine::ReportError;
 use crate::reproduction::{Agreement, Finding, Report, Reproduction, Shown, Verdict};
+use crate::text::count;
 
 const VERDICTS: [Verdict; Verdict::ALL.len()] = Verdict::ALL;
 
@@ -38,7 +39,7 @@ impl Page<'_> {
     fn chips(&self) -> Vec<String> {
         let all = self.all;
         let experiments = self.groups.iter().map(Group::count).sum::<usize>();
-        let mut chips = vec![format!("{experiments} experiments"), all.extent.clone()];
+        let mut chips = vec![count(experiments, "experiment"), all.extent.clone()];
         chips.extend(all.cost());
         chips
     }

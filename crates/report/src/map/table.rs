@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::{Map, Policy, SpotCheck, TIE, Verdict};
 use crate::html::map::looks;
 use crate::table::{Cell, Column, Decimals, Line, Rank, Table, Tone, View};
-use crate::text::wrapped;
+use crate::text::{seeds, wrapped};
 
 /// Width of the map's rows, characters.
 const WIDTH: usize = 64;
@@ -198,8 +198,9 @@ pub(super) fn notes(map: &Map) -> Vec<String> {
 fn spot_note(map: &Map, spot: &SpotCheck) -> String {
     let all = spot.points.len();
     let mut note = format!(
-        "Spot check: at {} of {all} points the packet engine ({} seeds) names the same winner",
-        spot.same, map.seeds
+        "Spot check: at {} of {all} points the packet engine ({}) names the same winner",
+        spot.same,
+        seeds(map.seeds)
     );
     if spot.ties > 0 {
         let _ = write!(

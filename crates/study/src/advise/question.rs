@@ -240,8 +240,18 @@ fn path(text: &str) -> Result<Path> {
         };
         let Some(place) = KEYS.iter().position(|known| *known == key.trim()) else {
             return Err(
-                Error::usage(format!("--path {name}: `{}` is not a key", key.trim()))
-                    .with_help(suggest(key.trim(), &KEYS)),
+                Error::usage(format!("--path {name}: `{}` is not a key", key.trim())).with_help(
+                    match key.trim() {
+                        "delay" => match value.trim().parse::<Nanos>() {
+                            Ok(delay) => format!(
+                                "`delay` is one way; write `rtt={}`",
+                                (delay * 2).to_string().replace(' ', "")
+                            ),
+                            Err(_) => "`delay` is one way; write its double as `rtt`".to_owned(),
+                        },
+                        key => suggest(key, &KEYS),
+                    },
+                ),
             );
         };
         if values[place].replace(value.trim()).is_some() {

@@ -17,7 +17,7 @@ const MAX_NAME: usize = 12;
 const MAX_LINES: usize = 12;
 
 /// Rules of the contract that a compiler can check. General registers hold no floating point.
-const FLAGS: [&str; 9] = [
+const FLAGS: [&str; 10] = [
     "-std=c11",
     "-ffreestanding",
     "-fPIC",
@@ -27,9 +27,12 @@ const FLAGS: [&str; 9] = [
     "-Werror=implicit-function-declaration",
     "-Werror=incompatible-pointer-types",
     "-Werror=vla",
+    "-Werror=float-conversion",
 ];
 /// Undefined behaviour that a check detects. The handlers are in sandbox.h.
 const SANITIZERS: &str = "-fsanitize=signed-integer-overflow,integer-divide-by-zero,shift,bounds";
+
+const BOUNDS_OF_GCC: &str = "-fsanitize=bounds-strict";
 
 /// Purpose of a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -287,6 +290,10 @@ fn compile(file: &Path, name: &str, build: Build, folder: &Path) -> Result<Vec<S
         Build::Fast => compiler.arg("-O2"),
         Build::Checked => compiler.args(["-O1", "-DJP_SANDBOX", SANITIZERS, strict_bounds(folder)]),
     };
+    if !is_gcc(folder) {
+        // Of literals, which gcc does not treat separately.
+        compiler.arg("-Werror=literal-conversion");
+    }
     if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
         // The kernel has no floating point: the compiler reports it as an error with its line.
         compiler.arg("-mgeneral-regs-only");
@@ -309,17 +316,20 @@ fn compile(file: &Path, name: &str, build: Build, folder: &Path) -> Result<Vec<S
 /// Option that checks the bounds of `conn->sub[]`: by default an array at the end of a struct has
 /// none. GCC and clang have different options.
 fn strict_bounds(folder: &Path) -> &'static str {
-    const OF_GCC: &str = "-fsanitize=bounds-strict";
-    let mut probe = Command::new(compiler());
-    probe
-        .args([OF_GCC, "-E", "-x", "c", "/dev/null", "-o"])
-        .arg(folder.join("probe"));
-    let is_gcc = probe.output().is_ok_and(|output| output.status.success());
-    if is_gcc {
-        OF_GCC
+    if is_gcc(folder) {
+        BOUNDS_OF_GCC
     } else {
         "-fstrict-flex-arrays=3"
     }
+}
+
+/// True if the compiler has gcc's options.
+fn is_gcc(folder: &Path) -> bool {
+    let mut probe = Command::new(compiler());
+    probe
+        .args([BOUNDS_OF_GCC, "-E", "-x", "c", "/dev/null", "-o"])
+        .arg(folder.join("probe"));
+    probe.output().is_ok_and(|output| output.status.success())
 }
 
 /// The C compiler: from the environment, else the system's.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use joulepath_control::policy;
+use joulepath_control::policy::{self, PolicyError};
 use joulepath_model::policy::Policy;
 use joulepath_model::result::{PathResult, RunResult};
 use joulepath_model::scenario::{read_study, set_twice};
@@ -94,7 +94,9 @@ impl Sweep {
     }
 
     fn beside(name: &str, text: &str, spec: StudySpec, folder: &Path) -> Result<Self> {
-        let source = Source::open_beside(folder, &spec.scenario)?;
+        let quoted = format!("\"{}\"", spec.scenario);
+        let source = Source::open_beside(folder, &spec.scenario)
+            .map_err(|error| in_line(name, text, &quoted, error))?;
         Self::of(name, text, spec, source)
     }
 
@@ -167,7 +169,7 @@ impl Sweep {
             let scenario = match self.source.load(&self.set_at(point)) {
                 Ok(scenario) => scenario,
                 Err(error) => {
-                    refused = refused.or(Some(of_study(error)));
+                    refused = refused.or(Some(self.of_study(error)));
                     continue;
                 }
             };
@@ -207,16 +209,26 @@ impl Sweep {
         Err(Error::of_all(wrong))
     }
 
+    /// The same error, whose overrides are the keys that the study changes.
+    fn of_study(&self, error: Error) -> Error {
+        let keys = self.spec.axes.iter().flat_map(|axis| &axis.keys);
+        error.overridden_by("set", keys.map(|key| (key.clone(), "vary")).collect())
+    }
+
     /// An error for each policy of the study that does not exist.
     fn unknown_policies(&self) -> Vec<Error> {
         let asked = self.spec.policies.iter().flatten();
         let unknown = |policy: &Policy| policy::resolve(policy).err();
-        asked
-            .filter_map(unknown)
-            .map(|error| Error::Setup {
+        let placed = |(policy, error): (&Policy, PolicyError)| {
+            let error = Error::Setup {
                 error: Box::new(error.into()),
                 kind: ErrorKind::Usage,
-            })
+            };
+            in_line(&self.name, &self.text, &format!("\"{policy}\""), error)
+        };
+        asked
+            .filter_map(|policy| Some((policy, unknown(policy)?)))
+            .map(placed)
             .collect()
     }
 
@@ -443,14 +455,17 @@ pub(super) fn said(run: &RunResult) -> Vec<(String, Field)> {
         .collect()
 }
 
-/// The same error, whose keys are those that the study changes.
-fn of_study(error: Error) -> Error {
-    match error {
-        Error::Scenario { errors, kind } => Error::Scenario {
-            errors: Box::new(errors.overridden_by("set or vary")),
-            kind,
-        },
-        error => error,
+/// An error of wrong usage with its file and the line there that has `text`.
+fn in_line(name: &str, content: &str, text: &str, error: Error) -> Error {
+    if error.kind() == ErrorKind::Permission {
+        return error;
+    }
+    let line = content.lines().position(|line| line.contains(text));
+    let place = line.map_or(name.to_owned(), |line| format!("{name}:{}", line + 1));
+    let told = Error::usage(format!("{place}: {}", error.in_one_line()));
+    match error.help() {
+        Some(help) => told.with_help(help),
+        None => told,
     }
 }
 

@@ -78,6 +78,7 @@ pub(super) fn traffic(
         "competitors",
         out,
     );
+    frame.refuse_unused(out);
     for path in &raw.path {
         frame.starts_in_time(&path.value.start, Nanos::ZERO, out);
     }
@@ -118,6 +119,48 @@ pub(super) fn traffic(
 }
 
 impl Frame<'_> {
+    /// Notes common settings that no connection uses, because each has its own.
+    fn refuse_unused(&self, out: &mut Problems) {
+        let RawScenario {
+            workload,
+            receiver,
+            sender,
+            connection,
+            ..
+        } = self.raw;
+        let Some(first) = connection.first() else {
+            return;
+        };
+        // A buffer that is not written has the position of its table.
+        let receive = &receiver.value.buffer.span;
+        let send = &sender.value.buffer.span;
+        let own = |has: fn(&RawConnection) -> bool| connection.iter().all(|at| has(&at.value));
+        let written = [
+            (
+                workload.as_ref().map(|at| &at.span),
+                "workload",
+                own(|connection| connection.workload.is_some()),
+            ),
+            (
+                Some(receive).filter(|span| **span != receiver.span),
+                "receive_buffer",
+                own(|connection| connection.receive_buffer.is_some()),
+            ),
+            (
+                Some(send).filter(|span| **span != sender.span),
+                "send_buffer",
+                own(|connection| connection.send_buffer.is_some()),
+            ),
+        ];
+        for (span, key, all_have_own) in written {
+            if let (Some(span), true) = (span, all_have_own) {
+                let name = &first.value.name.value;
+                let help = format!("set `connection.{name}.{key}`, or delete it there");
+                out.note_with_help(span, "no connection uses this: each has its own", help);
+            }
+        }
+    }
+
     /// The only connection of a scenario without `[[connection]]`: over all paths.
     fn only_connection(&self, out: &mut Problems) -> Option<ConnectionGroup> {
         let paths: Vec<_> = (0..self.network.paths.len()).collect();
@@ -133,7 +176,11 @@ impl Frame<'_> {
             );
         }
         let (workload, direction) = self.workload(None, out)?;
-        let buffers = self.buffers(&self.raw.receiver.buffer, &self.raw.sender.buffer, out);
+        let buffers = self.buffers(
+            &self.raw.receiver.value.buffer,
+            &self.raw.sender.value.buffer,
+            out,
+        );
         Some(ConnectionGroup {
             name: ONLY_CONNECTION.into(),
             count: 1,
@@ -153,7 +200,11 @@ impl Frame<'_> {
         let spread = &self.raw.topology.as_ref()?.value.spread;
         self.starts_in_time(spread, spread.value, out);
         let (workload, direction) = self.workload(None, out)?;
-        let buffers = self.buffers(&self.raw.receiver.buffer, &self.raw.sender.buffer, out);
+        let buffers = self.buffers(
+            &self.raw.receiver.value.buffer,
+            &self.raw.sender.value.buffer,
+            out,
+        );
         Some(ConnectionGroup {
             name: HOSTS.into(),
             count: topology.kind.hosts()?,
@@ -180,10 +231,12 @@ impl Frame<'_> {
         let receive = raw
             .receive_buffer
             .as_ref()
-            .unwrap_or(&self.raw.receiver.buffer);
+            .unwrap_or(&self.raw.receiver.value.buffer);
         let buffers = self.buffers(
             receive,
-            raw.send_buffer.as_ref().unwrap_or(&self.raw.sender.buffer),
+            raw.send_buffer
+                .as_ref()
+                .unwrap_or(&self.raw.sender.value.buffer),
             out,
         );
         let (workload, direction) = self.workload(raw.workload.as_ref(), out)?;
@@ -294,7 +347,7 @@ impl Frame<'_> {
 
     /// The memory of receive buffers that grow.
     fn memory(&self) -> GrowingMemory {
-        let receiver = &self.raw.receiver;
+        let receiver = &self.raw.receiver.value;
         let value =
             |written: &Option<At<Bytes>>, default| written.as_ref().map_or(default, |at| at.value);
         let most = value(&receiver.max_memory, MOST_MEMORY);
@@ -310,7 +363,7 @@ impl Frame<'_> {
             buffer,
             memory,
             max_memory,
-        } = &self.raw.receiver;
+        } = &self.raw.receiver.value;
         let written = [("memory", memory), ("max_memory", max_memory)];
         if !grows {
             for (key, at) in written
@@ -363,7 +416,7 @@ impl Frame<'_> {
         own: Option<&RawWorkload>,
         out: &mut Problems,
     ) -> Option<(Workload, Direction)> {
-        let Some(raw) = own.or(self.raw.workload.as_ref()) else {
+        let Some(raw) = own.or(self.raw.workload.as_ref().map(|at| &at.value)) else {
             return Some((Workload::Bulk, Direction::Download));
         };
         let before = out.len();
