@@ -271,6 +271,12 @@ pub(crate) fn first(first: &FirstStatus) -> Option<String> {
     if first.steered && others.is_empty() {
         return Some(format!("New connections start on {preferred}."));
     }
+    if first.steered && first.unanswered.iter().any(|name| name == preferred) {
+        return Some(format!(
+            "New connections start on {}, because {preferred} gets no answer.",
+            first.interfaces.join(" and ")
+        ));
+    }
     let remedy = if first.steered {
         ""
     } else {

@@ -305,6 +305,9 @@ impl Machine {
             mute::sockets(now, listing, view, places, &mut asked);
         }
         if asked.iter().any(|one| self.answers.doubts(one)) {
+            mute::divide(&mut asked, |device| {
+                self.routing.received_ipv6(device).ok().flatten()
+            });
             mute::routers(
                 view,
                 &self.routing.neighbours().unwrap_or_default(),
@@ -312,6 +315,13 @@ impl Machine {
             );
         }
         let answers = self.answers.observe(now, &asked);
+        // A program may give up soon after its SYN is late.
+        if asked
+            .iter()
+            .any(|one| one.is_quiet && one.late_in.is_some())
+        {
+            self.pace.list_next();
+        }
         let counters = looked
             .iter()
             .filter_map(|one| Some((one.name.to_owned(), one.counters?)))
@@ -336,7 +346,9 @@ impl Machine {
             interface.usable = true;
         }
         for interface in &mut interfaces {
-            interface.mute = answers.mute.contains(&interface.index);
+            let mut ways = asked.iter().filter(|one| one.device == interface.index);
+            let is_mute = |one: &mute::Seen| answers.mute.contains(&one.way());
+            interface.mute = ways.next().is_some_and(is_mute) && ways.all(is_mute);
         }
         let owners = owners(view, &starts);
         let counted = self.counted;

@@ -146,6 +146,8 @@ pub enum Reason {
         #[serde(default)]
         remedy: bool,
     },
+    /// Connections of this family get no answer here, those of the other one do.
+    FamilySilent { family: String },
     /// The server refuses subflows of this number of connections.
     Refused { connections: usize },
     /// These addresses get no endpoint: the kernel's table is full.
@@ -408,6 +410,9 @@ impl Display for Reason {
                 "{} no subflow here: the network drops the handshake, or the server does not answer",
                 counted(*connections)
             ),
+            Reason::FamilySilent { family } => {
+                write!(to, "{family} connections over it get no answer")
+            }
             Reason::Refused { connections } => write!(
                 to,
                 "{} no subflow here, because the server refuses it; check its limit of subflows with \
@@ -639,6 +644,9 @@ mod tests {
                 addresses: "IPv6".into(),
                 connections: 1,
                 remedy: false,
+            },
+            Reason::FamilySilent {
+                family: "IPv6".into(),
             },
             Reason::Refused { connections: 2 },
             Reason::NoPlace {

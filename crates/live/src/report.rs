@@ -116,7 +116,7 @@ pub(crate) fn status(
             unanswered: look
                 .interfaces
                 .iter()
-                .filter(|one| one.mute)
+                .filter(|one| mute_families(one, look).next().is_some())
                 .map(|one| one.name.clone())
                 .collect(),
         },
@@ -124,6 +124,13 @@ pub(crate) fn status(
         why: None,
         may_command: None,
     }
+}
+
+/// Families of addresses that get no answer over an interface.
+fn mute_families(one: &Interface, look: &Look) -> impl Iterator<Item = &'static str> {
+    let families = [(true, "IPv4"), (false, "IPv6")].into_iter();
+    let is_mute = |(v4, _): &(bool, _)| look.answers.mute.contains(&(one.index, *v4));
+    families.filter(is_mute).map(|(_, family)| family)
 }
 
 /// Why connections have no subflow on an interface that has addresses of the other family only.
@@ -200,6 +207,12 @@ fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> In
         look,
         facts.config.manager,
     );
+    let silent = seen.filter(|one| !one.mute).into_iter();
+    let silent = silent.flat_map(|one| mute_families(one, look));
+    let silent = silent.map(|family| Reason::FamilySilent {
+        family: family.to_owned(),
+    });
+    let notes = notes.into_iter().chain(silent).collect();
     let conflicts = addresses.iter().filter_map(|address| {
         Some((
             address.to_string(),

@@ -25,8 +25,13 @@ const QUEUE_LENGTH: Known = Known(13, "IFLA_TXQLEN");
 const OPERATION: Known = Known(16, "IFLA_OPERSTATE");
 const INFO: Known = Known(18, "IFLA_LINKINFO");
 const INFO_KIND: Known = Known(1, "IFLA_INFO_KIND");
+const SPECIFIC: Known = Known(26, "IFLA_AF_SPEC");
 const EXTENT: Known = Known(29, "IFLA_EXT_MASK");
 const GSO_SEGMENTS: Known = Known(40, "IFLA_GSO_MAX_SEGS");
+
+/// Of the families' own attributes.
+const OF_IPV6: Known = Known(family::INET6 as u16, "AF_INET6");
+const IPV6_COUNTERS: Known = Known(3, "IFLA_INET6_STATS");
 
 /// `struct if_stats_msg`.
 const STATS_LEN: usize = 12;
@@ -103,6 +108,33 @@ pub struct Counters {
     pub received_bytes: u64,
     /// Bytes sent, including link-layer headers.
     pub sent_bytes: u64,
+}
+
+/// IPv6 packets that a device has received since IPv6 runs on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReceivedIpv6 {
+    /// Packets; segments that the kernel has put together are one.
+    pub packets: u64,
+    /// Bytes without link-layer headers, and with one header for such segments.
+    pub bytes: u64,
+}
+
+impl ReceivedIpv6 {
+    /// `None` without IPv6.
+    pub(super) fn parse(payload: &[u8]) -> Result<Option<Self>, Malformed> {
+        let (_, attributes) = Bytes::split(HEADER, payload, HEADER_LEN)?;
+        let specific = attributes.nested(SPECIFIC)?;
+        let of_ipv6 = specific.map(|all| all.nested(OF_IPV6)).transpose()?;
+        let counters = of_ipv6.flatten().and_then(|all| all.bytes(IPV6_COUNTERS));
+        // The number of words, then packets and bytes.
+        Ok(counters.and_then(|bytes| {
+            let word = |at: usize| Some(u64::from_ne_bytes(*bytes.get(8 * at..)?.first_chunk()?));
+            Some(ReceivedIpv6 {
+                packets: word(1)?,
+                bytes: word(2)?,
+            })
+        }))
+    }
 }
 
 impl Link {
@@ -188,6 +220,11 @@ pub(super) fn list_request() -> Vec<u8> {
     let mut payload = header(0, 0, 0);
     put(&mut payload, EXTENT.0, &WITHOUT_COUNTERS.to_ne_bytes());
     payload
+}
+
+/// The request for a device with the counters of its families.
+pub(super) fn ipv6_counters_request(index: u32) -> Vec<u8> {
+    header(index, 0, 0)
 }
 
 /// The request to list counters.
@@ -295,6 +332,24 @@ mod tests {
         assert_eq!(Counters::parse(&counters_of(7)), Ok(None));
     }
 
+    #[test]
+    fn ipv6_counters_are_found_among_those_of_all_families() {
+        assert_eq!(ReceivedIpv6::parse(&veth()), Ok(None));
+        let numbers: Vec<u8> = [37, 5, 600, 0]
+            .into_iter()
+            .flat_map(u64::to_ne_bytes)
+            .collect();
+        let (mut message, mut of_ipv6, mut specific) = (veth(), vec![], vec![]);
+        put(&mut of_ipv6, IPV6_COUNTERS.0, &numbers);
+        put_nested(&mut specific, OF_IPV6.0, &of_ipv6);
+        put_nested(&mut message, SPECIFIC.0, &specific);
+        let expected = ReceivedIpv6 {
+            packets: 5,
+            bytes: 600,
+        };
+        assert_eq!(ReceivedIpv6::parse(&message), Ok(Some(expected)));
+    }
+
     mod properties {
         use proptest::prelude::*;
 
@@ -307,6 +362,7 @@ mod tests {
                 at in 0usize..80,
             ) {
                 let _ = (Link::parse(&bytes).is_ok(), Counters::parse(&bytes).is_ok());
+                let _ = ReceivedIpv6::parse(&bytes).is_ok();
                 // A valid message with some wrong bytes.
                 let mut message = veth();
                 bytes.truncate(4);

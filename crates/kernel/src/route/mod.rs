@@ -29,7 +29,7 @@ mod uapi;
 pub use address::{Address, Scope};
 pub use entry::{Flow, Hop, Metric, Origin, Route, RouteKind};
 pub use first_hop::ask_first_hop;
-pub use link::{Counters, Link, Operation};
+pub use link::{Counters, Link, Operation, ReceivedIpv6};
 pub use monitor::{Change, Monitor, View};
 pub use neighbour::Neighbour;
 pub use prefix::{BadPrefix, Prefix};

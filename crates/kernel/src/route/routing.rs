@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use super::address::{self, Address};
 use super::entry::{self, Flow, Route};
-use super::link::{self, Counters, Link};
+use super::link::{self, Counters, Link, ReceivedIpv6};
 use super::neighbour::{self, Neighbour};
 use super::nexthop::{self, Nexthop, Nexthops};
 use super::rule::{self, Rule};
@@ -58,6 +58,22 @@ impl Routing {
             Counters::parse(reply.payload)
         });
         counters.map_err(|failure| failure.doing("reading the counters of network devices"))
+    }
+
+    /// IPv6 packets that a device has received; `None` without IPv6.
+    ///
+    /// # Errors
+    /// As [`Self::links`].
+    pub fn received_ipv6(&mut self, device: u32) -> Result<Option<ReceivedIpv6>> {
+        let mut received = None;
+        let request = link::ipv6_counters_request(device);
+        self.netlink
+            .ask(kind::GET_LINK, 0, &request, |reply| {
+                received = ReceivedIpv6::parse(reply.payload)?;
+                Ok(())
+            })
+            .map_err(|failure| failure.doing("reading the IPv6 counters of a network device"))?;
+        Ok(received)
     }
 
     /// All addresses, sorted by device.

@@ -11,9 +11,10 @@ use crate::first::Wish;
 use crate::machine::Look;
 use crate::snapshot::Interface;
 
-/// Where new connections should start. Interfaces on which packets remain without an answer come
-/// last; unless a regular one gets answers, new connections may start on every interface that may
-/// be used.
+/// Where new connections should start, by family. Interfaces on which packets remain without an
+/// answer come last; unless a regular one gets answers, new connections may start on every
+/// interface that may be used. A family that gets answers stays on an interface that fails because
+/// of the other family.
 pub(super) fn wish(
     config: &LiveConfig,
     decision: &Decision,
@@ -28,22 +29,32 @@ pub(super) fn wish(
             .filter_map(|told| Some((told, found(told)?)))
     };
     let is_regular = |told: &Told| told.role == Role::Regular;
-    let fails = |one: &Interface| one.stalled || one.mute;
-    let some_fails = all().any(|(_, one)| fails(one));
-    let works = all().any(|(told, one)| is_regular(told) && !fails(one));
-    let any = some_fails && !works;
-    let mut candidates: Vec<(&Told, &Interface)> = all()
-        .filter(|(told, one)| is_regular(told) || any && may_be_used(one.index))
-        .collect();
-    candidates.sort_by_key(|(told, one)| (fails(one), !is_regular(told)));
+    let is_mute = |one: &Interface, v4| one.mute || look.answers.mute.contains(&(one.index, v4));
+    let is_excused = |one: &Interface, v4: bool| is_mute(one, !v4) && !is_mute(one, v4);
+    let fails = |one: &Interface, v4: bool| is_mute(one, v4) || one.stalled && !is_excused(one, v4);
+    let preferred = |v4: bool| {
+        let has = |one: &Interface| one.addresses.iter().any(|address| address.is_ipv4() == v4);
+        let excused = |one: &Interface| {
+            one.stalled && has(one) && is_excused(one, v4) && may_be_used(one.index)
+        };
+        let some_fails = all().any(|(_, one)| fails(one, v4));
+        let works = all().any(|(told, one)| is_regular(told) && has(one) && !fails(one, v4));
+        let any = some_fails && !works;
+        let mut candidates: Vec<(&Told, &Interface)> = all()
+            .filter(|(told, one)| is_regular(told) || excused(one) || any && may_be_used(one.index))
+            .collect();
+        candidates.sort_by_key(|(told, one)| (fails(one, v4), !excused(one), !is_regular(told)));
+        candidates.iter().map(|(_, one)| one.index).collect()
+    };
     let foreign = all().filter(|(told, _)| !told.allowed);
     let detour = |&(server, device): &(IpAddr, u32)| {
-        let mut others =
-            all().filter(|(_, one)| one.index != device && may_be_used(one.index) && !fails(one));
+        let v4 = server.is_ipv4();
+        let mut others = all()
+            .filter(|(_, one)| one.index != device && may_be_used(one.index) && !fails(one, v4));
         Some((server, others.next()?.1.index))
     };
     Wish {
-        preferred: candidates.iter().map(|(_, one)| one.index).collect(),
+        preferred: [true, false].map(preferred),
         foreign: foreign.map(|(_, one)| one.index).collect(),
         roaming: look.roaming.0.clone(),
         steers: config.first == First::Steer,
@@ -161,7 +172,8 @@ mod tests {
             wish(&config, &decision, look, |index| {
                 may_be_used(&config, overrides, &decision, look, index)
             })
-            .preferred
+            .preferred[0]
+                .clone()
         };
         assert_eq!(preferred(&look, &Overrides::default()), [2]);
         look.interfaces[0].stalled = true;
@@ -173,6 +185,44 @@ mod tests {
         assert_eq!(preferred(&look, &Overrides::default()), [2, 3]);
         look.interfaces[0].stalled = false;
         assert_eq!(preferred(&look, &Overrides::default()), [2]);
+    }
+
+    #[test]
+    fn only_the_family_that_gets_no_answer_leaves_an_interface() {
+        let config = read_live("intent = \"frugal\"").unwrap();
+        let with_v6 = |mut one: Interface| {
+            one.addresses.push([0xfd00, 0, 0, 0, 0, 0, 0, 1].into());
+            one
+        };
+        let mut look = Look {
+            interfaces: [seen(2, "wlan0"), seen(3, "wwan0")].map(with_v6).into(),
+            ..Look::default()
+        };
+        let mut decider = Decider::default();
+        let mut decide = |look: &Look, s: u64| {
+            let now = Nanos::from_secs(s);
+            decider.decide(&config, &Overrides::default(), &look.snapshot(now, None))
+        };
+        let first = |look: &Look, decision: &Decision| {
+            wish(&config, decision, look, |_| true)
+                .preferred
+                .map(|all| all[0])
+        };
+        let decision = decide(&look, 100);
+        assert_eq!(first(&look, &decision), [2, 2]);
+        for (v4, expected) in [(true, [3, 2]), (false, [2, 3])] {
+            look.answers.mute = [(2, v4)].into();
+            assert_eq!(first(&look, &decision), expected);
+        }
+        // Open connections of the silent family make it a backup.
+        look.interfaces[0].stalled = true;
+        look.interfaces[0].subflows = 1;
+        look.families.v6 = 1;
+        let decision = (101..130).map(|s| decide(&look, s)).last().unwrap();
+        assert_eq!(decision.told("wlan0").unwrap().role, Role::Backup);
+        assert_eq!(first(&look, &decision), [2, 3]);
+        look.answers.mute.insert((2, true));
+        assert_eq!(first(&look, &decision), [3, 3]);
     }
 
     #[test]
@@ -205,7 +255,7 @@ mod tests {
                     .find(|told| told.name == "wlan0")
                     .unwrap();
                 (
-                    wish(&config, &decision, &look, may).preferred[0],
+                    wish(&config, &decision, &look, may).preferred[0][0],
                     told.role,
                     told.reason.clone(),
                 )

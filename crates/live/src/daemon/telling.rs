@@ -93,19 +93,25 @@ impl Daemon<'_> {
         }
     }
 
-    /// Logs which paths get no answer, and which get answers again.
+    /// Logs which paths get no answer, and which get answers again; the family, if they have both.
     pub(super) fn tell_answers(&self, look: &Look, say: &mut dyn FnMut(&str)) {
-        for (device, news) in &look.answers.news {
+        for ((device, v4), news) in &look.answers.news {
             let Some(one) = look.interfaces.iter().find(|one| one.index == *device) else {
                 continue;
             };
             let name = &one.name;
+            let has_both = one.addresses.iter().any(|own| own.is_ipv4() != *v4);
+            let family = match (has_both, v4) {
+                (false, _) => "",
+                (true, true) => " over IPv4",
+                (true, false) => " over IPv6",
+            };
             say(&match news {
-                News::Mute(why) => format!("{name} gets no answer: {why}"),
-                News::Back => format!("{name} is used again"),
+                News::Mute(why) => format!("{name} gets no answer{family}: {why}"),
+                News::Back => format!("{name} is used again{family}"),
                 News::Dead(server) => {
                     format!(
-                        "{name} is used again: {server} does not answer over another interface either"
+                        "{name} is used again{family}: {server} does not answer over another interface either"
                     )
                 }
             });

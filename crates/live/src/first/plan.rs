@@ -25,8 +25,8 @@ const PRIORITY_V6: u32 = 1024;
 /// Where new connections should start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wish {
-    /// Indexes of interfaces, the preferred one first.
-    pub(crate) preferred: Vec<u32>,
+    /// Indexes of interfaces for IPv4 and IPv6, the preferred one first.
+    pub(crate) preferred: [Vec<u32>; 2],
     /// Interfaces that the daemon must not use, such as a VPN's.
     pub(crate) foreign: Vec<u32>,
     /// WiFi clients that change their access point.
@@ -210,7 +210,9 @@ pub(super) fn start(view: &View, wish: &Wish, v4: bool) -> (Set, Start) {
         .filter_map(|link| Some((link.index, default_route(view, link.index, v4)?)))
         .collect();
     let may_start = |device: &&u32| gates.contains_key(device) && !is_cut(**device);
-    let Some(&preferred) = wish.preferred.iter().find(may_start) else {
+    let [of_v4, of_v6] = &wish.preferred;
+    let all = if v4 { of_v4 } else { of_v6 };
+    let Some(&preferred) = all.iter().find(may_start) else {
         return if replaces {
             (closed(v4), Start::Closed)
         } else {

@@ -111,7 +111,7 @@ impl Fake {
     fn steer_after(&mut self, last: &Outcome, preferred: &[u32]) -> Outcome {
         let (view, roaming) = (self.view.clone(), self.roaming.clone());
         let wish = Wish {
-            preferred: preferred.to_vec(),
+            preferred: [(); 2].map(|()| preferred.to_vec()),
             foreign: vec![VPN],
             roaming,
             steers: true,
@@ -218,7 +218,7 @@ fn an_interface_that_appears_later_comes_before_the_rule_for_new_connections() {
 fn nothing_leaves_through_an_interface_that_is_cut_off() {
     let mut fake = Fake::new();
     let mut wish = Wish {
-        preferred: vec![WLAN],
+        preferred: [vec![WLAN], vec![WLAN]],
         cut: vec![WWAN],
         ..Wish::default()
     };
@@ -274,7 +274,7 @@ fn nothing_leaves_through_an_interface_that_is_cut_off() {
     fake.view.rules.remove(&theirs);
     fake.rules.retain(|rule| *rule != theirs);
     // No other path.
-    wish.preferred.clear();
+    wish.preferred = Default::default();
     assert_eq!(
         follow(&mut fake, &wish).starts,
         [Start::Closed, Start::Closed]
@@ -596,7 +596,7 @@ fn a_detour_leads_one_server_over_another_interface() {
     let servers = [ip("203.0.113.1"), ip("2001:db8:9::1")];
     let detours = servers.map(|server| (server, WWAN)).to_vec();
     let wish = Wish {
-        preferred: vec![WLAN],
+        preferred: [vec![WLAN], vec![WLAN]],
         detours,
         steers: true,
         ..Wish::default()

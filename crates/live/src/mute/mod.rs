@@ -8,7 +8,8 @@
 //!  └────────────────────────────────────┴──────────────────────────────────────────────────────────┘
 //!                    an answer, at growing intervals; without a router that answers: time
 //! ```
-//! Pure. `seen` collects the input, and `joulepath_kernel` sends what [`Told::ask`] wants.
+//! Each family of addresses of a device has its own state: an IPv6 router may be silent while IPv4
+//! works. Pure. `seen` collects the input, and `joulepath_kernel` sends what [`Told::ask`] wants.
 
 mod seen;
 #[cfg(test)]
@@ -20,8 +21,11 @@ use std::net::{IpAddr, SocketAddr};
 
 use joulepath_model::units::Nanos;
 
-pub(crate) use self::seen::{Heard, Seen, Vain, paths, routers, sockets};
+pub(crate) use self::seen::{Heard, Seen, Vain, divide, paths, routers, sockets};
 use crate::decide::Lately;
+
+/// A device and a family of addresses: true for IPv4.
+pub(crate) type Way = (u32, bool);
 
 /// Timeouts in a row after which a socket counts as unanswered.
 const TIMEOUTS: u32 = 2;
@@ -83,7 +87,7 @@ impl Display for Why {
     }
 }
 
-/// What has changed for a device.
+/// What has changed for a family of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
     /// It is mute.
@@ -105,8 +109,8 @@ pub(crate) struct Ask {
 /// The result of a poll.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Told {
-    /// Devices over which nothing is answered.
-    pub(crate) mute: BTreeSet<u32>,
+    /// Over these nothing is answered.
+    pub(crate) mute: BTreeSet<Way>,
     /// First routers to ask now.
     pub(crate) ask: Vec<Ask>,
     /// Servers whose next connection should not start on a device, which shows whether the path is
@@ -114,8 +118,7 @@ pub(crate) struct Told {
     pub(crate) detours: Vec<(IpAddr, u32)>,
     /// When to poll again.
     pub(crate) again: Option<Nanos>,
-    /// By device.
-    pub(crate) news: Vec<(u32, News)>,
+    pub(crate) news: Vec<(Way, News)>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -133,6 +136,7 @@ struct Asking {
     /// Counters at that time.
     packets: u64,
     bytes: u64,
+    foreign_bytes: u64,
     /// Unanswered servers.
     servers: BTreeMap<SocketAddr, Silence>,
     ask: Option<Ask>,
@@ -184,7 +188,7 @@ struct Detour {
     since: Nanos,
     /// Sockets that it had answered over other paths before.
     before: BTreeSet<SocketAddr>,
-    /// Packets that other devices had received.
+    /// Packets of this family that other devices had received.
     packets: BTreeMap<u32, u64>,
 }
 
@@ -193,7 +197,8 @@ impl Detour {
     /// polls explain.
     fn is_answered(&self, all: &[Seen]) -> bool {
         let more = |seen: &Seen| {
-            let before = self.packets.get(&seen.device).copied();
+            let is_alike = seen.v4 == self.server.is_ipv4();
+            let before = self.packets.get(&seen.device).copied().filter(|_| is_alike);
             before.is_some_and(|before| seen.packets >= before.saturating_add(ANSWERED))
         };
         all.iter().any(more)
@@ -227,7 +232,7 @@ struct Path {
 /// All paths, from poll to poll.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Paths {
-    paths: BTreeMap<u32, Path>,
+    paths: BTreeMap<Way, Path>,
     /// Servers that answer over no path.
     dead: BTreeMap<SocketAddr, Dead>,
 }
@@ -249,9 +254,9 @@ impl Paths {
             .any(|path| matches!(path.state, State::Asking(_)))
     }
 
-    /// True if the device's router is worth a look.
+    /// True if the router is worth a look.
     pub(crate) fn doubts(&self, seen: &Seen) -> bool {
-        let path = self.paths.get(&seen.device);
+        let path = self.paths.get(&seen.way());
         let is_calm = path.is_none_or(|path| matches!(path.state, State::Calm));
         seen.waits || !seen.vain.is_empty() || !is_calm
     }
@@ -259,7 +264,7 @@ impl Paths {
     /// Takes in a poll of all usable devices.
     pub(crate) fn observe(&mut self, now: Nanos, all: &[Seen]) -> Told {
         self.paths
-            .retain(|device, _| all.iter().any(|seen| seen.device == *device));
+            .retain(|way, _| all.iter().any(|seen| seen.way() == *way));
         let heard: Vec<&Heard> = all.iter().flat_map(|seen| &seen.heard).collect();
         self.dead.retain(|server, dead| {
             let is_back = heard
@@ -269,7 +274,7 @@ impl Paths {
         });
         let mut told = Told::default();
         for seen in all {
-            let mut path = self.paths.remove(&seen.device).unwrap_or_default();
+            let mut path = self.paths.remove(&seen.way()).unwrap_or_default();
             if path.addresses != seen.addresses {
                 path = Path {
                     addresses: seen.addresses.clone(),
@@ -304,10 +309,10 @@ impl Paths {
                     );
                 }
                 State::Mute(_) => {
-                    told.mute.insert(seen.device);
+                    told.mute.insert(seen.way());
                 }
             }
-            self.paths.insert(seen.device, path);
+            self.paths.insert(seen.way(), path);
         }
         told
     }
@@ -355,7 +360,8 @@ impl Paths {
         }
         let arrived = seen.packets > asking.packets;
         let is_answered = seen.heard.iter().any(|heard| heard.at > asking.since)
-            || seen.bytes.saturating_sub(asking.bytes) >= TRAFFIC_BYTES
+            || seen.bytes.saturating_sub(asking.bytes)
+                >= TRAFFIC_BYTES + seen.foreign_bytes.saturating_sub(asking.foreign_bytes)
             || arrived
                 && asking.detour.is_none()
                 && seen.vain.is_empty()
@@ -367,7 +373,7 @@ impl Paths {
             return State::Calm;
         }
         if let Some(why) = asking.verdict(now, (seen, all), arrived, is_known) {
-            told.news.push((seen.device, News::Mute(why)));
+            told.news.push((seen.way(), News::Mute(why)));
             let beyond = arrived && why != Why::Router;
             return State::Mute(asking.mute(now, seen, beyond, is_known));
         }
@@ -386,7 +392,7 @@ impl Paths {
                         return State::Calm;
                     }
                     let why = Why::Elsewhere(detour.server);
-                    told.news.push((seen.device, News::Mute(why)));
+                    told.news.push((seen.way(), News::Mute(why)));
                     return State::Mute(asking.mute(now, seen, true, is_known));
                 }
                 if doubt >= DETOUR {
@@ -417,7 +423,7 @@ impl Paths {
             mute.servers
                 .iter()
                 .for_each(|server| self.mark_dead(*server, now));
-            told.news.push((seen.device, News::Dead(server)));
+            told.news.push((seen.way(), News::Dead(server)));
             return State::Calm;
         }
         // Other packets may be noise of the local network.
@@ -435,7 +441,7 @@ impl Paths {
             .is_none_or(|last| now >= last.saturating_add(Nanos(RETURN.0 << times)));
         if is_back && may_return {
             returns.add(now, FORGET, MOST_DOUBLINGS);
-            told.news.push((seen.device, News::Back));
+            told.news.push((seen.way(), News::Back));
             return State::Calm;
         }
         if let Some(ask) = mute.ask.or(seen.router).filter(|_| !mute.beyond) {
@@ -470,6 +476,7 @@ impl Asking {
             since: now,
             packets: seen.packets,
             bytes: seen.bytes,
+            foreign_bytes: seen.foreign_bytes,
             servers: BTreeMap::new(),
             ask,
             last_vain: now,
@@ -513,7 +520,7 @@ impl Asking {
             before,
             packets: all
                 .iter()
-                .filter(|other| other.device != seen.device)
+                .filter(|other| other.device != seen.device && other.v4 == seen.v4)
                 .map(|other| (other.device, other.packets))
                 .collect(),
         })

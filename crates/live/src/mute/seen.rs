@@ -5,10 +5,10 @@ use std::net::{IpAddr, SocketAddr};
 
 use joulepath_kernel::mptcp::TcpState;
 use joulepath_kernel::mptcp::diag::Listing;
-use joulepath_kernel::route::{Link, Neighbour, RouteKind, View};
+use joulepath_kernel::route::{Link, Neighbour, ReceivedIpv6, RouteKind, View};
 use joulepath_model::units::Nanos;
 
-use super::Ask;
+use super::{Ask, Way};
 use crate::machine::{self, is_routed};
 use crate::measure::{Looked, Measured, Places};
 
@@ -18,17 +18,26 @@ const MAIN: u32 = 254;
 const LATE: Nanos = Nanos::from_millis(800);
 /// A path that receives less between two polls carries no traffic worth mentioning.
 const QUIET_BYTES: u64 = 3000;
+/// The same of a family that shares its device: nothing has been heard for so long.
+const QUIET: Nanos = Nanos::from_secs(2);
+/// Coalescing hides headers of at most one byte in so many: 94 in a packet of 1280.
+const HIDDEN: u64 = 8;
 /// An established connection with fewer timeouts in a row waits for a lost packet.
 const LEAST_TIMEOUTS: u8 = 2;
 
-/// A usable device at a poll.
+/// A family of addresses of a usable device at a poll.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) device: u32,
+    pub(crate) v4: bool,
+    /// True if the device has a default route of the other family, too.
+    pub(crate) is_shared: bool,
     pub(crate) addresses: Vec<IpAddr>,
-    /// Packets and bytes received since the device exists.
+    /// Packets and bytes received since the device exists, by both families until [`divide`].
     pub(crate) packets: u64,
     pub(crate) bytes: u64,
+    /// So many of the bytes may be those of the other family.
+    pub(crate) foreign_bytes: u64,
     /// True if packets were sent since the last poll, and none arrived.
     pub(crate) waits: bool,
     /// True if packets were sent since the last poll, and hardly any arrived.
@@ -68,7 +77,13 @@ pub(crate) struct Heard {
     pub(crate) is_closed: bool,
 }
 
-/// The usable devices with a default route.
+impl Seen {
+    pub(crate) fn way(&self) -> Way {
+        (self.device, self.v4)
+    }
+}
+
+/// The families of usable devices with a default route.
 pub(crate) fn paths(
     view: &View,
     looked: &[Looked],
@@ -77,11 +92,8 @@ pub(crate) fn paths(
     let is_path = |one: &&Looked| {
         let usable = view.links.get(&one.device).is_some_and(Link::is_usable);
         usable
-            && [true, false]
-                .into_iter()
-                .any(|v4| is_routed(view, one.device, v4))
     };
-    let seen = |one: &Looked| {
+    let seen = |one: &Looked, v4: bool| {
         let counters = one.counters?;
         let passed = measured
             .get(one.name)
@@ -89,25 +101,52 @@ pub(crate) fn paths(
             .unwrap_or_default();
         Some(Seen {
             device: one.device,
-            addresses: one.addresses.to_vec(),
+            v4,
+            is_shared: is_routed(view, one.device, !v4),
+            addresses: of_family(one.addresses, v4).collect(),
             packets: counters.received_packets,
             bytes: counters.received_bytes,
             waits: passed.sent_bytes > 0 && passed.received_bytes == 0,
             is_quiet: passed.sent_bytes > 0 && passed.received_bytes < QUIET_BYTES,
-            router: ask_router(view, one),
+            router: ask_router(view, one, v4),
             ..Seen::default()
         })
     };
-    looked.iter().filter(is_path).filter_map(seen).collect()
+    let ways = looked.iter().filter(is_path).flat_map(|one| {
+        let routed = [true, false].into_iter();
+        let routed = routed.filter(|v4| is_routed(view, one.device, *v4));
+        routed.filter_map(|v4| seen(one, v4))
+    });
+    ways.collect()
+}
+
+fn of_family(all: &[IpAddr], v4: bool) -> impl Iterator<Item = IpAddr> {
+    all.iter().copied().filter(move |one| one.is_ipv4() == v4)
+}
+
+/// Divides the counters of devices that both families share.
+pub(crate) fn divide(all: &mut [Seen], mut received: impl FnMut(u32) -> Option<ReceivedIpv6>) {
+    for seen in all.iter_mut().filter(|seen| seen.is_shared) {
+        let Some(ipv6) = received(seen.device) else {
+            continue;
+        };
+        if seen.v4 {
+            seen.packets = seen.packets.saturating_sub(ipv6.packets);
+            seen.bytes = seen.bytes.saturating_sub(ipv6.bytes);
+            seen.foreign_bytes = ipv6.bytes / HIDDEN;
+        } else {
+            (seen.packets, seen.bytes) = (ipv6.packets, ipv6.bytes);
+        }
+    }
 }
 
 /// How to ask the router of a device. One with a link-local address is asked only by its servers'
 /// packets.
-fn ask_router(view: &View, one: &Looked) -> Option<Ask> {
-    let is_link_local = |ip: IpAddr| matches!(ip, IpAddr::V6(v6) if v6.is_unicast_link_local());
-    let towards = machine::routers(view, one.device).find(|router| !is_link_local(*router))?;
-    let mut own = one.addresses.iter().copied();
-    let source = own.find(|own| own.is_ipv4() == towards.is_ipv4() && !is_link_local(*own))?;
+fn ask_router(view: &View, one: &Looked, v4: bool) -> Option<Ask> {
+    let is_link_local = |ip: &IpAddr| matches!(ip, IpAddr::V6(v6) if v6.is_unicast_link_local());
+    let mut routers = machine::routers(view, one.device).filter(|router| router.is_ipv4() == v4);
+    let towards = routers.find(|router| !is_link_local(router))?;
+    let source = of_family(one.addresses, v4).find(|own| !is_link_local(own))?;
     Some(Ask {
         device: one.device,
         source,
@@ -115,20 +154,15 @@ fn ask_router(view: &View, one: &Looked) -> Option<Ask> {
     })
 }
 
-/// Notes whether the routers of the devices answer: those of the family of an unanswered server, or
-/// else all.
+/// Notes whether the routers of the devices answer.
 pub(crate) fn routers(view: &View, neighbours: &[Neighbour], all: &mut [Seen]) {
     for seen in all {
         let known = |router: IpAddr| {
             let of = |one: &&Neighbour| (one.device, one.address) == (seen.device, router);
             neighbours.iter().find(of)
         };
-        let matters = |router: &IpAddr| {
-            let is_alike = |one: &Vain| one.server.is_ipv4() == router.is_ipv4();
-            seen.vain.is_empty() || seen.vain.iter().any(is_alike)
-        };
         let found: Vec<_> = machine::routers(view, seen.device)
-            .filter(matters)
+            .filter(|router| router.is_ipv4() == seen.v4)
             .map(known)
             .collect();
         let fails = |one: &Option<&Neighbour>| one.is_some_and(|one| one.unanswering);
@@ -140,9 +174,9 @@ pub(crate) fn routers(view: &View, neighbours: &[Neighbour], all: &mut [Seen]) {
     }
 }
 
-/// Sorts the sockets of a listing to devices. A subflow that joins a connection may be dropped on
-/// its way for other reasons, and servers with a route of their own tell nothing about the default
-/// route.
+/// Sorts the sockets of a listing to devices and families. A subflow that joins a connection may be
+/// dropped on its way for other reasons, and servers with a route of their own tell nothing about
+/// the default route.
 pub(crate) fn sockets(
     now: Nanos,
     listing: &Listing,
@@ -158,10 +192,11 @@ pub(crate) fn sockets(
         let Some(device) = places.device(socket) else {
             continue;
         };
-        let Some(seen) = all.iter_mut().find(|seen| seen.device == device) else {
+        let server = SocketAddr::new(socket.remote.ip().to_canonical(), socket.remote.port());
+        let way = (device, server.is_ipv4());
+        let Some(seen) = all.iter_mut().find(|seen| seen.way() == way) else {
             continue;
         };
-        let server = SocketAddr::new(socket.remote.ip().to_canonical(), socket.remote.port());
         let heard = |at, is_closed| Heard {
             local: socket.local,
             server,
@@ -210,6 +245,10 @@ pub(crate) fn sockets(
             server,
             timeouts,
         });
+    }
+    for seen in all.iter_mut().filter(|seen| seen.is_shared) {
+        let mut heard = seen.heard.iter();
+        seen.is_quiet |= !heard.any(|heard| heard.at.saturating_add(QUIET) > now);
     }
 }
 

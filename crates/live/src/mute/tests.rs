@@ -1,3 +1,5 @@
+use joulepath_kernel::route::ReceivedIpv6;
+
 use super::*;
 
 const WLAN: u32 = 2;
@@ -29,6 +31,7 @@ impl World {
     fn new() -> Self {
         let seen = |device: u32| Seen {
             device,
+            v4: true,
             addresses: vec![ip(&format!("192.0.{device}.2"))],
             packets: 1000,
             has_router: true,
@@ -59,7 +62,7 @@ impl World {
                 .told
                 .news
                 .iter()
-                .map(|&(device, news)| (self.now, device, news));
+                .map(|&((device, _), news)| (self.now, device, news));
             self.news.extend(news);
             self.asked.extend(
                 self.told
@@ -78,7 +81,7 @@ impl World {
     }
 
     fn is_mute(&self) -> bool {
-        self.told.mute.contains(&WLAN)
+        self.told.mute.contains(&(WLAN, true))
     }
 }
 
@@ -314,7 +317,7 @@ fn a_detour_whose_connections_no_poll_sees_shows_itself_by_packets() {
 fn several_unanswered_servers_are_a_mute_path_and_time_brings_it_back() {
     let mut world = World::new();
     world.run(ms(40_000), |_, all, told| {
-        let is_used = !told.mute.contains(&WLAN);
+        let is_used = !told.mute.contains(&(WLAN, true));
         all[0].vain = match is_used {
             true => vec![vain(WLAN, "203.0.113.1", 2), vain(WLAN, "198.51.100.1", 3)],
             false => vec![],
@@ -456,7 +459,7 @@ fn a_path_returns_when_the_server_is_dead_on_the_other_path_too() {
     let mut world = World::new();
     world.run(ms(25_000), |now, all, told| {
         let [wlan, wwan] = all;
-        let device = if told.mute.contains(&WLAN) {
+        let device = if told.mute.contains(&(WLAN, true)) {
             WWAN
         } else {
             WLAN
@@ -496,4 +499,47 @@ fn another_network_starts_without_a_verdict() {
         all[0].vain.clear()
     });
     assert!(!world.is_mute());
+}
+
+/// IPv4 carries traffic on the device whose IPv6 router is silent, and the other way round.
+#[test]
+fn a_family_is_mute_alone_while_the_other_one_carries_traffic() {
+    for silent_v4 in [true, false] {
+        let mut paths = Paths::default();
+        let server = at(if silent_v4 {
+            "203.0.113.1"
+        } else {
+            "2001:db8::1"
+        });
+        let local: SocketAddr = (server.ip(), 40_000).into();
+        let mut found = vec![];
+        for s in 0..8 {
+            let received = ReceivedIpv6 {
+                packets: if silent_v4 { 1000 * s } else { 10 },
+                bytes: if silent_v4 { 1_000_000 * s } else { 800 },
+            };
+            let seen = |(device, v4): Way| Seen {
+                device,
+                v4,
+                is_shared: true,
+                packets: 10 + 1000 * s,
+                bytes: 2000 + 1_080_000 * s,
+                has_router: true,
+                vain: match device == WLAN && v4 == silent_v4 {
+                    true => vec![Vain {
+                        local,
+                        server,
+                        timeouts: s as u32,
+                    }],
+                    false => vec![],
+                },
+                ..Seen::default()
+            };
+            let ways = [(WLAN, true), (WLAN, false), (WWAN, true), (WWAN, false)];
+            let mut all = ways.map(seen);
+            divide(&mut all, |_| Some(received));
+            found.extend(paths.observe(Nanos::from_secs(10 + s), &all).news);
+        }
+        assert_eq!(found, [((WLAN, silent_v4), News::Mute(Why::Quiet))]);
+    }
 }

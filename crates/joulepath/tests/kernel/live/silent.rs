@@ -93,6 +93,127 @@ impl Steered {
     }
 }
 
+/// Addresses of IPv4 or IPv6 of a host with both: its own on a path, and the server's.
+fn own(path: usize, v4: bool) -> IpAddr {
+    let network = if v4 { "198.18.0." } else { "fd00::" };
+    format!("{network}{}", path + 2).parse().unwrap()
+}
+
+fn server(v4: bool) -> IpAddr {
+    let server = if v4 { "198.18.0.1" } else { "fd00::1" };
+    server.parse().unwrap()
+}
+
+/// A host whose radios have addresses of both families.
+fn with_both_families(configuration: &str) -> Steered {
+    let Steered { host, listener } = Steered::with_intent(Net::v4(2), configuration);
+    drop(listener);
+    let of_client = || {
+        let mut routing = Routing::open()?;
+        for (path, priority) in [(0, 600), (1, 100)] {
+            let (own, device) = (own(path, false), host.net.paths[path].device);
+            routing.add_address(device, own)?;
+            routing.add_route(&Route {
+                priority,
+                source: Some(own),
+                ..Route::on_link(Prefix::all_like(own), device)
+            })?;
+        }
+        Ok::<_, joulepath_kernel::Error>(())
+    };
+    host.net.client.enter_thread(of_client).unwrap().unwrap();
+    let of_server = || {
+        let mut routing = Routing::open()?;
+        routing.add_loopback_address(server(false))?;
+        (0..2).try_for_each(|path| routing.add_route(&answer(&host, path, false)))?;
+        let any = (std::net::Ipv6Addr::UNSPECIFIED, PORT).into();
+        listen(Protocol::Mptcp, any, &Options::default(), 4)
+    };
+    let listener = host.net.server.enter_thread(of_server).unwrap().unwrap();
+    let steered = Steered { host, listener };
+    steered.quiet();
+    steered
+}
+
+/// The server's route of its answers of a family on a path.
+fn answer(host: &Host, path: usize, v4: bool) -> Route {
+    Route {
+        source: Some(server(v4)),
+        ..Route::on_link(own(path, v4), host.net.peer(path))
+    }
+}
+
+fn one_family_leaves_and_returns(silent_v4: bool) {
+    let steered = with_both_families("intent = \"frugal\"");
+    let daemon = steered.host.start();
+    let start = |v4: bool| {
+        let (client, server) =
+            steered.try_to_open(Protocol::Tcp, (server(v4), PORT).into(), CONNECT)?;
+        Some((client.local_addr().unwrap().ip(), client, server))
+    };
+    let starts_on = |path, v4| start(v4).is_some_and(|(at, ..)| at == own(path, v4));
+    for v4 in [true, false] {
+        wait_until("new connections start on the preferred interface", || {
+            starts_on(0, v4)
+        });
+    }
+    let route = answer(&steered.host, 0, silent_v4);
+    let silence = || Routing::open()?.delete_route(&route);
+    steered
+        .host
+        .net
+        .server
+        .enter_thread(silence)
+        .unwrap()
+        .unwrap();
+    let mut open = None;
+    wait_until(
+        "new connections of the silent family start elsewhere",
+        || {
+            assert!(starts_on(0, !silent_v4));
+            open = start(silent_v4);
+            open.as_ref()
+                .is_some_and(|(at, ..)| *at == own(1, silent_v4))
+        },
+    );
+    let family = if silent_v4 { "IPv4" } else { "IPv6" };
+    let notes = || steered.host.status().unwrap()["interfaces"][0]["notes"].to_string();
+    wait_until("the status shows it", || {
+        steered.unanswered() == ["c0"] && notes().contains(&format!("{family} connections"))
+    });
+    assert!(daemon.has_said(&format!("c0 gets no answer over {family}: ")));
+    assert!(starts_on(0, !silent_v4) && daemon.role("c0") == "regular");
+    let answers = || Routing::open()?.add_route(&route);
+    steered
+        .host
+        .net
+        .server
+        .enter_thread(answers)
+        .unwrap()
+        .unwrap();
+    wait_until(
+        "new connections start on the preferred interface again",
+        || {
+            assert!(starts_on(0, !silent_v4));
+            starts_on(0, silent_v4)
+        },
+    );
+    wait_until("the log says it", || {
+        daemon.has_said(&format!("c0 is used again over {family}"))
+    });
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test(needs(NET))]
+fn only_new_ipv4_connections_leave_an_interface_that_is_silent_for_ipv4() {
+    one_family_leaves_and_returns(true);
+}
+
+#[test(needs(NET))]
+fn only_new_ipv6_connections_leave_an_interface_that_is_silent_for_ipv6() {
+    one_family_leaves_and_returns(false);
+}
+
 fn leaves_and_returns(net: Net, protocol: Protocol, configuration: &str) {
     let steered = Steered::with_intent(net, configuration);
     let daemon = steered.host.start();
