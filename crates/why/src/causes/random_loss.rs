@@ -34,13 +34,17 @@ const CLOSE_S: f64 = 0.5;
 /// median, and at most.
 const NOISE: (f64, f64) = (0.25, 0.005);
 const MOST_NOISE: (f64, f64) = (0.5, 0.01);
+/// Linux delays the ACK of a lone segment by 40 ms at least. Every second window ends with one; it
+/// counts in the mean of the ACKs of a window, s times packets of the window.
+const DELAYED_ACK_S: f64 = 0.04;
 /// Rates between losses: a window that n random losses reduce in an interval varies by this over
-/// sqrt(n); a limit of the rate, by less than a part of it.
+/// sqrt(n); a limit of the rate, by less than a part of it. With less than one loss in an interval
+/// both show the same sawtooth.
 const VARIES: f64 = 1.5;
 const STEADY: f64 = 0.4;
-/// Dispersion of the losses of intervals; 1 if each segment is lost independently. What exceeds a
-/// queue or a rate is lost at once.
-const CLUSTERED: f64 = 6.0;
+/// Dispersion of the losses of intervals; 1 if each segment is lost independently (measured: 0.7 to
+/// 1.6). What exceeds a queue or a rate is lost at once: 5 and more where losses are few.
+const CLUSTERED: f64 = 3.0;
 
 pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     if !subject.uploads() || subject.is_idle() {
@@ -122,7 +126,7 @@ fn is_lossy(flow: &Flow<'_>) -> bool {
     let Some((queue_s, rtt_s)) = flow.queue_s(true, 0.9).zip(flow.min_rtt_s()) else {
         return false;
     };
-    if is_steady(flow) || clustering(flow) > CLUSTERED {
+    if is_steady(flow) || is_clustered(flow) {
         return false;
     }
     LOSS_BASED.contains(&name.trim_start_matches("jp_"))
@@ -171,6 +175,11 @@ fn unevenness(flow: &Flow<'_>) -> Option<f64> {
     Some(flow.spread(true).filter(|_| lost >= LEAST_LOST)? * each.sqrt() / VARIES)
 }
 
+/// True if segments are not lost independently.
+pub(super) fn is_clustered(flow: &Flow<'_>) -> bool {
+    clustering(flow) > CLUSTERED
+}
+
 /// Index of dispersion of the losses of intervals, each in relation to what was sent in it.
 fn clustering(flow: &Flow<'_>) -> f64 {
     let part = loss(flow).max(1e-9);
@@ -187,16 +196,20 @@ fn clustering(flow: &Flow<'_>) -> f64 {
 
 /// True if the queue is no longer than what delayed ACKs of a small window cause.
 pub(super) fn has_no_queue(flow: &Flow<'_>) -> bool {
-    let is_short = |quantile: f64, (part, least_s): (f64, f64)| {
+    let delayed_s = DELAYED_ACK_S / flow.cwnd_packets().max(1.0);
+    let is_short = |quantile: f64, (part, least_s): (f64, f64), delayed_s: f64| {
         let queue_s = flow.queue_s(true, quantile).zip(flow.min_rtt_s());
-        queue_s.is_some_and(|(queue_s, rtt_s)| queue_s <= (part * rtt_s).max(least_s))
+        queue_s
+            .is_some_and(|(queue_s, rtt_s)| queue_s <= (part * rtt_s).max(least_s).max(delayed_s))
     };
-    is_short(0.5, NOISE) && is_short(0.9, MOST_NOISE)
+    is_short(0.5, NOISE, delayed_s) && is_short(0.9, MOST_NOISE, 2.0 * delayed_s)
 }
 
 /// True if the rate hardly changes although segments are lost: the path drops what exceeds a rate.
 pub(super) fn is_steady(flow: &Flow<'_>) -> bool {
-    lossy_intervals(flow) >= LEAST_INTERVALS && unevenness(flow).is_some_and(|part| part <= STEADY)
+    lossy_intervals(flow) >= LEAST_INTERVALS
+        && flow.retransmissions().0 >= flow.series.len() as f64
+        && unevenness(flow).is_some_and(|part| part <= STEADY)
 }
 
 /// True if many losses change the rate while the queue is short.
