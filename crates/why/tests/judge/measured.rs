@@ -90,6 +90,23 @@ fn losses_at_a_steady_rate_are_a_policer_s_and_those_of_a_changing_rate_are_rand
     assert_eq!(names(&seen(changing)), ["random-loss"]);
 }
 
+/// As measured behind a token bucket: the window grows until the bucket is empty.
+#[test]
+fn losses_in_clusters_are_not_random_and_are_a_policer_s_below_a_highest_rate() {
+    let sawtooth = |number: usize| [90, 105, 120, 130, 85, 100, 115, 135][number % 8];
+    let changing = |number: usize| [60, 150, 90, 210, 70, 120, 45, 170][number % 8];
+    let clusters = |number: usize| if number % 4 == 3 { 8 } else { 0 };
+    let seen = |delivered: fn(usize) -> u32| {
+        with(upload(1).observe(1), |number, _, socket| {
+            if let Some(info) = &mut socket.info {
+                deliver(info, number, delivered, clusters);
+            }
+        })
+    };
+    assert_eq!(names(&seen(sawtooth)), ["policer"]);
+    assert!(!names(&seen(changing)).contains(&"random-loss"));
+}
+
 #[test]
 fn the_program_s_pacing_limit_is_named_where_it_is_used() {
     let seen = |is_mptcp: bool, limit_part: f64| {
