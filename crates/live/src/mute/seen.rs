@@ -89,10 +89,7 @@ pub(crate) fn paths(
     looked: &[Looked],
     measured: &BTreeMap<String, Measured>,
 ) -> Vec<Seen> {
-    let is_path = |one: &&Looked| {
-        let usable = view.links.get(&one.device).is_some_and(Link::is_usable);
-        usable
-    };
+    let is_usable = |one: &&Looked| view.links.get(&one.device).is_some_and(Link::is_usable);
     let seen = |one: &Looked, v4: bool| {
         let counters = one.counters?;
         let passed = measured
@@ -112,7 +109,7 @@ pub(crate) fn paths(
             ..Seen::default()
         })
     };
-    let ways = looked.iter().filter(is_path).flat_map(|one| {
+    let ways = looked.iter().filter(is_usable).flat_map(|one| {
         let routed = [true, false].into_iter();
         let routed = routed.filter(|v4| is_routed(view, one.device, *v4));
         routed.filter_map(|v4| seen(one, v4))

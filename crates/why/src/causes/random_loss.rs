@@ -18,6 +18,8 @@ const LOSS_BASED: [&str; 15] = [
 const LEAST_LOST: f64 = 2.0;
 const EMPTY: f64 = 0.05;
 const EMPTY_S: f64 = 0.001;
+/// All losses of one interval can be those of one full queue, or one empty bucket of a policer.
+const LEAST_EVENTS: usize = 2;
 /// Smaller parts hardly reduce a window: 1.22 / sqrt(p) packets are 55 (Mathis et al. 1997).
 const LEAST_LOSS: f64 = 0.0005;
 /// The congestion window is the limit in this part of the time.
@@ -38,10 +40,11 @@ const MOST_NOISE: (f64, f64) = (0.5, 0.01);
 /// counts in the mean of the ACKs of a window, s times packets of the window.
 const DELAYED_ACK_S: f64 = 0.04;
 /// Rates between losses: a window that n random losses reduce in an interval varies by this over
-/// sqrt(n); a limit of the rate, by less than a part of it. With less than one loss in an interval
-/// both show the same sawtooth.
+/// sqrt(n); a limit of the rate, by less than a part of it. With fewer losses in an interval both
+/// show the same sawtooth.
 const VARIES: f64 = 1.5;
 const STEADY: f64 = 0.4;
+const AVERAGED: f64 = 2.0;
 /// Dispersion of the losses of intervals; 1 if each segment is lost independently (measured: 0.7 to
 /// 1.6). What exceeds a queue or a rate is lost at once: 5 and more where losses are few.
 const CLUSTERED: f64 = 3.0;
@@ -135,7 +138,7 @@ fn is_lossy(flow: &Flow<'_>) -> bool {
         && flow.unanswered_s().is_none()
         && match lost {
             _ if queue_s <= (EMPTY * rtt_s).max(EMPTY_S) => true,
-            LEAST_LOST.. => {
+            LEAST_LOST.. if lossy_intervals(flow) >= LEAST_EVENTS => {
                 queue_s <= (QUEUE * rtt_s).max(QUEUE_S)
                     || is_early(flow, rtt_s)
                     || is_scattered(flow)
@@ -208,7 +211,7 @@ pub(super) fn has_no_queue(flow: &Flow<'_>) -> bool {
 /// True if the rate hardly changes although segments are lost: the path drops what exceeds a rate.
 pub(super) fn is_steady(flow: &Flow<'_>) -> bool {
     lossy_intervals(flow) >= LEAST_INTERVALS
-        && flow.retransmissions().0 >= flow.series.len() as f64
+        && flow.retransmissions().0 >= AVERAGED * flow.series.len() as f64
         && unevenness(flow).is_some_and(|part| part <= STEADY)
 }
 

@@ -95,7 +95,7 @@ fn losses_at_a_steady_rate_are_a_policer_s_and_those_of_a_changing_rate_are_rand
 fn losses_in_clusters_are_not_random_and_are_a_policer_s_below_a_highest_rate() {
     let sawtooth = |number: usize| [90, 105, 120, 130, 85, 100, 115, 135][number % 8];
     let changing = |number: usize| [60, 150, 90, 210, 70, 120, 45, 170][number % 8];
-    let clusters = |number: usize| if number % 4 == 3 { 8 } else { 0 };
+    let clusters = |number: usize| if number % 4 == 3 { 14 } else { 0 };
     let seen = |delivered: fn(usize) -> u32| {
         with(upload(1).observe(1), |number, _, socket| {
             if let Some(info) = &mut socket.info {
