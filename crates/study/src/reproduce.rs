@@ -464,7 +464,11 @@ impl Plan {
                 &experiment.findings(&evidence),
                 &findings,
                 reading.as_deref(),
-            );
+            )
+            .map(|kernel| SecondMeasurement {
+                is_part: experiment.runs_in_part_in_kernel(),
+                ..kernel
+            });
         }
         let is_unmeasured =
             |finding: &Finding| finding.verdict.is_some() && finding.measured.is_none();

@@ -7,11 +7,11 @@
 //! ```
 //! The cheapest way to carry a total rate X fills the paths in order of b. Its cost is convex and
 //! piecewise linear in X, so X/cost(X) is quasi-concave: filling while the marginal cost is below
-//! the average cost, then clipping to the feasible interval, is optimal. 000 holds that no exact
-//! method applies and uses a genetic algorithm ([`super::ga`]).
+//! the average cost, then clipping to the feasible interval, is optimal. 000 holds that convex
+//! optimization does not apply and uses a genetic algorithm ([`super::ga`]).
 //!
-//! Deviation: the literal threshold (reading A) is infeasible for the paper's own paths, so C is
-//! the default (000-2).
+//! E_max is stated in words. With the θ of one radio (reading A) the problem is infeasible for the
+//! paper's own paths, so C, with the θ of all, is the default.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 

@@ -173,7 +173,7 @@ pub(super) fn at(options: &ReproduceOptions) -> Result<Exit, Failure> {
         let place = report
             .reading
             .as_deref()
-            .unwrap_or("at the shipped setting");
+            .unwrap_or("at the default setting");
         text += &format!("{}, {place}: {}\n", report.id, report.reason);
     }
     terminal::print(&text).map(|_| exit)

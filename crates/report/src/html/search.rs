@@ -18,7 +18,7 @@ pub fn search_html(all: &Search) -> Result<String, ReportError> {
         let open = all
             .box_of(claim)
             .filter(|searched| !searched.parameters.is_empty());
-        let label = format!("The box of {}", claim.id);
+        let label = format!("Tested range of {}", claim.id);
         let open = open
             .map(|searched| searched.what_was_open().labelled_html(&label))
             .transpose()?;

@@ -115,8 +115,8 @@ fn counts(all: &Reproduction) -> Table {
     }
     push("all".to_owned(), count(None));
     push(
-        "independent causes".to_owned(),
-        Verdict::ALL.map(|verdict| all.causes(verdict)),
+        format!("independent causes, {} in all", all.causes(None)),
+        Verdict::ALL.map(|verdict| all.causes(Some(verdict))),
     );
     table
 }
@@ -162,7 +162,10 @@ fn verdict(report: &Report) -> String {
     } else {
         ""
     };
-    format!("{}{reading}{part}{ours}", report.verdict.name())
+    let kernel = report
+        .less_in_kernel()
+        .map_or(String::new(), |of| format!(", in the kernel {}", of.name()));
+    format!("{}{reading}{part}{kernel}{ours}", report.verdict.name())
 }
 
 fn section(report: &Report) -> String {

@@ -454,30 +454,43 @@ impl Report {
             let again = SecondMeasurement::of(&real, &simulated, self.reading.as_deref())?;
             Some(SecondMeasurement {
                 made: kernel.made,
+                is_part: kernel.is_part,
                 ..again
             })
         });
         self.confirmed()
     }
 
-    /// The same without the verdict *reproduced* if the kernel's own stack does not confirm it.
+    /// The same without the verdict *reproduced* if the same runs in the kernel's own stack show
+    /// less. Runs that decide nothing, or that are only a part of the row's, are named.
     #[must_use]
     pub fn confirmed(mut self) -> Self {
-        let unconfirmed = self
-            .kernel
-            .as_ref()
-            .map(|kernel| kernel.verdict)
-            .filter(|verdict| {
-                !matches!(
-                    verdict,
-                    Verdict::Reproduced | Verdict::NotTestable | Verdict::NotRun
-                )
-            });
-        if let (Verdict::Reproduced, Some(kernel)) = (self.verdict, unconfirmed) {
-            self.verdict = Verdict::InSimulation;
-            self.reason += &format!("; in the kernel: {}", kernel.name());
+        let Some(kernel) = &self.kernel else {
+            return self;
+        };
+        let is_less = !matches!(
+            kernel.verdict,
+            Verdict::Reproduced | Verdict::NotTestable | Verdict::NotRun
+        );
+        if self.verdict == Verdict::Reproduced && is_less {
+            let part = if kernel.is_part {
+                ", which ran a part of it"
+            } else {
+                ""
+            };
+            self.reason += &format!("; in the kernel{part}: {}", kernel.verdict.name());
+            if !kernel.is_part && kernel.verdict != Verdict::Inconclusive {
+                self.verdict = Verdict::InSimulation;
+            }
         }
         self
+    }
+
+    /// The kernel's verdict if it is weaker than the row's, but does not lower it.
+    pub(crate) fn less_in_kernel(&self) -> Option<Verdict> {
+        let kernel = self.kernel.as_ref()?.verdict;
+        let is_weaker = self.verdict == Verdict::Reproduced && kernel > Verdict::Reproduced;
+        (is_weaker && !matches!(kernel, Verdict::NotTestable | Verdict::NotRun)).then_some(kernel)
     }
 
     /// Its findings under the reading of its verdict, and those that belong to all readings.
@@ -559,9 +572,12 @@ impl Reproduction {
         })
     }
 
-    /// Number of independent causes of those experiments.
-    pub fn causes(&self, verdict: Verdict) -> usize {
-        let of = |report: &&Report| !report.is_ours && report.verdict == verdict;
+    /// Number of independent causes of those experiments; of all of them without `verdict`. A
+    /// cause can have rows with different verdicts.
+    pub fn causes(&self, verdict: Option<Verdict>) -> usize {
+        let of = |report: &&Report| {
+            !report.is_ours && verdict.is_none_or(|verdict| report.verdict == verdict)
+        };
         let causes: BTreeSet<&str> = self
             .experiments
             .iter()

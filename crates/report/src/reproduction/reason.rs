@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::{Finding, Verdict};
+use super::{Finding, Rule, Verdict};
 
 /// Joint result of an experiment's findings.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,7 +138,10 @@ fn said(finding: &Finding) -> String {
         .is_some_and(|ours| ours.lo == ours.hi && ours.mean == 1.0 && finding.n > 1);
     let exactly = if same { ", the same to the byte" } else { "" };
     let stated = if finding.verdict.is_some() {
-        format!(", stated {}", shown.stated)
+        // "Similar" has bounds of ours.
+        let is_ours = matches!(finding.rule, Rule::Within { low, high } if low <= 1.0 && 1.0 <= high);
+        let word = if is_ours { "required" } else { "stated" };
+        format!(", {word} {}", shown.stated)
     } else {
         String::new()
     };
@@ -154,7 +157,6 @@ mod tests {
     use joulepath_model::result::Estimate;
 
     use super::*;
-    use crate::Rule;
 
     fn finding(what: &str, mean: f64, reading: Option<&str>) -> Finding {
         let ours = Some(Estimate {
@@ -260,6 +262,14 @@ mod tests {
             "{said}"
         );
         assert_eq!(judge(&[]).reason, "");
+        // Bounds around 1 are ours, others the paper's.
+        let within = |low, high| Finding {
+            rule: Rule::Within { low, high },
+            ..finding("d", 1.3, None)
+        };
+        let said = |low, high| judge(&[within(low, high)]).reason;
+        assert!(said(0.9, 1.1).ends_with(", required 0.9 to 1.1"));
+        assert!(said(0.4, 0.5).ends_with(", stated 0.4 to 0.5"));
         let same = Finding::new(
             "x",
             "",

@@ -78,8 +78,8 @@ pub enum Rule {
         /// Tolerance relative to the stated number.
         tolerance: f64,
     },
-    /// A ratio or factor. Judged like a number; otherwise the direction counts, if the interval
-    /// lies on the same side of 1.
+    /// A ratio or factor. Judged like a number; an interval that excludes the stated ratio, but
+    /// lies on the same side of 1, has its direction.
     Ratio {
         /// The paper's ratio.
         stated: f64,
@@ -87,7 +87,8 @@ pub enum Rule {
         tolerance: f64,
     },
     /// The best of a sweep, stated as "up to": reproduced by a ratio at least as far from 1 as
-    /// stated, minus the tolerance.
+    /// stated, minus the tolerance. An interval without such a ratio is not inconclusive: it has
+    /// the direction beyond chance, or not.
     UpTo {
         /// The paper's statement as a ratio.
         stated: f64,
@@ -150,7 +151,6 @@ impl Rule {
                     Verdict::NotReproduced if direction(&ours, stated) == Verdict::Reproduced => {
                         Verdict::DirectionOnly
                     }
-                    Verdict::NotReproduced => direction(&ours, stated),
                     other => other,
                 }
             }
@@ -295,6 +295,8 @@ fn up_to(ours: &Estimate, stated: f64, tolerance: f64) -> Verdict {
         }
         Verdict::Reproduced if most < enough || is_narrow => Verdict::DirectionOnly,
         Verdict::NotReproduced => Verdict::NotReproduced,
+        // No value in the interval has the stated size, whatever its sign.
+        Verdict::Inconclusive if most < enough => Verdict::NotReproduced,
         _ => Verdict::Inconclusive,
     }
 }
@@ -403,8 +405,8 @@ mod tests {
         );
         assert_eq!(
             rule.judge(between(0.95, 1.15)),
-            Some(Verdict::Inconclusive),
-            "of either sign"
+            Some(Verdict::NotReproduced),
+            "of either sign, and without the stated 2"
         );
         assert_eq!(
             rule.judge(between(0.995, 1.005)),
@@ -430,7 +432,16 @@ mod tests {
             rule.judge(between(0.90, 0.95)),
             Some(Verdict::DirectionOnly)
         );
-        assert_eq!(rule.judge(between(0.95, 1.01)), Some(Verdict::Inconclusive));
+        assert_eq!(
+            rule.judge(between(0.95, 1.01)),
+            Some(Verdict::NotReproduced),
+            "of either sign, and without 18 % less"
+        );
+        assert_eq!(
+            rule.judge(between(0.81, 1.01)),
+            Some(Verdict::Inconclusive),
+            "18 % less or none"
+        );
         assert_eq!(
             rule.judge(between(1.01, 1.05)),
             Some(Verdict::NotReproduced)

@@ -14,6 +14,10 @@ pub struct SecondMeasurement {
     pub findings: Vec<Finding>,
     /// Their weakest verdict under the reading of the simulator's.
     pub verdict: Verdict,
+    /// Whether it ran only some of the row's studies, such as three of eleven file sizes. Then it
+    /// does not lower the row's verdict.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_part: bool,
     /// Whether its numbers agree with the simulator's.
     #[serde(default)]
     pub agreement: Agreement,
@@ -165,6 +169,7 @@ impl SecondMeasurement {
         Some(SecondMeasurement {
             verdict: Verdict::weakest(counting.iter().filter_map(|real| real.verdict)),
             findings: pairs.iter().map(|(real, _)| (*real).clone()).collect(),
+            is_part: false,
             agreement,
             farthest: farthest.map(|(_, farthest)| farthest),
             made: None,

@@ -34,7 +34,7 @@ pub fn reproduction_table(all: &Reproduction, width: usize, color: bool) -> Stri
         .filter(|verdict| all.count(*verdict) > 0);
     let counts: Vec<String> = counted
         .map(|verdict| {
-            let (rows, causes) = (all.count(verdict), all.causes(verdict));
+            let (rows, causes) = (all.count(verdict), all.causes(Some(verdict)));
             let of = if causes == rows {
                 String::new()
             } else {

@@ -17,10 +17,7 @@ pub fn search_markdown(all: &Search, paper: &str, pictures: &str) -> String {
     if claims.is_empty() {
         return String::new();
     }
-    let mut text = provenance(all, &claims);
-    for claim in &claims {
-        text += &line(claim);
-    }
+    let mut text: String = claims.iter().map(|claim| line(claim)).collect();
     let is_of = |id: &&String| id.split('-').next() == Some(paper);
     text += &left_out(all.left_out.iter().filter(is_of));
     for (place, fit) in all
@@ -32,6 +29,7 @@ pub fn search_markdown(all: &Search, paper: &str, pictures: &str) -> String {
         text += if place == 0 { "\n" } else { "" };
         text += &format!("{}\n", fit.words());
     }
+    text += &format!("\n{}", provenance(all, &claims));
     for claim in claims.iter().filter(|claim| has_region(all, claim)) {
         let file = format!("{pictures}/{}.svg", file_name(&claim.id));
         text += &format!("\n![`{}`: where it holds]({file})\n", claim.id);
@@ -51,11 +49,12 @@ pub fn search_markdown(all: &Search, paper: &str, pictures: &str) -> String {
 /// All claims in one list, with the numbers of rows and causes by verdict.
 pub fn search_summary(all: &Search) -> String {
     let claims: Vec<&Claim> = all.claims.iter().collect();
-    let mut text = format!("{}{}.\n\n", provenance(all, &claims), counts(all));
+    let mut text = format!("{}.\n\n", counts(all));
     for claim in &all.claims {
         text += &line(claim);
     }
-    text + &left_out(all.left_out.iter())
+    text += &left_out(all.left_out.iter());
+    text + "\n" + &provenance(all, &claims)
 }
 
 /// Number of claims by verdict, for a page that links to the sentences.
@@ -82,7 +81,7 @@ fn provenance(all: &Search, claims: &[&Claim]) -> String {
             format!("Searched by {}.", commits.join(", "))
         }
     };
-    format!("{made} Parts of a box are with 95 % intervals.\n\n")
+    format!("{made} Percentages have 95 % intervals.\n")
 }
 
 /// Names the rows that were not searched, one line; empty without any.
@@ -118,7 +117,7 @@ fn what_was_open(all: &Search, paper: &str) -> String {
             continue;
         }
         text += &format!(
-            "\n<details><summary>The box of {}: {} points, {} seeds each</summary>\n\n{}\n</details>\n",
+            "\n<details><summary>Tested range of {}: {} settings, {} seeds each</summary>\n\n{}\n</details>\n",
             searched.name,
             searched.points.len(),
             searched.seeds,
@@ -131,7 +130,7 @@ fn what_was_open(all: &Search, paper: &str) -> String {
 impl SearchedBox {
     /// Table of the parameters that the paper leaves open, with the reasons for their ranges.
     pub(crate) fn what_was_open(&self) -> Table {
-        let columns = ["open", "from … to", "shipped", "why"].map(Column::words);
+        let columns = ["open", "from … to", "default", "why"].map(Column::words);
         Table::new(columns).with(self.parameters.iter().map(|open| {
             let key = format!("`{}`", open.key);
             Line::new([&key, &open.values, &open.usual, &open.reason].map(Cell::text))
@@ -153,7 +152,7 @@ impl Fit {
             .map(|key| format!("{key} = {}", self.at.get(key).map_or("", String::as_str)))
             .collect();
         let place = if values.is_empty() {
-            "the usual setting".to_owned()
+            "the default setting".to_owned()
         } else {
             values.join(", ")
         };
@@ -162,11 +161,11 @@ impl Fit {
             false => format!("None of {} settings fits all of them", self.points),
         };
         let usual = self.usual_loss.map_or(String::new(), |loss| {
-            format!(", the usual setting {loss:.2}")
+            format!(", at the default setting {loss:.2}")
         });
         format!(
-            "Inverse inference, {}: {} printed numbers. {verdict}. The best, {place}, is {:.2} tolerances \
-             off in the root mean square{usual}. The largest deviation is {:.1} tolerances: {}.",
+            "Best-fitting setting, {}: {} printed numbers. {verdict}. The best, {place}, has an RMS error of \
+             {:.2} tolerances{usual}. The largest error is {:.1} tolerances: {}.",
             self.in_box, self.numbers, self.loss, self.worst, self.worst_number
         )
     }

@@ -2,19 +2,19 @@
 
 use super::{Claim, Holds};
 
-/// A fraction with its interval: `12 % [5, 24] of the box`.
+/// A fraction with its interval: `12 % [5, 24] of the tested range`.
 fn part(claim: &Claim, name: &str, part: f64) -> String {
     let percent = |part: f64| format!("{:.0}", 100.0 * part);
     match claim.intervals.get(name) {
         Some((low, high)) => {
             format!(
-                "{} % [{}, {}] of the box",
+                "{} % [{}, {}] of the tested range",
                 percent(part),
                 percent(*low),
                 percent(*high)
             )
         }
-        None => format!("{} % of the box", percent(part)),
+        None => format!("{} % of the tested range", percent(part)),
     }
 }
 
@@ -31,8 +31,8 @@ fn verdict(claim: &Claim) -> String {
     match claim.verdict {
         Holds::Erratum => format!("Erratum: {}.", end(&claim.reason)),
         Holds::Undetermined if claim.states.len() > 1 => format!(
-            "Undetermined: it fails in {}, is undecided in {}, and no point was seen to hold twice; \
-             at the shipped setting, {}.",
+            "Undetermined: it fails in {}, is undecided in {}, and no setting held again with new seeds; \
+             at the default setting, {}.",
             part(claim, "fails", claim.part_fails),
             part(claim, "undecided", claim.part_undecided),
             end(&claim.reason)
@@ -40,7 +40,7 @@ fn verdict(claim: &Claim) -> String {
         Holds::Undetermined => format!("Undetermined: {}.", end(&claim.reason)),
         Holds::Throughout if claim.states.len() <= 1 => {
             format!(
-                "Holds; nothing that it depends on is left open: {}.",
+                "Holds in the one system that was run: {}.",
                 end(&claim.reason)
             )
         }
@@ -61,8 +61,8 @@ fn verdict(claim: &Claim) -> String {
             let tried = claim.states.len();
             let fails = part(claim, "fails", claim.part_fails);
             format!(
-                "Contradicted throughout: at none of {tried} points does it hold, and it fails in {fails}\
-                 {direction}; at the shipped setting, {}.",
+                "Contradicted throughout: at none of {tried} settings does it hold, and it fails in {fails}\
+                 {direction}; at the default setting, {}.",
                 end(&claim.reason)
             )
         }
@@ -76,9 +76,9 @@ fn when(claim: &Claim) -> String {
         [] if claim.part_holds > 0.0 => {
             format!("Holds in {holds}, without a condition that says where")
         }
-        [] => "Holds only at points that were added, at none of those drawn first".to_owned(),
+        [] => "Holds only at settings added by refinement, at none of those drawn first".to_owned(),
         conditions => format!(
-            "Holds when {} ({} of {} new points there); in {holds}",
+            "Holds when {} ({} of {} new settings there); in {holds}",
             conditions.join(" and "),
             claim.when.holding,
             claim.when.points
@@ -86,13 +86,13 @@ fn when(claim: &Claim) -> String {
     };
     let near = match (&claim.nearest, claim.changed.as_slice()) {
         (None, _) => String::new(),
-        (Some(_), []) => "; also at the shipped setting".to_owned(),
+        (Some(_), []) => "; also at the default setting".to_owned(),
         (Some(at), changed) => {
             let values: Vec<String> = changed
                 .iter()
                 .map(|key| format!("{key} = {}", at.get(key).map_or("", String::as_str)))
                 .collect();
-            format!("; nearest to the usual: {}", values.join(", "))
+            format!("; nearest to the default setting: {}", values.join(", "))
         }
     };
     format!("{region}{near}.")

@@ -1,5 +1,7 @@
 //! The search for a terminal: one sentence for each claim.
 
+use std::collections::BTreeSet;
+
 use super::{Holds, Search};
 
 const BOLD: &str = "\u{1b}[1m";
@@ -50,7 +52,8 @@ pub fn search_table(all: &Search, width: usize, color: bool) -> String {
     text + "\n\n" + &textwrap::fill(&counts(all), width.max(40)) + "\n"
 }
 
-/// Such as `3 hold throughout, 25 hold in a part of their box (19 independent causes), …`.
+/// Such as `3 hold throughout, 25 hold in a part of the tested range (19 independent causes), …; 40
+/// independent causes in all`. A cause can have rows with different verdicts.
 pub(crate) fn counts(all: &Search) -> String {
     let count = |verdict: Holds| {
         let count = all.counts.get(verdict.name()).copied().unwrap_or_default();
@@ -62,21 +65,43 @@ pub(crate) fn counts(all: &Search) -> String {
         let words = match (verdict, count.rows) {
             (Holds::Throughout, 1) => "holds throughout",
             (Holds::Throughout, _) => "hold throughout",
-            (Holds::When, 1) => "holds in a part of its box",
-            (Holds::When, _) => "hold in a part of their box",
+            (Holds::When, 1) => "holds in a part of the tested range",
+            (Holds::When, _) => "hold in a part of the tested range",
             (Holds::Nowhere, _) => "contradicted throughout",
             (Holds::Undetermined, _) => "undetermined",
             (Holds::Erratum, 1) => "erratum",
             (Holds::Erratum, _) => "errata",
         };
-        (count.rows > 0).then(|| format!("{} {words}{causes}", count.rows))
+        // Of the settings that were drawn first, none.
+        let added = all
+            .claims
+            .iter()
+            .filter(|claim| verdict == Holds::When && claim.verdict == verdict)
+            .filter(|claim| claim.in_box.is_some() && claim.part_holds == 0.0)
+            .count();
+        let added = match added {
+            0 => String::new(),
+            added => format!(", {added} of them only at settings added by refinement"),
+        };
+        (count.rows > 0).then(|| format!("{} {words}{added}{causes}", count.rows))
     };
-    let left_out =
-        (!all.left_out.is_empty()).then(|| format!("{} not searched", all.left_out.len()));
-    Holds::ALL
+    let left_out = (!all.left_out.is_empty()).then(|| {
+        let ids = all.left_out.join(", ");
+        format!("{} not searched ({ids})", all.left_out.len())
+    });
+    let causes: BTreeSet<&str> = all
+        .claims
+        .iter()
+        .map(|claim| claim.cause.as_str())
+        .collect();
+    let parts: Vec<String> = Holds::ALL
         .into_iter()
         .filter_map(count)
         .chain(left_out)
-        .collect::<Vec<_>>()
-        .join(", ")
+        .collect();
+    format!(
+        "{}; {} independent causes in all",
+        parts.join(", "),
+        causes.len()
+    )
 }

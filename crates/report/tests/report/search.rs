@@ -125,12 +125,12 @@ fn a_sentence_gives_region_fraction_and_nearest_point() {
     let said = claim("004-fig4", Holds::When).sentence;
     assert_eq!(
         said,
-        "Holds when queue > 100 packets (93 of 100 new points there); in 25 % [7, 59] of the box; nearest to \
-         the usual: queue = 200 packets."
+        "Holds when queue > 100 packets (93 of 100 new settings there); in 25 % [7, 59] of the tested range; \
+         nearest to the default setting: queue = 200 packets."
     );
     let said = claim("004-fig4", Holds::Nowhere).sentence;
     assert!(
-        said.starts_with("Contradicted throughout: at none of 4 points"),
+        said.starts_with("Contradicted throughout: at none of 4 settings"),
         "{said}"
     );
     assert!(
@@ -248,8 +248,8 @@ fn the_terminal_shows_every_claim_within_its_width() {
     for id in ["004-fig4", "004-fig5", "004-dT", "000-alg1"] {
         assert!(text.contains(id), "{id}");
     }
-    let counts =
-        "1 holds in a part of its box, 1 contradicted throughout, 1 undetermined, 1 erratum";
+    let counts = "1 holds in a part of the tested range, 1 contradicted throughout, 1 undetermined, 1 erratum; \
+                  1 independent causes in all";
     assert!(
         text.split_whitespace()
             .collect::<Vec<_>>()

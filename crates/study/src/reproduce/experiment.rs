@@ -80,6 +80,13 @@ impl Experiment {
         findings
     }
 
+    /// Whether the kernel runs some of its studies only.
+    pub(super) fn runs_in_part_in_kernel(&self) -> bool {
+        let in_kernel = |study: &&Study| study.kernel.is_some();
+        let ran = self.studies.iter().filter(in_kernel).count();
+        0 < ran && ran < self.studies.len()
+    }
+
     /// The experiment with only the runs on which its verdict depends.
     pub(super) fn with_deciding_runs(&self) -> Self {
         let mut deciding = self.clone();

@@ -112,6 +112,11 @@ pub(super) fn compare_with_present(stored: &mut Reproduction) -> Result<()> {
             if let Standing::Open(_) = experiment.standing {
                 report.reason = experiment.judged(&report.findings).reason;
             }
+            let is_part = experiment.runs_in_part_in_kernel();
+            if let Some(kernel) = report.kernel.as_mut().filter(|of| of.is_part != is_part) {
+                kernel.is_part = is_part;
+                *report = report.clone().judged();
+            }
         }
         let present = present.get(report.id.as_str());
         if let Some(made) = &mut report.made {
@@ -152,6 +157,9 @@ pub(super) fn drop_outdated(stored: &mut Search) -> Result<()> {
             experiment.put_words([&mut claim.title, &mut claim.source, &mut claim.claim]);
             if let Standing::Open(_) = experiment.standing {
                 claim.reason = experiment.judged(&claim.findings).reason;
+            }
+            // The sentence of a claim as weak as others names them.
+            if experiment.weaker_of.is_empty() {
                 claim.sentence = sentence(&claim);
             }
         }
@@ -395,7 +403,7 @@ mod tests {
         }
         let text = joulepath_report::search::search_summary(&all);
         assert!(
-            text.starts_with("Searched by commit one, commit two."),
+            text.contains("\nSearched by commit one, commit two."),
             "{text}"
         );
         // A paper's page names the commits of its own claims.
@@ -408,7 +416,7 @@ mod tests {
             claim.made = Some(made(commit, Since::Same));
         }
         let text = joulepath_report::search::search_markdown(&all, "000", "pictures");
-        assert!(text.starts_with("Searched by commit one. "), "{text}");
+        assert!(text.contains("\nSearched by commit one. "), "{text}");
     }
 
     #[test]

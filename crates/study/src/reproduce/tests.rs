@@ -531,9 +531,15 @@ fn each_value_of_a_key_has_its_own_origin() {
             .collect::<Vec<_>>()
     };
     assert_eq!(
-        origins("004, radios", "receiver.buffer"),
-        ["printed 144800 B", "chosen 4 MiB"]
+        origins("002, two radios", "receiver.buffer"),
+        ["printed 64 KiB", "chosen 4 MiB"]
     );
+    assert_eq!(
+        origins("004, radios", "receiver.buffer"),
+        ["chosen 144800 B, 4 MiB"],
+        "named once, although the box varies it"
+    );
+    assert_eq!(origins("001, WLAN and 3G", "cc"), ["printed lia"]);
     assert_eq!(
         origins("003, three radios", "V"),
         ["printed 100"],

@@ -118,8 +118,7 @@ impl Values {
         }
         for parameter in claim_box.map_or(&[][..], |of| &of.parameters) {
             let covered = used.take(|key| covers(parameter, key));
-            let is_named =
-                |of: &UsedValue| of.origin == Origin::Printed && covers(parameter, &of.key);
+            let is_named = |of: &UsedValue| covers(parameter, &of.key);
             if covered.is_empty()
                 && matches!(parameter.acts, Acts::Set(_))
                 && values.iter().any(is_named)

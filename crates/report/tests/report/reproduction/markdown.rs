@@ -1,6 +1,6 @@
 //! Tables for the papers' pages.
 
-use joulepath_report::{Finding, Rule, reproduction_markdown};
+use joulepath_report::{Finding, Rule, Verdict, reproduction_markdown, reproduction_summary};
 
 use super::fixture::{scoreboard, with_text_everywhere};
 
@@ -50,4 +50,54 @@ fn every_line_of_a_table_has_as_many_cells_as_its_head() {
         cells = now;
     }
     assert_eq!(tables, 1 + scoreboard().experiments.len());
+}
+
+/// The row that the simulator confirms, judged again with a kernel that measured `mean` ± `half`.
+fn with_kernel(mean: f64, half: f64, is_part: bool) -> (Verdict, String, String) {
+    let mut all = scoreboard();
+    let is_it = |report: &&mut joulepath_report::Report| report.id == "001-fig8c";
+    let report = all.experiments.iter_mut().find(is_it).unwrap();
+    let kernel = report.kernel.as_mut().unwrap();
+    kernel.is_part = is_part;
+    kernel.findings[0].measured = Some(joulepath_model::result::Estimate {
+        mean,
+        lo: mean - half,
+        hi: mean + half,
+    });
+    let judged = report.clone().judged();
+    *report = judged.clone();
+    (judged.verdict, judged.reason, reproduction_markdown(&all, "001"))
+}
+
+#[test]
+fn only_the_same_runs_in_the_kernel_with_less_effect_lower_a_verdict() {
+    let (verdict, reason, page) = with_kernel(0.995, 0.004, false);
+    assert_eq!(verdict, Verdict::InSimulation);
+    assert!(reason.ends_with("; in the kernel: not reproduced"), "{reason}");
+    assert!(page.contains("| simulated only |"), "{page}");
+    // Three of eleven file sizes are another experiment.
+    let (verdict, reason, page) = with_kernel(0.995, 0.004, true);
+    assert_eq!(verdict, Verdict::Reproduced);
+    let end = "; in the kernel, which ran a part of it: not reproduced";
+    assert!(reason.ends_with(end), "{reason}");
+    assert!(page.contains("| reproduced, in the kernel not reproduced |"), "{page}");
+    // Too few runs refute nothing.
+    let (verdict, reason, page) = with_kernel(0.95, 0.1, false);
+    assert_eq!(verdict, Verdict::Reproduced);
+    assert!(reason.ends_with("; in the kernel: inconclusive"), "{reason}");
+    assert!(page.contains("| reproduced, in the kernel inconclusive |"), "{page}");
+    let (verdict, reason, page) = with_kernel(0.8, 0.01, false);
+    assert_eq!(verdict, Verdict::Reproduced);
+    assert!(!reason.contains("in the kernel"), "{reason}");
+    assert!(page.contains("| reproduced |"), "{page}");
+}
+
+#[test]
+fn a_cause_with_two_verdicts_counts_once_in_all() {
+    let mut all = scoreboard();
+    for report in &mut all.experiments {
+        "one question".clone_into(&mut report.cause);
+    }
+    let text = reproduction_summary(&all);
+    assert!(text.contains("| independent causes, 1 in all | 1 | 1 |"), "{text}");
 }
