@@ -70,6 +70,7 @@ const NUMBERS: &[(&str, Number)] = &[
         "path goodput, Mbit/s(i)",
         Number::Path(|path| path.goodput_bps / 1e6),
     ),
+    ("losses(i)", Number::Path(losses)),
     (
         "slotted throughput, Mbit/s",
         Number::Slotted(|run| run.means.throughput_mbps),
@@ -328,6 +329,11 @@ fn price(run: &RunResult) -> f64 {
         .map_or(f64::NAN, |network| network.price_packets)
 }
 
+/// Loss events of a path, without data that another path takes over.
+fn losses(path: &PathResult) -> f64 {
+    path.loss_event_rate * path.segments as f64
+}
+
 fn block_goodput(run: &RunResult) -> f64 {
     run.blocks
         .map_or(f64::NAN, |blocks| blocks.goodput_bps.mean / 1e6)
@@ -551,6 +557,8 @@ mod tests {
                 PathResult::default(),
                 PathResult {
                     share: 0.25,
+                    segments: 400,
+                    loss_event_rate: 0.02,
                     ..PathResult::default()
                 },
             ],
@@ -559,6 +567,7 @@ mod tests {
         let metric = |name: &str| Metric::try_from(name.to_owned());
         assert_eq!(metric("share(1)").unwrap().of(Run::Engine(&run)), 0.25);
         assert!(metric("share(7)").unwrap().of(Run::Engine(&run)).is_nan());
+        assert_eq!(metric("losses(1)").unwrap().of(Run::Engine(&run)), 8.0);
         let said = |name: &str| metric(name).err().unwrap();
         assert!(
             said("share").contains("write `share(0)`"),
