@@ -115,7 +115,11 @@ fn a_paper_has_a_page_with_all_its_experiments() {
         );
     }
     // The paper's line, the stored kernel's verdict and the stored search.
-    for part in ["EEMPTCP (paper)", "also ran in the kernel", "of the tested range"] {
+    for part in [
+        "EEMPTCP (paper)",
+        "also ran in the kernel",
+        "of the tested range",
+    ] {
         assert!(page.contains(part), "{part}");
     }
 }

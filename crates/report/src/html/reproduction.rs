@@ -46,7 +46,13 @@ impl Page<'_> {
 
     /// For each verdict: number of experiments, and of their independent causes.
     fn counts(&self) -> [(Verdict, usize, usize); Verdict::ALL.len()] {
-        Verdict::ALL.map(|verdict| (verdict, self.all.count(verdict), self.all.causes(Some(verdict))))
+        Verdict::ALL.map(|verdict| {
+            (
+                verdict,
+                self.all.count(verdict),
+                self.all.causes(Some(verdict)),
+            )
+        })
     }
 
     /// Numbers of experiments in which the kernel agrees, differs, and decides nothing.

@@ -139,7 +139,8 @@ fn said(finding: &Finding) -> String {
     let exactly = if same { ", the same to the byte" } else { "" };
     let stated = if finding.verdict.is_some() {
         // "Similar" has bounds of ours.
-        let is_ours = matches!(finding.rule, Rule::Within { low, high } if low <= 1.0 && 1.0 <= high);
+        let is_ours =
+            matches!(finding.rule, Rule::Within { low, high } if low <= 1.0 && 1.0 <= high);
         let word = if is_ours { "required" } else { "stated" };
         format!(", {word} {}", shown.stated)
     } else {

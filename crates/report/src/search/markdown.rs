@@ -117,7 +117,8 @@ fn what_was_open(all: &Search, paper: &str) -> String {
             continue;
         }
         text += &format!(
-            "\n<details><summary>Tested range of {}: {} settings, {} seeds each</summary>\n\n{}\n</details>\n",
+            "\n<details><summary>Tested range of {}: {} settings, {} seeds each</summary>\n\n\
+             {}\n</details>\n",
             searched.name,
             searched.points.len(),
             searched.seeds,

@@ -3,7 +3,8 @@
 use super::{Claim, Holds, Open, PointState, Search, SearchedBox};
 use crate::chart::{Axis, Dot, Plot};
 
-pub(crate) const LEGEND: &str = "filled: holds · cross: fails · hollow: undecided · ring: default setting";
+pub(crate) const LEGEND: &str =
+    "filled: holds · cross: fails · hollow: undecided · ring: default setting";
 
 /// Whether there is a region to draw.
 pub(super) fn has_region(all: &Search, claim: &Claim) -> bool {

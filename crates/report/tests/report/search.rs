@@ -248,8 +248,8 @@ fn the_terminal_shows_every_claim_within_its_width() {
     for id in ["004-fig4", "004-fig5", "004-dT", "000-alg1"] {
         assert!(text.contains(id), "{id}");
     }
-    let counts = "1 holds in a part of the tested range, 1 contradicted throughout, 1 undetermined, 1 erratum; \
-                  1 independent causes in all";
+    let counts = "1 holds in a part of the tested range, 1 contradicted throughout, 1 undetermined, \
+                  1 erratum; 1 independent causes in all";
     assert!(
         text.split_whitespace()
             .collect::<Vec<_>>()

@@ -66,26 +66,42 @@ fn with_kernel(mean: f64, half: f64, is_part: bool) -> (Verdict, String, String)
     });
     let judged = report.clone().judged();
     *report = judged.clone();
-    (judged.verdict, judged.reason, reproduction_markdown(&all, "001"))
+    (
+        judged.verdict,
+        judged.reason,
+        reproduction_markdown(&all, "001"),
+    )
 }
 
 #[test]
 fn only_the_same_runs_in_the_kernel_with_less_effect_lower_a_verdict() {
     let (verdict, reason, page) = with_kernel(0.995, 0.004, false);
     assert_eq!(verdict, Verdict::InSimulation);
-    assert!(reason.ends_with("; in the kernel: not reproduced"), "{reason}");
+    assert!(
+        reason.ends_with("; in the kernel: not reproduced"),
+        "{reason}"
+    );
     assert!(page.contains("| simulated only |"), "{page}");
     // Three of eleven file sizes are another experiment.
     let (verdict, reason, page) = with_kernel(0.995, 0.004, true);
     assert_eq!(verdict, Verdict::Reproduced);
     let end = "; in the kernel, which ran a part of it: not reproduced";
     assert!(reason.ends_with(end), "{reason}");
-    assert!(page.contains("| reproduced, in the kernel not reproduced |"), "{page}");
+    assert!(
+        page.contains("| reproduced, in the kernel not reproduced |"),
+        "{page}"
+    );
     // Too few runs refute nothing.
     let (verdict, reason, page) = with_kernel(0.95, 0.1, false);
     assert_eq!(verdict, Verdict::Reproduced);
-    assert!(reason.ends_with("; in the kernel: inconclusive"), "{reason}");
-    assert!(page.contains("| reproduced, in the kernel inconclusive |"), "{page}");
+    assert!(
+        reason.ends_with("; in the kernel: inconclusive"),
+        "{reason}"
+    );
+    assert!(
+        page.contains("| reproduced, in the kernel inconclusive |"),
+        "{page}"
+    );
     let (verdict, reason, page) = with_kernel(0.8, 0.01, false);
     assert_eq!(verdict, Verdict::Reproduced);
     assert!(!reason.contains("in the kernel"), "{reason}");
@@ -99,5 +115,8 @@ fn a_cause_with_two_verdicts_counts_once_in_all() {
         "one question".clone_into(&mut report.cause);
     }
     let text = reproduction_summary(&all);
-    assert!(text.contains("| independent causes, 1 in all | 1 | 1 |"), "{text}");
+    assert!(
+        text.contains("| independent causes, 1 in all | 1 | 1 |"),
+        "{text}"
+    );
 }
