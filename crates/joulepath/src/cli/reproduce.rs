@@ -26,9 +26,9 @@ before anything ran, and a verdict (docs/reproduce.md lists them). An interrupte
 command resumes: finished runs are stored in the folder --out. Experiments with two and three radios are \
 measured a second time in the kernel's own stack (--full only; needs root).
 
---search finds where a claim holds: over a box of what its paper leaves open, declared with a reason for \
-each range, by a Latin hypercube that is refined at the border. --at shows a claim at one point of its \
-box, and `--at usual` at the shipped scenario.";
+--search finds where a claim holds: over the tested range of what its paper leaves open, declared with a \
+reason for each parameter, by a Latin hypercube that is refined at the border. --at shows a claim at one \
+setting of that range, and `--at usual` at the default setting, the shipped scenario.";
 
 /// `KEY=VALUE`, or `usual`, which changes nothing.
 fn point(text: &str) -> Result<Option<(String, String)>, String> {
@@ -55,7 +55,7 @@ pub(crate) struct ReproduceOptions {
     /// claims.html and finished runs into the folder --out.
     #[arg(long, conflicts_with_all = ["full", "list", "no_kernel", "at"])]
     pub(crate) search: bool,
-    /// Points of each box before refinement; each box has its own number if absent.
+    /// Settings of each tested range before refinement; each range has its own number if absent.
     #[arg(long, value_name = "N", requires = "search")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) points: Option<u32>,
@@ -63,8 +63,8 @@ pub(crate) struct ReproduceOptions {
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u64).range(0..=1_000_000_000))]
     pub(crate) seed: u64,
-    /// Show experiments at one point of their box: a parameter that the search varies and its
-    /// value, or `usual`. May be repeated.
+    /// Show experiments at one setting of their tested range: a parameter that the search varies
+    /// and its value, or `usual` for the default. May be repeated.
     #[arg(long, value_name = "KEY=VALUE", value_parser = point)]
     #[arg(conflicts_with_all = ["full", "list", "docs"])]
     pub(crate) at: Vec<Option<(String, String)>>,

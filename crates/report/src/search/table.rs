@@ -99,9 +99,9 @@ pub(crate) fn counts(all: &Search) -> String {
         .filter_map(count)
         .chain(left_out)
         .collect();
-    format!(
-        "{}; {} independent causes in all",
-        parts.join(", "),
-        causes.len()
-    )
+    let causes = match causes.len() {
+        1 => "1 independent cause".to_owned(),
+        causes => format!("{causes} independent causes"),
+    };
+    format!("{}; {causes} in all", parts.join(", "))
 }

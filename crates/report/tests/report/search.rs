@@ -249,7 +249,7 @@ fn the_terminal_shows_every_claim_within_its_width() {
         assert!(text.contains(id), "{id}");
     }
     let counts = "1 holds in a part of the tested range, 1 contradicted throughout, 1 undetermined, \
-                  1 erratum; 1 independent causes in all";
+                  1 erratum; 1 independent cause in all";
     assert!(
         text.split_whitespace()
             .collect::<Vec<_>>()
