@@ -257,6 +257,8 @@ fn engine_run(seed: u64, scale: f64) -> RunResult {
     let path = |share: f64| PathResult {
         share: share * scale,
         goodput_bps: 1e6 * scale,
+        segments: 100,
+        loss_event_rate: 0.01 * scale,
         ..PathResult::default()
     };
     let spread = |of: f64| {
