@@ -432,7 +432,7 @@ fn the_number_of_each_verdict_goes_into_a_page_that_has_a_place_for_it() {
     assert_eq!(run().code, Some(0));
     let text = fs::read_to_string(&page).unwrap();
     assert!(
-        text.contains("Of 2 claims: 1 holds throughout, 1 erratum."),
+        text.contains("Of 2 claims: 1 holds throughout, 1 erratum; 2 independent causes in all."),
         "{text}"
     );
     assert!(
