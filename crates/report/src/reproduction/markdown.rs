@@ -162,10 +162,7 @@ fn verdict(report: &Report) -> String {
     } else {
         ""
     };
-    let kernel = report
-        .less_in_kernel()
-        .map_or(String::new(), |of| format!(", in the kernel {}", of.name()));
-    format!("{}{reading}{part}{kernel}{ours}", report.verdict.name())
+    format!("{}{reading}{part}{ours}", report.verdict.name())
 }
 
 fn section(report: &Report) -> String {

@@ -461,8 +461,7 @@ impl Report {
         self.confirmed()
     }
 
-    /// The same without the verdict *reproduced* if the same runs in the kernel's own stack show
-    /// less. Runs that decide nothing, or that are only a part of the row's, are named.
+    /// The same without the verdict *reproduced* if the kernel's own stack does not confirm it.
     #[must_use]
     pub fn confirmed(mut self) -> Self {
         let Some(kernel) = &self.kernel else {
@@ -478,19 +477,10 @@ impl Report {
             } else {
                 ""
             };
+            self.verdict = Verdict::InSimulation;
             self.reason += &format!("; in the kernel{part}: {}", kernel.verdict.name());
-            if !kernel.is_part && kernel.verdict != Verdict::Inconclusive {
-                self.verdict = Verdict::InSimulation;
-            }
         }
         self
-    }
-
-    /// The kernel's verdict if it is weaker than the row's, but does not lower it.
-    pub(crate) fn less_in_kernel(&self) -> Option<Verdict> {
-        let kernel = self.kernel.as_ref()?.verdict;
-        let is_weaker = self.verdict == Verdict::Reproduced && kernel > Verdict::Reproduced;
-        (is_weaker && !matches!(kernel, Verdict::NotTestable | Verdict::NotRun)).then_some(kernel)
     }
 
     /// Its findings under the reading of its verdict, and those that belong to all readings.

@@ -14,8 +14,7 @@ pub struct SecondMeasurement {
     pub findings: Vec<Finding>,
     /// Their weakest verdict under the reading of the simulator's.
     pub verdict: Verdict,
-    /// Whether it ran only some of the row's studies, such as three of eleven file sizes. Then it
-    /// does not lower the row's verdict.
+    /// Whether it ran only some of the row's studies, such as three of eleven file sizes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_part: bool,
     /// Whether its numbers agree with the simulator's.
