@@ -36,7 +36,7 @@ fn every_form_can_be_had_in_one_go() {
     assert!(
         written.ends_with(
             "report: joulepath-report/quick.html\njson: out/quick.json\ncsv: out/quick.csv\n\
-             runs-csv: out/runs.csv\n"
+             runs-csv: out/runs.csv\nruns: joulepath-report/quick.runs.jsonl\n"
         ),
         "{written}"
     );
@@ -94,7 +94,10 @@ fn each_variant_has_its_page_and_the_runs_of_all_are_kept() {
     );
     assert_eq!(
         said.stderr,
-        "runs: joulepath-report/home-wifi-lte.runs.jsonl\n"
+        "report: joulepath-report/home-wifi-lte-1MB.html\nreport: \
+         joulepath-report/home-wifi-lte-200MB.html\nreport: \
+         joulepath-report/home-wifi-lte-radios2012.html\nruns: \
+         joulepath-report/home-wifi-lte.runs.jsonl\n"
     );
     let reports = folder.path().join("joulepath-report");
     assert_eq!(
@@ -126,7 +129,7 @@ fn a_page_goes_where_it_is_wanted() {
             folder.path(),
             &["compare", "quick", "--seeds", "1", "--report", place],
         );
-        assert!(said.stderr.ends_with(&format!("report: {page}\n")));
+        assert!(said.stderr.starts_with(&format!("report: {page}\n")));
         assert!(folder.path().join(page).is_file());
     }
 }
