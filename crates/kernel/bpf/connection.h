@@ -194,8 +194,7 @@ MPCC_INLINE void jp_publish(struct tcp_sock *tp, struct jp_scratch *s)
 /* Linux before 6.19 has no flag `closing`, except some stable versions. */
 MPCC_INLINE bool jp_is_closing(struct mptcp_subflow_context *subflow)
 {
-	return bpf_core_field_exists(subflow->closing) &&
-	       BPF_CORE_READ_BITFIELD(subflow, closing);
+	return bpf_core_field_exists(subflow->closing) && BPF_CORE_READ_BITFIELD(subflow, closing);
 }
 
 /*
