@@ -240,7 +240,7 @@ def test_advice_reads_a_memory_of_networks_and_outlives_it(command_line: Command
     assert text == command_line("advise", *words)
     history.unlink()
     assert pickle.loads(pickle.dumps(advice)).to_json() == text
-    with pytest.raises(jp.UsageError, match="wifi has no rate"):
+    with pytest.raises(jp.UsageError, match=r'paths\["wifi"\] has no rate'):
         jp.advise(paths, "10 MB")
 
 
