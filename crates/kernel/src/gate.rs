@@ -3,8 +3,9 @@
 //! ```text
 //! table netdev NAME (flags owner)       it ends with the socket that made it, also after SIGKILL
 //!   quota limit { over N bytes }
+//!   quota joins { over N bytes }        of MPTCP's joins
 //!   chain DEVICE-in   ingress           counts
-//!   chain DEVICE-out  egress            counts; beyond the limit ─► closed
+//!   chain DEVICE-out  egress            drops further joins; counts; beyond the limit ─► closed
 //!   chain closed                        drops MPTCP, or everything except ARP, ICMPv6 and DHCP, so that the
 //!                                       device keeps its addresses; TCP resets pass
 //! ```
@@ -43,6 +44,9 @@ const QUOTA_BYTES: u16 = 1;
 const QUOTA_FLAGS: u16 = 2;
 const CONSUMED: Known = Known(4, "NFTA_QUOTA_CONSUMED");
 const QUOTA: &str = "limit";
+const JOINS: &str = "joins";
+/// Least length of a SYN that joins a connection: IPv4, with timestamps, without Ethernet's header.
+const JOIN_BYTES: u64 = 72;
 const CLOSED: &str = "closed";
 /// Verdicts.
 const DROP: i32 = 0;
@@ -64,16 +68,23 @@ const PORT: (u32, u32) = (2, 2);
 /// The flags in TCP's header, and their length.
 const FLAGS: (u32, u32) = (13, 1);
 const RESET: u8 = 4;
-/// Kind of MPTCP's option.
+const SYN: u8 = 2;
+/// Kind of MPTCP's option; the place, mask and value of its subtype MP_JOIN.
 const MPTCP: u8 = 30;
+const SUBTYPE: (u32, u8) = (2, 0xf0);
+const MP_JOIN: u8 = 0x10;
 
 /// What a gate stops beyond its limit. TCP resets pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stops {
     /// Everything except ARP, ICMPv6 and DHCP.
     All,
-    /// Packets of MPTCP.
-    Mptcp,
+    /// Packets of MPTCP; before the limit, subflows that would open after `joins` others. Each
+    /// brings its initial window at once, whatever the limit.
+    Mptcp {
+        /// Most subflows that may open.
+        joins: u64,
+    },
 }
 
 impl Stops {
@@ -83,7 +94,7 @@ impl Stops {
         let resets = passes(&[
             transport(TCP),
             field(FLAGS),
-            reset(),
+            masked(RESET),
             compare(NOT_EQUAL, &[0]),
         ]);
         let dhcp = |port: u16| {
@@ -102,7 +113,7 @@ impl Stops {
                 dhcp(DHCP[1]),
                 verdict(DROP, None),
             ],
-            Stops::Mptcp => vec![
+            Stops::Mptcp { .. } => vec![
                 resets,
                 [transport(TCP), has_option(MPTCP), verdict(DROP, None)].concat(),
             ],
@@ -137,7 +148,14 @@ impl Gates {
     /// [`Error::Permission`](crate::Error::Permission) without `CAP_NET_ADMIN`, another error if a
     /// device or this feature of the kernel is missing.
     pub fn add(&mut self, name: &str, devices: &[&str], bytes: u64, stops: Stops) -> Result<()> {
-        let mut requests = vec![table(name), quota(name, bytes), chain(name, CLOSED, None)];
+        let mut requests = vec![
+            table(name),
+            quota(name, QUOTA, bytes),
+            chain(name, CLOSED, None),
+        ];
+        if let Stops::Mptcp { joins } = stops {
+            requests.push(quota(name, JOINS, joins * JOIN_BYTES));
+        }
         requests.extend(
             stops
                 .rules()
@@ -148,12 +166,15 @@ impl Gates {
             for (hook, end) in [(0, "in"), (1, "out")] {
                 let own = format!("{device}-{end}");
                 requests.push(chain(name, &own, Some((hook, device))));
+                if hook == 1 && stops != Stops::All {
+                    requests.push(rule(name, &own, &further_joins()));
+                }
                 let closes = if hook == 1 {
                     verdict(JUMP, Some(CLOSED))
                 } else {
                     vec![]
                 };
-                requests.push(rule(name, &own, &[counts(), closes].concat()));
+                requests.push(rule(name, &own, &[counts(QUOTA), closes].concat()));
             }
         }
         self.change(requests)
@@ -165,8 +186,18 @@ impl Gates {
     /// # Errors
     /// As [`Self::add`].
     pub fn set(&mut self, name: &str, bytes: u64) -> Result<()> {
-        let changed = self.change(vec![quota(name, bytes)]);
+        let changed = self.change(vec![quota(name, QUOTA, bytes)]);
         changed.map_err(|failure| failure.doing("changing the limit of a device"))
+    }
+
+    /// Lets this many subflows open from now on.
+    ///
+    /// # Errors
+    /// As [`Self::passed`].
+    pub fn admit(&mut self, name: &str, joins: u64) -> Result<()> {
+        let counted = self.counted(name, JOINS)?;
+        let changed = self.change(vec![quota(name, JOINS, counted + joins * JOIN_BYTES)]);
+        changed.map_err(|failure| failure.doing("admitting subflows to a device"))
     }
 
     /// Bytes since [`Self::add`], at most the limit.
@@ -175,7 +206,12 @@ impl Gates {
     /// As [`Self::add`]; [`Error::Malformed`](crate::Error::Malformed) if the answer cannot be
     /// parsed.
     pub fn passed(&mut self, name: &str) -> Result<u64> {
-        let mut payload = of_object(name);
+        self.counted(name, QUOTA)
+    }
+
+    /// Bytes that a quota has counted.
+    fn counted(&mut self, name: &str, object: &str) -> Result<u64> {
+        let mut payload = of_object(name, object);
         put(&mut payload, 3, &QUOTA_TYPE.to_be_bytes());
         let mut passed = None;
         let asked = self.netlink.ask(GET_OBJECT, 0, &payload, |reply| {
@@ -243,19 +279,19 @@ fn table(name: &str) -> Request {
     (NEW_TABLE, CREATE, payload)
 }
 
-fn of_object(name: &str) -> Vec<u8> {
+fn of_object(name: &str, object: &str) -> Vec<u8> {
     let mut payload = header(NETDEV, 0);
     put_text(&mut payload, 1, name);
-    put_text(&mut payload, 2, QUOTA);
+    put_text(&mut payload, 2, object);
     payload
 }
 
 /// The request for a new quota, or for another limit of the one that exists.
-fn quota(name: &str, bytes: u64) -> Request {
+fn quota(name: &str, object: &str, bytes: u64) -> Request {
     let mut data = vec![];
     put(&mut data, QUOTA_BYTES, &bytes.to_be_bytes());
     put_number(&mut data, QUOTA_FLAGS, OVER);
-    let mut payload = of_object(name);
+    let mut payload = of_object(name, object);
     put_number(&mut payload, 3, QUOTA_TYPE);
     put_nested(&mut payload, OBJECT_DATA.0, &data);
     (NEW_OBJECT, CREATE, payload)
@@ -314,12 +350,30 @@ fn value(bytes: &[u8]) -> Vec<u8> {
     value
 }
 
-/// Counts a packet; goes on only beyond the limit.
-fn counts() -> Vec<u8> {
+/// Counts a packet; goes on only beyond the limit of the quota.
+fn counts(object: &str) -> Vec<u8> {
     let mut data = vec![];
     put_number(&mut data, 1, QUOTA_TYPE);
-    put_text(&mut data, 2, QUOTA);
+    put_text(&mut data, 2, object);
     element("objref", &data)
+}
+
+/// Counts SYNs that join a connection, and drops those beyond the quota.
+fn further_joins() -> Vec<u8> {
+    let (at, mask) = SUBTYPE;
+    [
+        meta(TRANSPORT),
+        compare(EQUAL, &[TCP]),
+        field(FLAGS),
+        masked(SYN),
+        compare(NOT_EQUAL, &[0]),
+        of_option(MPTCP, at, 0),
+        masked(mask),
+        compare(EQUAL, &[MP_JOIN]),
+        counts(JOINS),
+        verdict(DROP, None),
+    ]
+    .concat()
 }
 
 fn meta(key: u32) -> Vec<u8> {
@@ -331,24 +385,31 @@ fn field((at, length): (u32, u32)) -> Vec<u8> {
     expression("payload", &[(1, 1), (2, 2), (3, at), (4, length)], &[])
 }
 
-/// Keeps only the reset flag.
-fn reset() -> Vec<u8> {
+/// Keeps only the bits of `mask`.
+fn masked(mask: u8) -> Vec<u8> {
     expression(
         "bitwise",
         &[(1, 1), (2, 1), (3, 1)],
-        &[(4, value(&[RESET])), (5, value(&[0]))],
+        &[(4, value(&[mask])), (5, value(&[0]))],
     )
 }
 
 /// Goes on if TCP's header has an option of this kind.
 fn has_option(kind: u8) -> Vec<u8> {
+    /// `NFT_EXTHDR_F_PRESENT`.
+    const PRESENT: u32 = 1;
+    [of_option(kind, 0, PRESENT), compare(EQUAL, &[1])].concat()
+}
+
+/// Loads a byte of a TCP option; without flags, goes on only if there is one.
+fn of_option(kind: u8, at: u32, flags: u32) -> Vec<u8> {
     let mut data = vec![];
     put_number(&mut data, 1, 1);
     put(&mut data, 2, &[kind]);
-    for (attribute, number) in [(3, 0), (4, 1), (5, 1), (6, 1)] {
+    for (attribute, number) in [(3, at), (4, 1), (5, flags), (6, 1)] {
         put_number(&mut data, attribute, number);
     }
-    [element("exthdr", &data), compare(EQUAL, &[1])].concat()
+    element("exthdr", &data)
 }
 
 fn compare(how: u32, with: &[u8]) -> Vec<u8> {
@@ -374,7 +435,7 @@ mod tests {
     fn the_bytes_of_a_quota_are_parsed() {
         let mut data = vec![];
         put(&mut data, CONSUMED.0, &7u64.to_be_bytes());
-        let mut payload = of_object("a");
+        let mut payload = of_object("a", QUOTA);
         assert_eq!(consumed(&payload), Ok(None));
         put_nested(&mut payload, OBJECT_DATA.0, &data);
         assert_eq!(consumed(&payload), Ok(Some(7)));

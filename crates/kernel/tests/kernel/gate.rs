@@ -35,7 +35,9 @@ fn connect(net: &Net) -> (TcpStream, TcpStream) {
 fn stops_tcp(net: &Net) {
     let mut gates = net.client.enter_thread(Gates::open).unwrap().unwrap();
     let (mut client, mut server) = connect(net);
-    gates.add(NAME, &["c0"], LIMIT, Stops::Mptcp).unwrap();
+    gates
+        .add(NAME, &["c0"], LIMIT, Stops::Mptcp { joins: 1 })
+        .unwrap();
     client.set_nonblocking(true).unwrap();
     server
         .set_read_timeout(Some(Duration::from_millis(200)))

@@ -156,8 +156,9 @@ impl Bounds {
             });
         let connections = look.counted.mptcp as f64;
         let of_budget = budget.iter().flat_map(|bound| &bound.interfaces);
+        let most = budget.map_or(0.0, |bound| joins_within(bound.left_bytes as f64));
         self.initial = of_budget
-            .map(|&index| (index, INITIAL_WINDOW * connections))
+            .map(|&index| (index, INITIAL_WINDOW * connections.min(most)))
             .collect();
         let budget = budget.map(|budget| (BUDGET, budget.clone()));
         self.bounds = quotas
@@ -252,6 +253,16 @@ impl Bounds {
         }
     }
 
+    /// When the counters were read last.
+    pub(super) fn read_at(&self) -> Nanos {
+        self.last.as_ref().map_or(Nanos::ZERO, |(at, _)| *at)
+    }
+
+    /// Subflows that may open now.
+    pub(super) fn joins(&self, bound: &Bound) -> u64 {
+        joins_within(self.remaining(bound)) as u64
+    }
+
     /// Bounds that are not used up.
     fn ahead(&self) -> impl Iterator<Item = (&String, &Bound)> {
         self.bounds.iter().filter(|(_, bound)| bound.left_bytes > 0)
@@ -295,6 +306,12 @@ impl Bounds {
     pub(super) fn is_reached(&self) -> bool {
         !self.stopped.is_empty() || self.ahead().any(|(_, bound)| self.left(bound) <= 0.0)
     }
+}
+
+/// Subflows whose initial windows are half of these bytes: the other half is under way when the
+/// daemon sees the first.
+fn joins_within(bytes: f64) -> f64 {
+    (bytes / (2.0 * INITIAL_WINDOW)).floor()
 }
 
 fn name(kind: &str, bound: &Bound) -> String {
@@ -401,6 +418,8 @@ mod tests {
         assert_eq!(near.limit(&budget), 125_000);
         near.count(ms(1010), counters(100_000));
         assert!(!near.is_reached());
+        // 33 windows of 15 kB are half of 1 MB, 30 of 0.9 MB.
+        assert_eq!((joins_within(1e6), near.joins(&budget)), (33.0, 30));
         // 0.2 MB have passed, 0.95 MB are in flight.
         near.count(ms(1020), counters(200_000));
         assert!(near.is_reached());

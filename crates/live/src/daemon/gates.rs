@@ -5,12 +5,16 @@ use std::collections::BTreeMap;
 
 use joulepath_kernel::Result;
 use joulepath_kernel::gate::{Gates as Kernel, Stops};
+use joulepath_model::units::Nanos;
 
 use super::bounds::{BUDGET, Bounds};
+use crate::decide::Bound;
 use crate::machine::Look;
 
 /// A limit is changed if it differs by more than this share of what remains.
 const STEP: u64 = 8;
+/// Time after which the initial windows of the subflows that have opened have passed, or will not.
+const ADMIT_EVERY: Nanos = Nanos::from_secs(1);
 
 #[derive(Debug, Default)]
 pub(super) struct Gates {
@@ -28,6 +32,8 @@ struct Gate {
     limit: u64,
     /// The kernel has stopped the interfaces.
     closed: bool,
+    /// When subflows were admitted last.
+    admitted: Nanos,
 }
 
 /// The name of a gate in the kernel.
@@ -35,10 +41,16 @@ fn table(bound: &str) -> String {
     format!("joulepath-{bound}")
 }
 
+fn is_budget(name: &str) -> bool {
+    name.starts_with(BUDGET)
+}
+
 /// A hard quota is for everything; the daemon decides what MPTCP does with a budget.
-fn stops(bound: &str) -> Stops {
-    if bound.starts_with(BUDGET) {
-        Stops::Mptcp
+fn stops(name: &str, bound: &Bound, bounds: &Bounds) -> Stops {
+    if is_budget(name) {
+        Stops::Mptcp {
+            joins: bounds.joins(bound),
+        }
     } else {
         Stops::All
     }
@@ -59,15 +71,17 @@ impl Gates {
                 .filter(|one| bound.interfaces.contains(&one.index));
             let devices: Vec<&str> = devices.map(|one| one.name.as_str()).collect();
             let limit = bounds.limit(bound);
+            let stops = stops(name, bound, bounds);
             match self
                 .kernel()
-                .and_then(|kernel| kernel.add(&table(name), &devices, limit, stops(name)))
+                .and_then(|kernel| kernel.add(&table(name), &devices, limit, stops))
             {
                 Ok(()) => drop(self.gates.insert(
                     name.clone(),
                     Gate {
                         limit,
                         closed: false,
+                        admitted: bounds.read_at(),
                     },
                 )),
                 Err(error) => failure = Some(error.with_remedy()),
@@ -121,6 +135,11 @@ impl Gates {
             let is_changed = limit.abs_diff(gate.limit) > left / STEP;
             if is_changed && !gate.closed && kernel.set(&table(name), limit).is_ok() {
                 gate.limit = limit;
+            }
+            let now = bounds.read_at();
+            let is_due = is_budget(name) && now >= gate.admitted.saturating_add(ADMIT_EVERY);
+            if is_due && kernel.admit(&table(name), bounds.joins(bound)).is_ok() {
+                gate.admitted = now;
             }
         }
     }

@@ -146,7 +146,7 @@ fn a_budget_holds(count: usize, sends: bool) {
 
 #[test(needs(NET, ALONE, tool("tc")))]
 fn the_kernel_holds_the_budget_of_handover() {
-    for (count, sends) in [(1, false), (12, false), (1, true), (12, true)] {
+    for (count, sends) in [(1, false), (12, false), (1, true), (12, true), (100, false)] {
         a_budget_holds(count, sends);
     }
 }
