@@ -308,10 +308,10 @@ impl Bounds {
     }
 }
 
-/// Subflows whose initial windows are half of these bytes: the other half is under way when the
-/// daemon sees the first.
+/// Subflows whose initial windows are half of these bytes, at least one: the other half is under
+/// way when the daemon sees the first.
 fn joins_within(bytes: f64) -> f64 {
-    (bytes / (2.0 * INITIAL_WINDOW)).floor()
+    (bytes / (2.0 * INITIAL_WINDOW)).floor().max(1.0)
 }
 
 fn name(kind: &str, bound: &Bound) -> String {
