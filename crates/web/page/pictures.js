@@ -1,6 +1,6 @@
 // Copies of the answer's charts. The frame of the answer draws them: this page has no access to it.
 
-const PICTURE_MS = 5_000;
+const PICTURE_MS = 30_000;
 
 /** A choice of chart with two buttons, in `box`. `frame` returns the frame of the answer, which each answer replaces. */
 function pictures(box, frame) {
