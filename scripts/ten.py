@@ -1,5 +1,6 @@
 """The table of docs/ten-results.md, from the stored results."""
 
+import functools
 import json
 import re
 import statistics
@@ -10,6 +11,7 @@ RESULTS = ROOT / "results"
 CELLS = re.compile(r"[\d.]+")
 
 
+@functools.cache
 def read(name: str):
     return json.loads((RESULTS / name).read_text())
 

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use joulepath_study::commands::of_variant;
-pub(crate) use joulepath_study::commands::page;
-use joulepath_study::files;
+pub(crate) use joulepath_study::files::page;
+use joulepath_study::files::{self, of_variant};
 
 use crate::cli::CompareOptions;
 use crate::failure::Failure;

@@ -1,8 +1,6 @@
-//! Mistakes on the command line, and what the user probably wants.
+//! Arguments of the command line: how they are read, and what the user probably wants.
 
-use std::ffi::OsStr;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
@@ -89,21 +87,6 @@ pub fn seconds_since_1970() -> u32 {
         .duration_since(std::time::UNIX_EPOCH)
         .unwrap_or_default();
     u32::try_from(since.as_secs()).unwrap_or(u32::MAX)
-}
-
-/// `place` if it is a page, else the page `stem` in the folder `place`.
-pub fn page(place: &Path, stem: &str) -> PathBuf {
-    match place.extension().and_then(|extension| extension.to_str()) {
-        Some("html" | "htm") => place.to_path_buf(),
-        _ => place.join(format!("{stem}.html")),
-    }
-}
-
-/// The file `page` for one variant.
-pub fn of_variant(page: &Path, variant: &str) -> PathBuf {
-    let part = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
-    let (stem, extension) = (part(page.file_stem()), part(page.extension()));
-    page.with_file_name(format!("{stem}-{variant}.{extension}"))
 }
 
 /// `key=value`; the value may contain more equals signs.

@@ -18,9 +18,10 @@ mod trouble;
 #[cfg(unix)]
 mod unix;
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use joulepath_files::Trouble as Unread;
 pub(crate) use joulepath_files::{By, Content};
@@ -86,6 +87,21 @@ pub(crate) fn unread(trouble: Unread, doing: String) -> Error {
             kind: Kind::Failed,
         },
     }
+}
+
+/// `place` if it is a page, else the page `stem` in the folder `place`.
+pub fn page(place: &Path, stem: &str) -> PathBuf {
+    match place.extension().and_then(|extension| extension.to_str()) {
+        Some("html" | "htm") => place.to_path_buf(),
+        _ => place.join(format!("{stem}.html")),
+    }
+}
+
+/// The file `page` for one variant.
+pub fn of_variant(page: &Path, variant: &str) -> PathBuf {
+    let part = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+    let (stem, extension) = (part(page.file_stem()), part(page.extension()));
+    page.with_file_name(format!("{stem}-{variant}.{extension}"))
 }
 
 /// Creates the folder of `file` and checks that `file` can be written, before hours of runs.
