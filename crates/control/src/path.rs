@@ -105,7 +105,7 @@ pub(crate) fn slowest_bps(
 }
 
 /// Propagation RTT, s.
-pub(crate) fn base_rtt_s(scenario: &Scenario, path: PathIndex) -> f64 {
+pub fn base_rtt_s(scenario: &Scenario, path: PathIndex) -> f64 {
     let path = &scenario.paths[path];
     path.down
         .iter()

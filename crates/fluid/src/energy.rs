@@ -5,6 +5,7 @@
 //! per tick the meter gets each packet separately. Ticks are shorter than any gap that the models
 //! distinguish from continuous traffic.
 
+use joulepath_control::path::{base_rtt_s, links_of};
 use joulepath_model::energy::InterfaceModel;
 use joulepath_model::energy::Traffic;
 use joulepath_model::energy::meter::{DeviceMeter, EnergyReading};
@@ -20,6 +21,10 @@ const LONGEST_TICK_S: f64 = 0.1;
 /// Shortest tick, s.
 const SHORTEST_TICK_S: f64 = 1e-3;
 
+/// How far delays and recoveries spread a train, round trips: a fit to the packet engine, where it is
+/// 0.01 to 0.5 and grows with the length of the run.
+const SPREAD: f64 = 0.125;
+
 /// One device of a group, and the traffic for its meter.
 pub(crate) struct Metering<'a> {
     pub(crate) scenario: &'a Scenario,
@@ -29,6 +34,8 @@ pub(crate) struct Metering<'a> {
     pub(crate) first: usize,
     /// Completion time of its file, s.
     pub(crate) completed_s: Option<f64>,
+    /// The scenario's links of which the samples have queues.
+    pub(crate) links: &'a [LinkIndex],
 }
 
 /// One route between two samples.
@@ -36,6 +43,9 @@ struct Pace {
     sent_pps: f64,
     delivered_pps: f64,
     rtt_s: f64,
+    /// Time that a window takes to pass its slowest link, if its radio leaves ACTIVE before the next
+    /// one comes.
+    train_s: Option<f64>,
     /// True if it is in use.
     is_open: bool,
 }
@@ -45,6 +55,57 @@ struct Pace {
 struct Pending {
     down: f64,
     up: f64,
+    /// End of the last train, s.
+    train_s: f64,
+}
+
+/// Bytes that pass an interface together.
+struct Burst {
+    interface: usize,
+    now: Nanos,
+    bytes: u32,
+    traffic: Traffic,
+    air: Nanos,
+}
+
+/// One sentence about the paths whose radios leave ACTIVE within a round trip if a window does not
+/// fill the links.
+pub(crate) fn notes(scenario: &Scenario) -> Vec<String> {
+    let rests = |group: &ConnectionGroup, path: &usize| {
+        let InterfaceModel::Rrc(rrc) = &scenario.paths[*path].energy.model else {
+            return false;
+        };
+        let over = links_of(scenario, group.direction, *path).0;
+        let rtt_s = base_rtt_s(scenario, *path);
+        let loses = over
+            .iter()
+            .any(|&link| scenario.links[link].loss.mean() > 0.0);
+        let rates = over
+            .iter()
+            .map(|&link| scenario.links[link].rate.mean_bps(scenario.duration));
+        let most_bps = 8.0 * group.receive_buffer.0.min(group.send_buffer.0) as f64 / rtt_s;
+        (loses || most_bps < rates.fold(f64::INFINITY, f64::min))
+            && rtt_s > rrc.inactivity.as_secs_f64()
+    };
+    let of = |group: &ConnectionGroup| {
+        let paths = group.paths.iter().filter(|path| rests(group, path));
+        paths.copied().collect::<Vec<_>>()
+    };
+    let mut paths: Vec<usize> = scenario.connections.iter().flat_map(of).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    if paths.is_empty() {
+        return vec![];
+    }
+    let names: Vec<String> = paths
+        .iter()
+        .map(|&path| format!("`{}`", scenario.paths[path].name))
+        .collect();
+    vec![format!(
+        "Where a window does not fill a round trip, the radio of {} rests between windows: how long depends on \
+         delays that the equations lack, so power may be half or twice the packet engine's.",
+        names.join(", ")
+    )]
 }
 
 impl Metering<'_> {
@@ -82,8 +143,25 @@ impl Metering<'_> {
                     began = true;
                 }
                 self.open(&mut meter, &mut opened, at_s);
+                let mut bursts = vec![];
                 for (i, flow) in flows.iter().enumerate() {
-                    self.pass(&mut meter, &mut pending[i], i, flow, at_s, seconds / ticks);
+                    self.pass(
+                        &mut bursts,
+                        &mut pending[i],
+                        i,
+                        flow,
+                        [at_s, seconds / ticks],
+                    );
+                }
+                bursts.sort_by_key(|burst| burst.now);
+                for burst in bursts {
+                    meter.on_packet(
+                        burst.interface,
+                        burst.now,
+                        burst.bytes,
+                        burst.traffic,
+                        burst.air,
+                    );
                 }
                 self.sample_host(&mut meter, &flows, at_s);
             }
@@ -142,10 +220,12 @@ impl Metering<'_> {
         let seconds = pair[1].time_s - pair[0].time_s;
         let pace = |r: usize| {
             let carried = pair[1].carried[r].since(&pair[0].carried[r]);
+            let rtt_s = pair[1].flows[r].rtt_s;
             Pace {
                 sent_pps: carried.sent / seconds,
                 delivered_pps: carried.delivered / seconds,
-                rtt_s: pair[1].flows[r].rtt_s,
+                rtt_s,
+                train_s: self.train_s(r - self.first, rtt_s, pair),
                 is_open: pair[1].flows[r].rate_pps > 0.0,
             }
         };
@@ -154,18 +234,49 @@ impl Metering<'_> {
             .collect()
     }
 
-    /// Meters the data and ACKs of one tick.
+    /// [`Pace::train_s`] of a route: all traffic on its busiest link passes in one part of a round
+    /// trip, longer by [`SPREAD`].
+    fn train_s(&self, route: usize, rtt_s: f64, pair: &[Sample]) -> Option<f64> {
+        let path = &self.scenario.paths[self.member.paths[route]];
+        let InterfaceModel::Rrc(rrc) = &path.energy.model else {
+            return None;
+        };
+        let over = match self.group.direction {
+            Direction::Download => &path.down,
+            Direction::Upload => &path.up,
+        };
+        let now = Nanos::from_secs_f64(pair[1].time_s);
+        let seconds = pair[1].time_s - pair[0].time_s;
+        let busy = |(i, link): (usize, &LinkIndex)| {
+            let packets = pair[1].served[i] - pair[0].served[i];
+            match self.scenario.links[*link].rate {
+                _ if !over.contains(link) => 0.0,
+                RateSpec::Trace(_) => 1.0,
+                _ => self.air_s(*link, now, packets * self.segment()) / seconds,
+            }
+        };
+        let busiest = self.links.iter().enumerate().map(busy).fold(0.0, f64::max);
+        let stays_s = rrc.inactivity.as_secs_f64();
+        let train_s = rtt_s * (busiest + SPREAD);
+        (rtt_s - train_s > stays_s).then_some(train_s)
+    }
+
+    /// A packet on the wire, bytes.
+    fn segment(&self) -> f64 {
+        (self.scenario.transport.mss.0 + self.scenario.transport.header.0) as f64
+    }
+
+    /// Adds the data and ACKs of the tick that ends at `at_s`.
     fn pass(
         &self,
-        meter: &mut DeviceMeter,
+        bursts: &mut Vec<Burst>,
         pending: &mut Pending,
         route: usize,
         flow: &Pace,
-        at_s: f64,
-        tick_s: f64,
+        [at_s, tick_s]: [f64; 2],
     ) {
         let transport = &self.scenario.transport;
-        let segment = (transport.mss.0 + transport.header.0) as f64;
+        let segment = self.segment();
         let acks = if transport.delayed_ack.is_some() {
             0.5
         } else {
@@ -186,8 +297,22 @@ impl Metering<'_> {
                 (least_ack, segment)
             }
         };
-        let (interface, now) = (self.interface(route), Nanos::from_secs_f64(at_s));
+        let mut now_s = at_s;
+        if flow.train_s.is_some() {
+            // The trains since the last one before this tick, at their own times.
+            let next_s = (pending.train_s + flow.rtt_s).max(at_s - tick_s);
+            if next_s > at_s {
+                return;
+            }
+            now_s = next_s;
+        }
+        pending.train_s = now_s;
+        let (interface, now) = (self.interface(route), Nanos::from_secs_f64(now_s));
         let links = self.scenario.paths[self.member.paths[route]].radio;
+        let is_data = |traffic| match self.group.direction {
+            Direction::Download => traffic == Traffic::Down,
+            Direction::Upload => traffic == Traffic::Up,
+        };
         let mut burst = |bytes: &mut f64, least: f64, traffic| {
             if *bytes >= least {
                 // A tick of 0.1 s holds less than 4 GB up to 300 Gbit/s.
@@ -197,13 +322,16 @@ impl Metering<'_> {
                 } else {
                     links.1
                 };
-                meter.on_packet(
+                let air_s = self.air_s(link, now, whole);
+                let train_s = flow.train_s.filter(|_| is_data(traffic));
+                let air_s = air_s.max(train_s.unwrap_or(0.0));
+                bursts.push(Burst {
                     interface,
                     now,
-                    whole as u32,
+                    bytes: whole as u32,
                     traffic,
-                    self.air(link, now, whole),
-                );
+                    air: Nanos::from_secs_f64(air_s),
+                });
                 *bytes -= whole;
             }
         };
@@ -211,8 +339,8 @@ impl Metering<'_> {
         burst(&mut pending.up, least_up, Traffic::Up);
     }
 
-    /// Time that `bytes` take on a link at the rate of `now`.
-    fn air(&self, link: LinkIndex, now: Nanos, bytes: f64) -> Nanos {
+    /// Time that `bytes` take on a link at the rate of `now`, s.
+    fn air_s(&self, link: LinkIndex, now: Nanos, bytes: f64) -> f64 {
         let bps = match self.scenario.links.get(link).map(|link| &link.rate) {
             Some(RateSpec::Constant(rate)) => rate.bps() as f64,
             Some(RateSpec::Steps(steps)) => {
@@ -223,7 +351,7 @@ impl Metering<'_> {
             Some(RateSpec::LogNormal { mean, .. }) => mean.bps() as f64,
             Some(RateSpec::Unlimited | RateSpec::Trace(_)) | None => 0.0,
         };
-        Nanos::from_secs_f64(if bps > 0.0 { bytes * 8.0 / bps } else { 0.0 })
+        if bps > 0.0 { bytes * 8.0 / bps } else { 0.0 }
     }
 
     fn sample_host(&self, meter: &mut DeviceMeter, flows: &[Pace], at_s: f64) {

@@ -65,6 +65,12 @@ pub fn check(scenario: &Scenario, setup: &Setup) -> Result<(), Unsupported> {
     represent::check(scenario, setup)
 }
 
+/// Notes on results of `scenario`, one sentence each: where radios rest within a round trip in a way
+/// that the equations lack.
+pub fn notes(scenario: &Scenario) -> Vec<String> {
+    energy::notes(scenario)
+}
+
 /// Runs `scenario` under one policy. Only a genetic allocator uses the seed.
 ///
 /// # Errors

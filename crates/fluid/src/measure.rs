@@ -113,6 +113,7 @@ impl History<'_> {
                 member,
                 first: own.start,
                 completed_s,
+                links: &self.what.links,
             };
             let (energy, over_time) = metering.run(&self.samples, series);
             let measured = measured(member.start_s, scenario.warm_up.as_secs_f64(), until_s);

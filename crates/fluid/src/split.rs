@@ -68,14 +68,30 @@ fn capacities_pps<'a>(network: &'a Network, route: &'a Route) -> impl Iterator<I
     links.map(|&link| network.links[link].capacity_pps)
 }
 
+/// Packets of a window that find a queue of `route` full in slow start. ACKs come at the rate C of
+/// the slowest link and let twice as many packets go, so w (1 − C_l/2C) wait at link l.
+pub(crate) fn overflow(network: &Network, route: &Route, window: f64) -> f64 {
+    let slowest_pps = capacities_pps(network, route).fold(f64::INFINITY, f64::min);
+    let beyond = |&link: &LinkIndex| {
+        let waits = 1.0 - network.links[link].capacity_pps / (2.0 * slowest_pps);
+        (window * waits - room(network, link)).max(0.0)
+    };
+    route.links.iter().map(beyond).fold(0.0, f64::max)
+}
+
 /// Number of packets that fit into the queues of a route.
 fn burst(network: &Network, route: &Route) -> f64 {
-    let room = |&link: &LinkIndex| match network.links[link].price {
+    let rooms = route.links.iter().map(|&link| room(network, link));
+    rooms.fold(f64::INFINITY, f64::min)
+}
+
+/// Number of packets that fit into the queue of a link.
+fn room(network: &Network, link: LinkIndex) -> f64 {
+    match network.links[link].price {
         Price::Fixed { .. } => f64::INFINITY,
         Price::DropTail { ramp, .. } => ramp,
         Price::Red { max, .. } => max,
-    };
-    route.links.iter().map(room).fold(f64::INFINITY, f64::min)
+    }
 }
 
 #[cfg(test)]

@@ -36,6 +36,10 @@ impl Engine for Fluid {
         Ok(())
     }
 
+    fn notes(&self, scenario: &Scenario, _setups: &[Setup]) -> Vec<String> {
+        joulepath_fluid::notes(scenario)
+    }
+
     fn run(
         &self,
         scenario: &Scenario,
