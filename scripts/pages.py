@@ -121,7 +121,7 @@ BUDGET = {
     "Tutorials": 4_500,
     "How-to": 12_000,
     "Reference": 18_600,
-    "Explanation": 23_300,
+    "Explanation": 23_500,
     "Results": 8_300,
     "Contributing": 1_000,
 }

@@ -1,7 +1,7 @@
 //! Loss events of a TCP on a route: the events per packet of its links' losses at the window that
 //! they leave it. [`joulepath_model::network::LossSpec::events`] has the derivation.
 
-use joulepath_model::network::LossSpec;
+use joulepath_model::network::{LossSpec, QueueLimit};
 use joulepath_model::scenario::{LinkIndex, Scenario, Transport};
 use joulepath_model::units::Nanos;
 
@@ -111,6 +111,23 @@ pub fn losses(scenario: &Scenario, links: &[LinkIndex], rtt_s: f64, most_window:
         rtt_s,
         most_window,
     )
+}
+
+/// Packets of a round trip of `rtt_s` that `links` hold with a full queue. A managed queue counts as
+/// empty.
+pub fn most_window(scenario: &Scenario, links: &[LinkIndex], rtt_s: f64) -> f64 {
+    let transport = &scenario.transport;
+    let wire = (transport.mss.0 + transport.header.0) as f64;
+    let holds = |&link: &LinkIndex| {
+        let link = &scenario.links[link];
+        let waiting = match (&link.aqm, link.queue) {
+            (Some(_), _) => 0.0,
+            (None, QueueLimit::Packets(packets)) => f64::from(packets),
+            (None, QueueLimit::Bytes(bytes)) => bytes.0 as f64 / wire,
+        };
+        link.rate.mean_bps(scenario.duration) / (8.0 * wire) * rtt_s + waiting
+    };
+    links.iter().map(holds).fold(f64::INFINITY, f64::min)
 }
 
 /// Bounds of the retransmission timeout, and the number of retransmissions of one packet.

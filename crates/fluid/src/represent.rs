@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use joulepath_control::bursts::losses;
+use joulepath_control::bursts::{losses, most_window};
 use joulepath_control::path::{energy_per_bit, links_of, traffic_of};
 use joulepath_control::schedule::{Scheduler, Style};
 use joulepath_control::{Setup, competitor_controller};
@@ -380,7 +380,8 @@ impl<'a> Represented<'a> {
         };
         let bps = |link: &LinkIndex| links[*link].rate.mean_bps(self.scenario.duration);
         let most_pps = data.iter().map(bps).fold(f64::INFINITY, f64::min) / self.wire_bits;
-        let losses = losses(self.scenario, data, rtt_s, most_pps * rtt_s);
+        let most = most_window(self.scenario, data, rtt_s);
+        let losses = losses(self.scenario, data, rtt_s, most);
         let stalled = losses.stalled_on(most_pps, rtt_s);
         match stalled > MOST_STALLED {
             true => Err(Unsupported::Bursts {

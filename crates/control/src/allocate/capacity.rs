@@ -5,7 +5,7 @@ use joulepath_model::units::Nanos;
 
 use super::eemptcp::CostedPath;
 use super::rate::pftk_pps;
-use crate::bursts::{Losses, losses};
+use crate::bursts::{Losses, losses, most_window};
 use crate::path::{Window, base_rtt_s, links_of, slowest_bps, traffic_of};
 
 /// Model of the capacities C_r in the EEMPTCP allocator.
@@ -48,7 +48,7 @@ fn met(scenario: &Scenario, direction: Direction, path: PathIndex) -> (Losses, f
         until: scenario.duration,
     };
     let link_bps = slowest_bps(scenario, direction, path, whole);
-    let most = link_bps * rtt_s / (scenario.transport.mss.0 as f64 * 8.0);
+    let most = most_window(scenario, data, rtt_s);
     (losses(scenario, data, rtt_s, most), link_bps)
 }
 

@@ -10,8 +10,7 @@ use joulepath_model::scenario::{ConnectionGroup, LinkIndex, PathIndex, Scenario,
 
 use super::problem::Goal;
 use crate::path::{
-    Window, base_rtt_s, delivered, least_over, links_of, peak_bps, traffic_of, trough_bps,
-    wire_per_payload,
+    Window, delivered, least_over, links_of, peak_bps, traffic_of, trough_bps, wire_per_payload,
 };
 
 /// ACK bits per bit of payload; delayed ACKs halve them.
@@ -76,28 +75,6 @@ pub(super) fn late_bits(
         return 0.0;
     }
     bits_per_bit * (peak_payload_bps(scenario, data, window) * back_s).min(most_bits)
-}
-
-/// How long after an answer of `group` its last ACK may leave or reach the device, s: a round trip,
-/// and the time that all ACKs of the answer take. Infinite if they may take any time.
-pub(super) fn late_s(scenario: &Scenario, group: &ConnectionGroup, window: Window) -> f64 {
-    let Workload::Requests { size, .. } = group.workload else {
-        return 0.0;
-    };
-    let bits = (size.0 as f64 * 8.0 * per_payload(scenario))
-        .max(scenario.transport.ack_size.0 as f64 * 8.0);
-    let of_path = |&path: &PathIndex| {
-        let (_, acks) = links_of(scenario, group.direction, path);
-        let on_link = |&link: &LinkIndex| {
-            let spec: &LinkSpec = &scenario.links[link];
-            match trough_bps(spec, window) {
-                Some(bps) if bps > 0.0 && spec.outages.is_empty() => bits / bps,
-                _ => f64::INFINITY,
-            }
-        };
-        base_rtt_s(scenario, path) + acks.iter().map(on_link).sum::<f64>()
-    };
-    group.paths.iter().map(of_path).fold(0.0, f64::max)
 }
 
 /// Propagation of the ACKs, s.

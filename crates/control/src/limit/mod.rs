@@ -398,7 +398,6 @@ fn goal(scenario: &Scenario, group: &ConnectionGroup) -> Goal {
                 bits: size.0 as f64 * 8.0,
                 waiting_s: think.as_secs_f64() + fastest,
                 think_s: think.as_secs_f64(),
-                late_s: acks::late_s(scenario, group, window),
                 repeated_s: window.seconds(),
             }
         }

@@ -16,20 +16,13 @@ impl DeviceProblem<'_> {
                 bits,
                 waiting_s,
                 think_s,
-                late_s,
                 repeated_s,
             } => self.best(|mask| {
                 let steady = self.steady(mask)?;
                 let seconds = bits / steady.goodput_bps;
                 // n answers take n · `seconds` plus n − 1 waits.
                 let n = ((repeated_s + waiting_s) / (seconds + waiting_s)).max(1.0);
-                Some(self.transfer(
-                    mask,
-                    steady,
-                    bits,
-                    [waiting_s, think_s, late_s],
-                    (n - 1.0) / n,
-                ))
+                Some(self.transfer(mask, steady, bits, [waiting_s, think_s], (n - 1.0) / n))
             }),
             Goal::Rate { bps } => self
                 .at_any_rate(bps)

@@ -104,8 +104,6 @@ pub enum Goal {
         waiting_s: f64,
         /// Part of it before the request, s.
         think_s: f64,
-        /// How long after an answer its last ACK may be sent or received, s.
-        late_s: f64,
         /// Time that is filled with as many answers as fit, s.
         repeated_s: f64,
     },

@@ -60,14 +60,14 @@ impl DeviceProblem<'_> {
 
     /// (b) for the set `mask` with its most efficient rates `steady`.
     ///
-    /// Between two answers each radio that carried data is in its tail, or has a tail and another
-    /// promotion. The tail begins with the last ACK, at most `late_s` after the answer.
+    /// Between two answers each radio that carried data stays awake, or has a tail and another
+    /// promotion, if the tail is over in time. It may begin late: ACKs and repeated answers follow.
     pub(super) fn transfer(
         &self,
         mask: u32,
         steady: Optimum,
         bits: f64,
-        [waiting_s, think_s, late_s]: [f64; 3],
+        [waiting_s, think_s]: [f64; 2],
         waits: f64,
     ) -> Optimum {
         let waiting_s = waiting_s * waits;
@@ -78,9 +78,7 @@ impl DeviceProblem<'_> {
             }
             let awake_w = (cost.used_w - cost.unused_w).max(0.0);
             let awake_j = self.device.sharing_factor.min(1.0) * awake_w * think_s;
-            if think_s > cost.tail_s + late_s {
-                self.another_use_j(r)
-            } else if think_s >= cost.tail_s {
+            if think_s >= cost.tail_s {
                 awake_j.min(self.another_use_j(r))
             } else {
                 awake_j

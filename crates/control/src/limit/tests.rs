@@ -479,7 +479,6 @@ fn n_answers_have_n_minus_one_waits() {
         bits: 10e6,
         waiting_s: 3.0,
         think_s: 0.0,
-        late_s: 0.0,
         repeated_s: 21.0,
     };
     assert_close(one.solve(goal).unwrap().bits_per_joule(), 60e6 / 7.5, 1e-9);

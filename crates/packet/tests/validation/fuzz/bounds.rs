@@ -244,10 +244,7 @@ fn no_run_beats_the_link_bound() {
             .max(1) as f64;
         // A packet on each path may be in transmission at the start and at the end of the measured
         // time.
-        let early = match is_endless {
-            true => 0.0,
-            false => early_bits(&met) / (result.goodput_bps * measured_s(&met)),
-        };
+        let early = early_bits(&met) / (result.goodput_bps * measured_s(&met));
         let tolerance = 1e-6 + 2.0 * scenario.paths.len() as f64 / packets + early;
         tried += 1;
         near += u32::from(share > 0.8);
