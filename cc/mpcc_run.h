@@ -147,6 +147,8 @@ MPCC_INLINE void mpcc_add(const struct mpcc_ops *ops, struct mpcc_subflow *sub, 
 		own->acc += (s64)(whole << MPCC_PACKET_BITS);
 		sub->cwnd = sub->cwnd > whole + ops->min_cwnd ? (u32)(sub->cwnd - whole)
 		                                              : mpcc_min(sub->cwnd, ops->min_cwnd);
+		/* Below ssthresh, slow start would undo the decrease. */
+		sub->ssthresh = mpcc_min(sub->ssthresh, sub->cwnd);
 	}
 }
 

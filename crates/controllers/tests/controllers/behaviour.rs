@@ -718,6 +718,30 @@ fn cwa_does_nothing_below_its_smallest_ratio() {
     assert_eq!(connection.subflows[1].cwnd, 95);
 }
 
+/// At a price of 1 and a window of 200 an ACK takes 0.02 packets: after a loss the window goes on
+/// falling below ssthresh, where slow start would undo it.
+#[test]
+fn extended_dts_shrinks_below_its_slow_start_threshold() {
+    let controller = controller("edts");
+    let mut connection = established(controller, &[(100, 50_000), (200, 200_000)]);
+    let start = connection.subflows[1].cwnd;
+    connection.subflows[1].ssthresh = start;
+    for subflow in &mut connection.subflows[..2] {
+        subflow.own.set_path_price(1.0);
+    }
+    for _ in 0..1000 {
+        let ack = Ack {
+            acked: 1,
+            rtt_us: 200_000,
+            flags: LIMITED,
+        };
+        controller.on_ack(&mut connection, 1, ack);
+    }
+    let subflow = &connection.subflows[1];
+    assert!(subflow.cwnd + 10 < start, "{}", subflow.cwnd);
+    assert_eq!(subflow.ssthresh, subflow.cwnd);
+}
+
 #[test]
 fn eemptcp_without_targets_is_lia() {
     let (eemptcp, lia) = (controller("eemptcp"), controller("lia"));
