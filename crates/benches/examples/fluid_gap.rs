@@ -4,8 +4,8 @@
 //! `cargo run --release -p joulepath-benches --example fluid_gap` prints the gaps in
 //! docs/models/fluid.md. The scenarios are always the same: 2 to 20 Mbit/s, RTTs of 20 to 160 ms,
 //! buffers of 0.5 to 2 times the bandwidth-delay product, and in every second scenario losses of
-//! 0.02 to 1 % on the wire, except for a controller that the fluid engine refuses there. Runs last 200 s without the first 50 s; the packet engine uses three
-//! seeds.
+//! 0.02 to 1 % on the wire, except for a controller that the fluid engine refuses there. Runs last
+//! 200 s without the first 50 s; the packet engine uses three seeds.
 
 use joulepath_control::Setup;
 use joulepath_model::quantile::linear_unsorted;

@@ -23,7 +23,7 @@
 //!
 //! Slow start is also a mean field. e^(−L) is the probability that no packet has been lost so far,
 //! with dL_r/dt = λ_r x_r. With that probability the window doubles per RTT: δ = e^(−L) ln 2 + (1 −
-//! e^(−L)) δ_r. A queue that is too short for the doubled window (`split::overflow`) adds to L.
+//! e^(−L)) δ_r. A queue that is too short for the doubled window (`Network::overflow`) adds to L.
 //!
 //! A run also integrates the packets that each route has sent, dS_r/dt = x_r, and that each link
 //! has served, dV_l/dt = y_l (1 − p_l) − dq_l/dt ≤ C_l. `transit` computes the arrivals from these.
@@ -35,7 +35,6 @@ use joulepath_model::energy::equations::energy_per_delivered_bit;
 
 use crate::detect::{self, Seen};
 use crate::network::{LinkIndex, Network, Price, Route, User};
-use crate::split::overflow;
 use crate::spread::{Crowd, Varying};
 
 /// Share of the window that must be unused, because of the buffer, before the window stops growing.
@@ -524,7 +523,7 @@ impl<'a> Dynamics<'a> {
                 growth *= full;
             }
             if self.slow_start && avoiding < 1.0 {
-                let beyond = overflow(self.network, &user.routes[r - first], flow.window);
+                let beyond = self.network.overflow(&user.routes[r - first], flow.window);
                 derivative[losses.start + r] += full * beyond / flow.rtt_s;
             }
             flow.gain = per_packet * growth.max(0.0);

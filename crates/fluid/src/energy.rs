@@ -102,8 +102,8 @@ pub(crate) fn notes(scenario: &Scenario) -> Vec<String> {
         .map(|&path| format!("`{}`", scenario.paths[path].name))
         .collect();
     vec![format!(
-        "Where a window does not fill a round trip, the radio of {} rests between windows: how long depends on \
-         delays that the equations lack, so power may be half or twice the packet engine's.",
+        "Where a window does not fill a round trip, the radio of {} rests between windows: how long \
+         depends on delays that the equations lack, so power may be half or twice the packet engine's.",
         names.join(", ")
     )]
 }

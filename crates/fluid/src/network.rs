@@ -72,6 +72,15 @@ impl Price {
         !matches!(self, Price::Fixed { .. })
     }
 
+    /// Number of packets that fit into the queue.
+    pub(crate) fn room(&self) -> f64 {
+        match *self {
+            Price::Fixed { .. } => f64::INFINITY,
+            Price::DropTail { ramp, .. } => ramp,
+            Price::Red { max, .. } => max,
+        }
+    }
+
     /// Q̄ in the price of extended DTS: only the queue above it has a cost, packets.
     pub(crate) fn target(&self) -> f64 {
         match *self {
@@ -191,6 +200,27 @@ impl Network {
             links: vec![],
             users: vec![User::new(form, routes)],
         }
+    }
+
+    /// Rate of the slowest link of `route`, packets/s.
+    pub(crate) fn slowest_pps(&self, route: &Route) -> f64 {
+        let rates = route
+            .links
+            .iter()
+            .map(|&link| self.links[link].capacity_pps);
+        rates.fold(f64::INFINITY, f64::min)
+    }
+
+    /// Packets of a window that find a queue of `route` full in slow start. ACKs come at the rate C
+    /// of the slowest link and let twice as many packets go, so w (1 − C_l/2C) wait at link l.
+    pub(crate) fn overflow(&self, route: &Route, window: f64) -> f64 {
+        let slowest_pps = self.slowest_pps(route);
+        let beyond = |&link: &LinkIndex| {
+            let link = &self.links[link];
+            let waits = 1.0 - link.capacity_pps / (2.0 * slowest_pps);
+            (window * waits - link.price.room()).max(0.0)
+        };
+        route.links.iter().map(beyond).fold(0.0, f64::max)
     }
 
     /// Total number of routes.

@@ -14,7 +14,7 @@
 //! measured in the past.
 
 use crate::dynamics::Flow;
-use crate::network::{LinkIndex, Network, Price, Route, User};
+use crate::network::{Network, Route, User};
 
 /// Part of a connection's windows that its buffer must leave unused for the buffer to limit it.
 const UNUSED: f64 = 0.01;
@@ -45,10 +45,7 @@ pub(crate) fn is_the_schedulers(
     }
     let mut by_rtt: Vec<(&Route, &Flow)> = open().collect();
     // RTT with the whole buffer under way on the route.
-    let loaded_s = |route: &Route| {
-        let rates = capacities_pps(network, route);
-        user.buffer / rates.fold(f64::INFINITY, f64::min)
-    };
+    let loaded_s = |route: &Route| user.buffer / network.slowest_pps(route);
     by_rtt.sort_by(|(a, _), (b, _)| {
         let loaded = || loaded_s(a).total_cmp(&loaded_s(b));
         a.base_rtt_s.total_cmp(&b.base_rtt_s).then_with(loaded)
@@ -63,35 +60,13 @@ pub(crate) fn is_the_schedulers(
     last.base_rtt_s > SAME_RTT * fastest.base_rtt_s && !(fastest_first && holds_all)
 }
 
-fn capacities_pps<'a>(network: &'a Network, route: &'a Route) -> impl Iterator<Item = f64> + 'a {
-    let links = route.links.iter();
-    links.map(|&link| network.links[link].capacity_pps)
-}
-
-/// Packets of a window that find a queue of `route` full in slow start. ACKs come at the rate C of
-/// the slowest link and let twice as many packets go, so w (1 − C_l/2C) wait at link l.
-pub(crate) fn overflow(network: &Network, route: &Route, window: f64) -> f64 {
-    let slowest_pps = capacities_pps(network, route).fold(f64::INFINITY, f64::min);
-    let beyond = |&link: &LinkIndex| {
-        let waits = 1.0 - network.links[link].capacity_pps / (2.0 * slowest_pps);
-        (window * waits - room(network, link)).max(0.0)
-    };
-    route.links.iter().map(beyond).fold(0.0, f64::max)
-}
-
 /// Number of packets that fit into the queues of a route.
 fn burst(network: &Network, route: &Route) -> f64 {
-    let rooms = route.links.iter().map(|&link| room(network, link));
+    let rooms = route
+        .links
+        .iter()
+        .map(|&link| network.links[link].price.room());
     rooms.fold(f64::INFINITY, f64::min)
-}
-
-/// Number of packets that fit into the queue of a link.
-fn room(network: &Network, link: LinkIndex) -> f64 {
-    match network.links[link].price {
-        Price::Fixed { .. } => f64::INFINITY,
-        Price::DropTail { ramp, .. } => ramp,
-        Price::Red { max, .. } => max,
-    }
 }
 
 #[cfg(test)]

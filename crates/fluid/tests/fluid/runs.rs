@@ -56,7 +56,15 @@ const RESTING: &str = r#"
     rate = "12 Mbit/s"
     delay = "150 ms"
     queue = "40 packets"
-    energy = { model = "rrc", active = "1 W", per_mbps = "0 mW", up_per_mbps = "0 mW", inactivity = "100 ms", promotion = { power = "0 W", duration = "1 ms" }, tail = [{ power = "0 W", duration = "10 s" }], idle = "0 W" }
+    [path.energy]
+    model = "rrc"
+    active = "1 W"
+    per_mbps = "0 mW"
+    up_per_mbps = "0 mW"
+    inactivity = "100 ms"
+    promotion = { power = "0 W", duration = "1 ms" }
+    tail = [{ power = "0 W", duration = "10 s" }]
+    idle = "0 W"
 "#;
 
 /// Slow start sends twice as fast as its ACKs come, so a queue of 40 packets ends it at a window of
