@@ -32,6 +32,7 @@ mod reception;
 mod recovery;
 mod relays;
 mod reno;
+mod saver;
 mod sawtooth;
 mod schedulers;
 mod selection;

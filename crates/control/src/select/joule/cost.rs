@@ -6,7 +6,7 @@
 //!   file    P(S, x) N/Σx + P(S, 0) (T − N/Σx) + Σ_S (tail + promotion if closed) + Σ_open∉S tail + P₀ A   J
 //!           T: time until N bits have arrived, with handshakes and slow start of closed paths
 //!           A: time in which a radio is awake before or after T
-//!   load    P at the offered rate, radios and P₀ asleep between messages, + π λ D(S)           W
+//!   load    P at the offered rate, radios and P₀ asleep in pauses, + π λ D(S)                  W
 //! ```
 //! All sets are enumerated, so the optimum is exact. `tests` compare the enumeration with a search.
 
@@ -57,6 +57,10 @@ pub(super) struct Load {
     pub(super) per_s: f64,
     /// Mean size, bits.
     pub(super) bits: f64,
+    /// Part of the time in which data comes without a pause.
+    pub(super) steady: f64,
+    /// Pauses per second.
+    pub(super) pauses_per_s: f64,
     /// Variance of the arriving data over its mean, bits: the mean message size for random
     /// arrivals.
     pub(super) burst_bits: f64,
@@ -338,7 +342,7 @@ impl Costs<'_> {
             let busy = loads[i] / self.share_bps(set, i);
             let costs = energy.sunk_w > 0.0 || energy.slope_j_per_bit > 0.0;
             match energy.sleeps {
-                true => (busy + (load.per_s * energy.tail_s).min(1.0 - busy)).min(1.0),
+                true => states(energy, busy, load).iter().sum(),
                 false => f64::from(u8::from(costs)),
             }
         };
@@ -411,20 +415,26 @@ impl Costs<'_> {
 }
 
 /// Mean power of an interface apart from its bits, while its subflow is open and carries messages
-/// for the part `busy` of the time, W: awake, in its tail, and promoted again if the tail ended
+/// for the part `busy` of the time, W: active, in its tail, and promoted again if the tail ends
 /// before the next message.
 fn between_messages(energy: &PathEnergy, busy: f64, load: &Load) -> f64 {
     if !energy.sleeps {
         return energy.sunk_w;
     }
-    let gap_s = (1.0 - busy) / load.per_s.max(1e-6);
-    let tail_s = energy.tail_s.min(gap_s);
-    let tail = load.per_s.max(1e-6) * tail_s;
-    let asleep = (1.0 - busy - tail).max(0.0);
-    let wakes = if gap_s > energy.tail_s {
-        load.per_s * energy.wake_j
-    } else {
-        0.0
-    };
-    busy * energy.sunk_w + tail * energy.tail_w + asleep * energy.idle_w + wakes
+    let [active, tail] = states(energy, busy, load);
+    let asleep = 1.0 - active - tail;
+    let wakes_per_s = if asleep > 0.0 { load.pauses_per_s } else { 0.0 };
+    active * energy.sunk_w
+        + tail * energy.tail_w
+        + asleep * energy.idle_w
+        + wakes_per_s * energy.wake_j
+}
+
+/// Parts of the time in which a radio that sleeps is active, and in its tail.
+fn states(energy: &PathEnergy, busy: f64, load: &Load) -> [f64; 2] {
+    let active = busy.max(load.steady).min(1.0);
+    [
+        active,
+        (load.pauses_per_s * energy.tail_s).min(1.0 - active),
+    ]
 }

@@ -3,6 +3,7 @@
 
 use joulepath_model::units::Nanos;
 
+use super::super::selector::LOOK;
 use super::super::snapshot::{Demand, Snapshot};
 
 /// Time constant of both estimates, of the load at least, s.
@@ -27,6 +28,10 @@ pub(super) struct Offered {
     /// Bytes and messages per second, smoothed.
     bytes_per_s: f64,
     messages_per_s: f64,
+    /// Part of the time in which writes follow one another without a pause, smoothed.
+    steady: f64,
+    /// Pauses per second, smoothed.
+    pauses_per_s: f64,
     /// Square of the bytes per second, smoothed.
     squares: f64,
     /// Length of a look, s.
@@ -79,14 +84,18 @@ impl Offered {
             return;
         }
         let seconds = seconds.min(LONGEST_LOOK_S);
-        self.bursts.observe(snapshot.now, new >= 1.0, seconds);
+        let (writes, paused) = (new >= 1.0, self.bursts.has_paused());
+        self.bursts.observe(snapshot.now, writes, seconds);
         self.seen_s = (self.seen_s + seconds).min(self.bursts.time_s(snapshot.now));
         let weight = (seconds / self.seen_s).min(1.0);
-        let messages = if new >= 1.0 { 1.0 } else { 0.0 };
-        self.bytes_per_s += weight * (new / seconds - self.bytes_per_s);
-        self.messages_per_s += weight * (messages / seconds - self.messages_per_s);
+        let smooth = |mean: &mut f64, value: f64| *mean += weight * (value - *mean);
+        let count = |is: bool| f64::from(u8::from(is));
+        smooth(&mut self.bytes_per_s, new / seconds);
+        smooth(&mut self.messages_per_s, count(writes) / seconds);
+        smooth(&mut self.steady, count(writes && !paused));
+        smooth(&mut self.pauses_per_s, count(writes && paused) / seconds);
         let rate = new / seconds;
-        self.squares += weight * (rate * rate - self.squares);
+        smooth(&mut self.squares, rate * rate);
         self.look_s = seconds;
         if is_new || (delivered as f64) < self.older {
             self.wait = Wait::default();
@@ -127,6 +136,16 @@ impl Offered {
         self.messages_per_s
     }
 
+    /// Part of the time in which no write comes later than [`LOOK`] after the last.
+    pub(super) fn steady(&self) -> f64 {
+        self.steady
+    }
+
+    /// Longer times without a write, per second.
+    pub(super) fn pauses_per_s(&self) -> f64 {
+        self.pauses_per_s
+    }
+
     /// Mean size of a message, bits; 0 before the first.
     pub(super) fn message_bits(&self) -> f64 {
         if self.messages_per_s > 0.0 {
@@ -151,6 +170,12 @@ impl Bursts {
             (self.count, self.since) = (self.count + 1, now);
         }
         self.quiet_s = 0.0;
+    }
+
+    /// True if a write now comes after a pause in which a radio's tail begins: most profiles are
+    /// active for [`LOOK`] after a packet.
+    fn has_paused(&self) -> bool {
+        self.count == 0 || self.quiet_s >= LOOK.as_secs_f64()
     }
 
     fn age_s(&self, now: Nanos) -> f64 {
@@ -223,6 +248,11 @@ mod tests {
             let bps = offered.messages_per_s() * offered.message_bits();
             assert!(look < 500 || (20e3..28e3).contains(&bps), "{bps} at {look}");
         }
+        assert!((0.25..0.33).contains(&offered.steady()), "{offered:?}");
+        assert!(
+            (0.08..0.12).contains(&offered.pauses_per_s()),
+            "{offered:?}"
+        );
         // A load that ends is forgotten.
         for look in 1001..=3000_u64 {
             let now = Nanos::from_millis(100 * look);

@@ -416,6 +416,8 @@ impl Joule {
         let load = Load {
             per_s: self.offered.messages_per_s(),
             bits: HEADROOM * self.offered.message_bits(),
+            steady: self.offered.steady(),
+            pauses_per_s: self.offered.pauses_per_s(),
             burst_bits: self.offered.burst_bits(),
             price_w: self.delay_price_w,
             deadline_s: None,

@@ -122,12 +122,21 @@ fn a_load_keeps_a_radio_in_its_tail_or_lets_it_sleep() {
     let load = |per_s, bits| Load {
         per_s,
         bits,
+        steady: 0.0,
+        pauses_per_s: per_s,
         burst_bits: bits,
         price_w: 0.0,
         deadline_s: None,
     };
     // 1 Mbit each second takes 0.1 s: 0.1 · 1.28804 + 0.9 · 1.06 + 52 mW.
     assert_close(costs.load(1, &load(1.0, 1e6)), 0.1288 + 0.954 + 0.05197);
+    // A stream in 4 of 10 s keeps it active for 4 s, and in its tail for 6 s.
+    let bursts = Load {
+        steady: 0.4,
+        pauses_per_s: 0.1,
+        ..load(1.0, 1e6)
+    };
+    assert_close(costs.load(1, &bursts), 0.4 * 1.28804 + 0.6 * 1.06 + 0.05197);
     // One in 100 s: 0.1 s awake, 11.576 s tail, the rest idle, one promotion.
     let expected = 0.12880 + 11.576 * 1.06 + (99.9 - 11.576) * 0.020054 + 0.31490 + 0.05197;
     assert_close(costs.load(1, &load(0.01, 1e6)), expected / 100.0);
@@ -168,6 +177,8 @@ fn the_shared_base_sleeps_with_the_last_radio() {
     let load = Load {
         per_s: 1.0,
         bits: 1e6,
+        steady: 0.0,
+        pauses_per_s: 1.0,
         burst_bits: 1e6,
         price_w: 0.0,
         deadline_s: None,
@@ -233,6 +244,8 @@ fn a_load_travels_as_the_scheduler_sends_it() {
     let load = |bits| Load {
         per_s: 10.0,
         bits,
+        steady: 0.0,
+        pauses_per_s: 10.0,
         burst_bits: 0.0,
         price_w: 0.0,
         deadline_s: None,
@@ -397,7 +410,15 @@ proptest! {
         prop_assume!(allowed != 0);
         let device = DeviceEnergy { shared_base: Watts(base), sharing_factor: kappa, host: None };
         let costs = with(&device, &radios);
-        let load = Load { per_s, bits: bits / 1e2, burst_bits: bits / 1e3, price_w: 1.0, deadline_s: None };
+        let load = Load {
+            per_s,
+            bits: bits / 1e2,
+            steady: 0.0,
+            pauses_per_s: per_s,
+            burst_bits: bits / 1e3,
+            price_w: 1.0,
+            deadline_s: None,
+        };
         let by: [&dyn Fn(Set) -> f64; 3] =
             [&|set| costs.bulk(set), &|set| costs.file(set, bits, 0.0, None), &|set| costs.load(set, &load)];
         for cost in by {
