@@ -76,7 +76,6 @@ WITH_WIFI = {
 WITHOUT_WIFI = {
     "003-slotted",
     "benchmark-sealed",
-    "benchmark-signal",
     "calibrations",
     "claims",
     "cost",

@@ -59,13 +59,6 @@ PARTS = {
         60,
         page="benchmark.md",
     ),
-    "benchmark-signal": Part(
-        '"$joulepath" benchmark --random check --family f10-signal --scenarios 48 '
-        '--policies "mptcp,joule,joule[signal=off]" --runs "$runs" --markdown "$page" --quiet',
-        20,
-        page="benchmark.md",
-        mark="benchmark-check",
-    ),
     "joule": Part(f"{PYTHON} scripts/joule measure && {PYTHON} scripts/joule figures", 60),
     "joule-presets": Part(f"{PYTHON} scripts/joule presets", 60),
     "joule-learning": Part(f"{PYTHON} scripts/joule learn", 60),

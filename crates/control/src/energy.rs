@@ -1,10 +1,6 @@
 //! Energy cost of a path's interface, for schedulers, selectors and allocators.
 
-use joulepath_model::energy::radios::RadioTable;
-use joulepath_model::energy::{InterfaceModel, RrcModel, SunkWhile, Traffic};
-use joulepath_model::scenario::{Direction, PathIndex, Scenario};
-use joulepath_model::signal::{rate_at, signal_at};
-use joulepath_model::units::{BitRate, Dbm, Nanos};
+use joulepath_model::energy::{InterfaceModel, SunkWhile, Traffic};
 
 /// Energy cost of a path's interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -74,15 +70,6 @@ impl PathEnergy {
         }
     }
 
-    /// The same interface with another slope and active power.
-    pub(crate) fn with_line(self, slope_j_per_bit: f64, sunk_w: f64) -> Self {
-        PathEnergy {
-            slope_j_per_bit,
-            sunk_w,
-            ..self
-        }
-    }
-
     /// Energy of the whole tail, J.
     pub fn tail_j(&self) -> f64 {
         self.tail_w * self.tail_s
@@ -106,53 +93,5 @@ impl PathEnergy {
     /// b x + θ, W.
     pub fn power_w(&self, rate_bps: f64) -> f64 {
         self.slope_j_per_bit * rate_bps + self.sunk_w
-    }
-}
-
-/// Energy cost of a path whose radio follows its signal.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct EnergyBySignal {
-    radio: &'static RadioTable,
-    series: Vec<(Nanos, Dbm)>,
-    fastest: Vec<(Dbm, BitRate)>,
-    model: RrcModel,
-    traffic: Traffic,
-}
-
-impl EnergyBySignal {
-    /// The cost by signal of a path of the scenario; `None` if its power does not follow a signal.
-    pub(crate) fn of(scenario: &Scenario, direction: Direction, path: PathIndex) -> Option<Self> {
-        let spec = &scenario.paths[path];
-        let (signal, radio) = (spec.signal.as_ref()?, spec.energy.radio()?);
-        let InterfaceModel::Rrc(model) = &spec.energy.model else {
-            return None;
-        };
-        let traffic = crate::path::traffic_of(direction);
-        let series = signal.spec.expected(scenario.duration);
-        let fastest = radio.fastest(traffic == Traffic::Up);
-        Some(EnergyBySignal {
-            radio,
-            series,
-            fastest,
-            model: model.clone(),
-            traffic,
-        })
-    }
-
-    /// `energy` with slope and active power at the signal of `now`, exact at a rate, bit/s; 0: the
-    /// fastest rate of the signal.
-    pub(crate) fn at(&self, energy: PathEnergy, now: Nanos, rate_bps: f64) -> PathEnergy {
-        let signal = signal_at(&self.series, now);
-        let bps = if rate_bps > 0.0 {
-            rate_bps
-        } else {
-            rate_at(&self.fastest, signal).bps() as f64
-        };
-        let line = self.radio.at(signal, &self.model, bps, bps);
-        // The line of an upload has the slope of an upload: its intercept is the rest of the power.
-        match self.traffic {
-            Traffic::Down => energy.with_line(line.down.0, line.active.0),
-            Traffic::Up => energy.with_line(line.up.0, line.active.0),
-        }
     }
 }

@@ -1,11 +1,10 @@
 //! Estimates from counters.
 
 use joulepath_model::history::PathHistory;
-use joulepath_model::scenario::{Direction, PathIndex, Scenario};
 use joulepath_model::units::Nanos;
 
 use super::snapshot::{Demand, PathSnapshot, PathState};
-use crate::energy::{EnergyBySignal, PathEnergy};
+use crate::energy::PathEnergy;
 
 /// Time constant of the smoothed rates, s.
 const RATE_TIME_S: f64 = 0.5;
@@ -55,8 +54,6 @@ pub struct Observer {
     waited: bool,
     tracks: Vec<Track>,
     paths: Vec<PathSnapshot>,
-    /// The costs of paths that follow a signal; empty if none does.
-    by_signal: Vec<Option<EnergyBySignal>>,
 }
 
 impl Observer {
@@ -65,7 +62,6 @@ impl Observer {
     pub fn new(energies: &[PathEnergy], mss_bytes: f64) -> Self {
         let path = |&energy: &PathEnergy| PathSnapshot {
             energy,
-            mean_energy: energy,
             usable: true,
             ..PathSnapshot::default()
         };
@@ -75,32 +71,6 @@ impl Observer {
             waited: false,
             tracks: vec![Track::default(); energies.len()],
             paths: energies.iter().map(path).collect(),
-            by_signal: vec![],
-        }
-    }
-
-    /// Lets the costs of `paths` follow their signals, from time 0 on.
-    #[must_use]
-    pub fn following(
-        mut self,
-        scenario: &Scenario,
-        direction: Direction,
-        paths: &[PathIndex],
-    ) -> Self {
-        let of = |&path: &PathIndex| EnergyBySignal::of(scenario, direction, path);
-        let costs: Vec<_> = paths.iter().map(of).collect();
-        if costs.iter().any(Option::is_some) {
-            self.by_signal = costs;
-            self.follow(Nanos::ZERO);
-        }
-        self
-    }
-
-    fn follow(&mut self, now: Nanos) {
-        for (path, cost) in self.paths.iter_mut().zip(&self.by_signal) {
-            if let Some(cost) = cost {
-                path.energy = cost.at(path.energy, now, path.capacity_bps);
-            }
         }
     }
 
@@ -143,7 +113,6 @@ impl Observer {
                 path.cwnd = counters.cwnd.into();
             }
         }
-        self.follow(now);
     }
 }
 

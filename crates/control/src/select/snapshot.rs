@@ -49,10 +49,9 @@ pub struct PathSnapshot {
     pub loss: f64,
     /// Payload delivered, bytes.
     pub delivered_bytes: u64,
-    /// Energy cost of its interface, at the present signal if it follows one.
+    /// Energy cost of its interface, at the mean signal and rate of the run if its power follows a
+    /// signal.
     pub energy: PathEnergy,
-    /// The same at the mean signal and rate of the run.
-    pub mean_energy: PathEnergy,
     /// History of its network; empty if it was never used.
     pub history: PathHistory,
 }

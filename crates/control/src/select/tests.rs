@@ -421,7 +421,6 @@ fn every_listed_option_is_taken_by_its_selector() {
         ("size", "unknown"),
         ("history", "off"),
         ("bottlenecks", "off"),
-        ("signal", "off"),
         ("patience", "0"),
         ("delay_price", "500 mW"),
         ("deadline", "3 s"),

@@ -148,10 +148,7 @@ fn steered(
         surroundings.mss_bytes,
     );
     let histories = group.paths.iter().map(|&path| scenario.paths[path].history);
-    let observer =
-        observer
-            .remembering(histories)
-            .following(scenario, group.direction, &group.paths);
+    let observer = observer.remembering(histories);
     let before = surroundings.snapshot(Nanos::ZERO, Demand::before(group.workload), &observer);
     let uses = policy.want(&before);
     let paths = uses[..group.paths.len()].iter();

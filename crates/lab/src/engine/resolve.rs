@@ -73,11 +73,7 @@ impl Resolvers {
                     direction: group.direction,
                     paths: paths.clone(),
                     places: paths.iter().filter_map(place).collect(),
-                    observer: Observer::new(&energies, mss_bytes).following(
-                        scenario,
-                        group.direction,
-                        &paths,
-                    ),
+                    observer: Observer::new(&energies, mss_bytes),
                     resolver: Resolver::new(allocator, solved_bps.clone()),
                     random: Stream::new(seed, Domain::Allocator, connection as u64),
                     shares: None,

@@ -152,9 +152,7 @@ impl<'a> Builder<'a> {
 
     /// The observer of the paths, for selectors and sharers.
     fn observer(&self, tested: &Tested<'_>) -> Observer {
-        let paths: Vec<PathIndex> = tested.indices().collect();
-        let observer = Observer::new(&tested.energies, self.scenario.transport.mss.0 as f64);
-        observer.following(self.scenario, tested.group.direction, &paths)
+        Observer::new(&tested.energies, self.scenario.transport.mss.0 as f64)
     }
 
     /// Opens and closes subflows; `None` if the policy has no selector.

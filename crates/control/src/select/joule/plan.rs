@@ -60,8 +60,6 @@ pub struct Joule {
     pub remembers: bool,
     /// Whether to detect shared bottlenecks.
     pub seeks_bottlenecks: bool,
-    /// Whether costs follow the signal; else they are those of its mean.
-    pub sees_signal: bool,
     /// Part of the cost of opening a set that must be regretted first: with 1 a change costs at
     /// most twice the better choice in hindsight, with 0 it happens at once.
     pub patience: f64,
@@ -100,7 +98,6 @@ impl Default for Joule {
             knows_size: true,
             remembers: true,
             seeks_bottlenecks: true,
-            sees_signal: true,
             patience: 1.0,
             delay_price_w: Preset::Balanced.delay_price_w(),
             deadline: None,
@@ -133,7 +130,6 @@ impl PathSelector for Joule {
             "size",
             "history",
             "bottlenecks",
-            "signal",
             "patience",
             "delay_price",
             "deadline",
@@ -222,7 +218,6 @@ impl PathSelector for Joule {
             }
             "history" => self.remembers = options::switch("history", value)?,
             "bottlenecks" => self.seeks_bottlenecks = options::switch("bottlenecks", value)?,
-            "signal" => self.sees_signal = options::switch("signal", value)?,
             "patience" => self.patience = options::at_least_zero("patience", value)?,
             "delay_price" => self.delay_price_w = options::watts("delay_price", value)?,
             "deadline" => self.deadline = Some(options::time("deadline", value)?),
@@ -338,11 +333,7 @@ impl Joule {
             let history =
                 capacity::remembered(path, snapshot.mss_bytes, hoped).filter(|_| self.remembers);
             Radio {
-                energy: if self.sees_signal {
-                    path.energy
-                } else {
-                    path.mean_energy
-                },
+                energy: path.energy,
                 rate_bps: self.capacities[i].rate_bps(history, hoped, i == 0),
                 rtt_s: capacity::rtt_s(path, self.remembers, i == 0),
                 is_known: history.is_some() || self.capacities[i].is_measured(),

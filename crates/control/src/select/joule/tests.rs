@@ -602,41 +602,6 @@ fn slow_start_on_the_path_in_use_does_not_open_another() {
         .writes_over_wifi(50_000, 5_000, 150);
 }
 
-/// The second radio is cheaper at its mean signal and dearer at the present one.
-#[test]
-fn without_the_signal_a_radio_costs_what_it_does_on_average() {
-    let wifi = PathEnergy {
-        slope_j_per_bit: 1e-7,
-        sunk_w: 0.0,
-        ..PathEnergy::default()
-    };
-    let [weak, mean] = [3e-7, 3e-8].map(|slope_j_per_bit| PathEnergy {
-        slope_j_per_bit,
-        ..wifi
-    });
-    let history = PathHistory {
-        rate_bps: Some(Estimate {
-            median: 10e6,
-            spread: 1.1,
-        }),
-        ..PathHistory::default()
-    };
-    let path = |energy, mean_energy| PathSnapshot {
-        usable: true,
-        energy,
-        mean_energy,
-        history,
-        ..PathSnapshot::default()
-    };
-    let paths = [path(wifi, wifi), path(weak, mean)];
-    let choice = |options: &[(&str, &str)]| {
-        let uses = selector(options).want(&at(0.0, Demand::Bytes(1e7), &paths));
-        [uses[0], uses[1]]
-    };
-    assert_eq!(choice(&[]), [Use::Regular, Use::Closed]);
-    assert_eq!(choice(&[("signal", "off")]), [Use::Closed, Use::Regular]);
-}
-
 /// A connection whose first message comes after a minute: no data waits, so no path is silent.
 #[test]
 fn a_path_is_not_silent_before_data_is_written() {
