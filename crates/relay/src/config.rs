@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::{fmt, io};
 
@@ -20,6 +20,8 @@ use crate::prefix::Prefix;
 
 /// Bytes of a key.
 pub(crate) const KEY_BYTES: usize = 32;
+/// Most datagrams that may overtake another.
+const MOST_REORDER: u64 = 4096;
 /// Largest file that is read.
 const MOST_BYTES: u64 = 1 << 20;
 
@@ -42,6 +44,22 @@ pub struct ServeConfig {
     /// Most connections at a time; further ones wait.
     #[serde(default = "most_connections")]
     pub most_connections: usize,
+    /// Forwards datagrams too, on the UDP port with the number of `listen`.
+    #[serde(default)]
+    pub udp: bool,
+    /// A datagram that so many later ones of its flow have overtaken is dropped.
+    #[serde(default = "reorder")]
+    pub reorder: u64,
+}
+
+/// Programs' datagrams: `[[udp]]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UdpConfig {
+    /// Where programs send them.
+    pub listen: SocketAddr,
+    /// Where they go.
+    pub to: Destination,
 }
 
 /// The near end: `joulepath relay connect`.
@@ -72,6 +90,23 @@ pub struct ConnectConfig {
     /// Most connections at a time; further ones wait.
     #[serde(default = "most_connections")]
     pub most_connections: usize,
+    /// Where programs send datagrams, and where these go.
+    #[serde(default)]
+    pub udp: Vec<UdpConfig>,
+    /// A datagram that so many later ones of its flow have overtaken is dropped.
+    #[serde(default = "reorder")]
+    pub reorder: u64,
+    /// The control socket of the daemon, which chooses the interfaces of datagrams.
+    #[serde(default = "daemon")]
+    pub daemon: PathBuf,
+}
+
+fn reorder() -> u64 {
+    64
+}
+
+fn daemon() -> PathBuf {
+    "/run/joulepath/live.sock".into()
 }
 
 fn most_connections() -> usize {
@@ -85,7 +120,9 @@ impl ServeConfig {
     /// If the file cannot be read, others can read it, or a key is wrong.
     pub fn read(file: &Path) -> Result<Self, Error> {
         let config: Self = read(file)?;
-        check_limit(config.most_connections).map_err(|error| in_file(file, error))?;
+        check_limit(config.most_connections)
+            .and_then(|()| check_reorder(config.reorder))
+            .map_err(|error| in_file(file, error))?;
         Ok(config)
     }
 }
@@ -103,16 +140,20 @@ impl ConnectConfig {
 
     fn check(&self) -> Result<(), Error> {
         check_limit(self.most_connections)?;
+        check_reorder(self.reorder)?;
         let doors = [
             ("socks", self.socks),
             ("http", self.http),
             ("redir", self.redir),
         ];
-        if doors.iter().all(|(_, door)| door.is_none()) {
-            return Err(Error::usage("none of `socks`, `http` and `redir` is set")
-                .help("for example: socks = \"127.0.0.1:1080\""));
+        if doors.iter().all(|(_, door)| door.is_none()) && self.udp.is_empty() {
+            return Err(
+                Error::usage("none of `socks`, `http`, `redir` and `[[udp]]` is set")
+                    .help("for example: socks = \"127.0.0.1:1080\""),
+            );
         }
-        for (name, door) in doors {
+        let udp = self.udp.iter().map(|door| ("udp", Some(door.listen)));
+        for (name, door) in doors.into_iter().chain(udp) {
             if door.is_some_and(|door| !door.ip().is_loopback()) && self.allow.is_empty() {
                 return Err(Error::usage(format!(
                     "`{name}` is not a loopback address, and `allow` is empty"
@@ -151,6 +192,16 @@ fn check_limit(most: usize) -> Result<(), Error> {
         _ => Err(Error::usage(format!(
             "most_connections = {most} is not in 1 to 500000"
         ))),
+    }
+}
+
+fn check_reorder(reorder: u64) -> Result<(), Error> {
+    match reorder {
+        0..=MOST_REORDER => Ok(()),
+        _ => Err(
+            Error::usage(format!("reorder = {reorder} is not in 0 to {MOST_REORDER}"))
+                .help("64 fits paths whose RTTs differ by 1 s at 64 datagrams per second"),
+        ),
     }
 }
 
@@ -336,7 +387,7 @@ mod tests {
         assert!(
             connect("")
                 .unwrap_err()
-                .contains("none of `socks`, `http` and `redir`")
+                .contains("none of `socks`, `http`, `redir` and `[[udp]]`")
         );
         assert!(
             connect("redir = \"127.0.0.1:12345\"")

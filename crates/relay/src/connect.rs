@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::config::ConnectConfig;
+use crate::datagram::Near;
 use crate::destination::canonical;
 use crate::error::{Error, Kind};
 use crate::frame::{Opener, Sealer};
@@ -28,6 +29,7 @@ const FRESH: Duration = Duration::from_secs(60);
 /// The near end, listening.
 pub struct Connect {
     doors: Vec<(Door, TcpListener)>,
+    udp: Near,
     room: Arc<Semaphore>,
     shared: Arc<Shared>,
 }
@@ -87,6 +89,7 @@ impl Connect {
                 config.server
             ));
         }
+        let udp = Near::new(&config, &log)?;
         let shared = Shared {
             config,
             log,
@@ -95,6 +98,7 @@ impl Connect {
         };
         Ok(Connect {
             doors,
+            udp,
             room,
             shared: Arc::new(shared),
         })
@@ -107,6 +111,14 @@ impl Connect {
     pub fn address(&self, key: &str) -> io::Result<Option<SocketAddr>> {
         let found = self.doors.iter().find(|(door, _)| door.key() == key);
         found.map(|(_, listener)| listener.local_addr()).transpose()
+    }
+
+    /// Where it takes datagrams, in the order of the file.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn udp_addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        self.udp.addresses()
     }
 
     /// Serves until `stop` ends. Connections that are open then are reset when the runtime ends.
@@ -123,7 +135,8 @@ impl Connect {
         }
         tokio::select! {
             () = stop => {},
-            _ = tasks.join_next() => {},
+            Some(_) = tasks.join_next() => {},
+            () = self.udp.run(&self.shared.config, &self.shared.log) => {},
         }
     }
 }

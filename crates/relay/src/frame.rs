@@ -57,6 +57,21 @@ pub(crate) enum Wrong {
     Message(&'static str),
 }
 
+/// The key of this salt.
+pub(crate) fn derive(method: Method, key: &Key, context: &str, salt: &[u8]) -> LessSafeKey {
+    // With room for the salt: a vector that grows would leave a copy of the key behind.
+    let mut material = Zeroizing::new(Vec::with_capacity(key.bytes().len() + salt.len()));
+    material.extend_from_slice(key.bytes());
+    material.extend_from_slice(salt);
+    let session = Zeroizing::new(blake3::derive_key(context, &material));
+    let algorithm = match method {
+        Method::Aes256Gcm => &AES_256_GCM,
+        Method::ChaCha20Poly1305 => &CHACHA20_POLY1305,
+    };
+    let key = UnboundKey::new(algorithm, &*session).expect("both ciphers have keys of 32 bytes");
+    LessSafeKey::new(key)
+}
+
 /// One direction's key and counter.
 struct Cipher {
     key: LessSafeKey,
@@ -65,18 +80,8 @@ struct Cipher {
 
 impl Cipher {
     fn new(method: Method, key: &Key, salt: &Salt) -> Self {
-        let mut material = Zeroizing::new([0; 64]);
-        material[..32].copy_from_slice(key.bytes());
-        material[32..].copy_from_slice(salt);
-        let session = Zeroizing::new(blake3::derive_key(CONTEXT, &*material));
-        let algorithm = match method {
-            Method::Aes256Gcm => &AES_256_GCM,
-            Method::ChaCha20Poly1305 => &CHACHA20_POLY1305,
-        };
-        let key =
-            UnboundKey::new(algorithm, &*session).expect("both ciphers have keys of 32 bytes");
         Cipher {
-            key: LessSafeKey::new(key),
+            key: derive(method, key, CONTEXT, salt),
             count: 0,
         }
     }

@@ -4,6 +4,7 @@
 //! ```text
 //! program ─ SOCKS5, HTTP CONNECT ─► connect ══ MPTCP, several paths ══► serve ── TCP ──► any server
 //! LAN ───── nftables redirect ────►         AES-256-GCM or ChaCha20
+//! UDP ─────────────────────────────►         ══ sealed datagrams ══►       ── UDP ──► any server
 //! ```
 //!
 //! The leg between the two ends speaks *Shadowsocks 2022* (SIP022), so `serve` also accepts other
@@ -15,6 +16,7 @@
 //! | `destination`, `prefix` | where a connection shall go, and whether the far end may go there |
 //! | `frame`, `replay` | the protocol: pure functions of bytes, key and time |
 //! | `socket` | MPTCP sockets, congestion controllers, resets |
+//! | `datagram` | UDP: each datagram for itself, over the daemon's paths |
 //! | `pump` | copies both directions: back-pressure, half-closes, resets |
 //! | `greet` | what a program or a LAN asks for |
 //! | `serve`, `connect` | the two ends |
@@ -23,6 +25,7 @@
 
 pub mod config;
 mod connect;
+mod datagram;
 mod destination;
 mod error;
 mod frame;

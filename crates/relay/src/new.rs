@@ -57,6 +57,8 @@ method = \"{method}\"
 # congestion = \"jp_joule\"
 # Clients reach public addresses only. Further prefixes:
 # allow_private = [\"10.0.0.0/8\"]
+# UDP, on the same port:
+# udp = true
 ",
         *key
     ));
@@ -75,6 +77,10 @@ http = \"127.0.0.1:8118\"
 # redir = \"[::]:12345\"
 # lan = [\"br-lan\"]
 # allow = [\"192.168.1.0/24\"]
+# UDP, if the far end has `udp = true`:
+# [[udp]]
+# listen = \"127.0.0.1:5353\"
+# to = \"9.9.9.9:53\"
 ",
         *key
     ));

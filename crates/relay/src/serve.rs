@@ -10,27 +10,29 @@ use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::config::ServeConfig;
-use crate::destination::{Destination, canonical, may_reach};
+use crate::datagram::Far;
+use crate::destination::{Destination, canonical};
 use crate::error::{Error, Kind};
 use crate::frame::{Asked, Opener, REQUEST, Sealer, Wrong};
 use crate::pump::{self, Broken};
 use crate::replay::Seen;
 use crate::shared::{Buffers, Log, Say, accept_all, limit, now, random_salt};
 use crate::socket::{
-    Speak, Stream, check_congestion, connect, has_mptcp, in_time, is_own, listen, resolve,
+    Speak, Stream, check_congestion, connect, has_mptcp, in_time, listen, reachable,
 };
 use crate::waiting::Place;
 
 /// The far end, listening.
 pub struct Serve {
     listener: TcpListener,
+    udp: Option<Far>,
     room: Arc<Semaphore>,
     shared: Arc<Shared>,
 }
 
 struct Shared {
     config: ServeConfig,
-    log: Log,
+    log: Arc<Log>,
     buffers: Buffers,
     seen: Mutex<Seen>,
     started: Instant,
@@ -45,7 +47,7 @@ impl Serve {
         if let Some(name) = &config.congestion {
             check_congestion(name)?;
         }
-        let log = Log::new(say);
+        let log = Arc::new(Log::new(say));
         let room = limit(config.most_connections, &log)?;
         let listener =
             listen(config.listen, Speak::Mptcp, config.congestion.as_deref()).map_err(|error| {
@@ -65,6 +67,7 @@ impl Serve {
             "TCP: this kernel refuses MPTCP sockets"
         };
         log.say(&format!("serving on {address} ({how})"));
+        let udp = config.udp.then(|| Far::new(address, &log)).transpose()?;
         let shared = Shared {
             config,
             log,
@@ -74,6 +77,7 @@ impl Serve {
         };
         Ok(Serve {
             listener,
+            udp,
             room,
             shared: Arc::new(shared),
         })
@@ -97,9 +101,17 @@ impl Serve {
                 tokio::spawn(one(Arc::clone(&self.shared), stream, peer, place));
             },
         );
+        let shared = &self.shared;
+        let udp = async {
+            match self.udp {
+                Some(udp) => udp.run(&shared.config, &self.room, &shared.log).await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             () = stop => {},
             () = accept => {},
+            () = udp => {},
         }
     }
 }
@@ -190,12 +202,7 @@ async fn request(shared: &Shared, leg: &Stream) -> Result<Request, Refused> {
 
 /// Connects to a destination that a client may reach.
 async fn reach(shared: &Shared, to: &Destination) -> Result<Stream, Refused> {
-    let allowed = &shared.config.allow_private;
-    let mut addresses = resolve(to).await?;
-    addresses.retain(|address| {
-        let named = allowed.iter().any(|prefix| prefix.contains(address.ip()));
-        named || may_reach(address.ip(), allowed) && !is_own(*address)
-    });
+    let addresses = reachable(to, &shared.config.allow_private).await?;
     if addresses.is_empty() {
         return Err(Refused::Private);
     }

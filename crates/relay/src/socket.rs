@@ -13,8 +13,9 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::destination::{Destination, canonical};
+use crate::destination::{Destination, canonical, may_reach};
 use crate::error::{Error, Kind};
+use crate::prefix::Prefix;
 
 /// Time for resolving a name and connecting.
 pub(crate) const CONNECT: Duration = Duration::from_secs(15);
@@ -144,6 +145,16 @@ pub(crate) async fn resolve(to: &Destination) -> io::Result<Vec<SocketAddr>> {
             .map(canonical)
             .collect()),
     }
+}
+
+/// Addresses of a destination that clients may reach.
+pub(crate) async fn reachable(to: &Destination, allowed: &[Prefix]) -> io::Result<Vec<SocketAddr>> {
+    let mut addresses = resolve(to).await?;
+    addresses.retain(|address| {
+        let named = allowed.iter().any(|prefix| prefix.contains(address.ip()));
+        named || may_reach(address.ip(), allowed) && !is_own(*address)
+    });
+    Ok(addresses)
 }
 
 /// The future's result, or an error after [`CONNECT`].

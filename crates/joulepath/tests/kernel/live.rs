@@ -4,6 +4,7 @@ mod adoption;
 mod behaviour;
 mod bounds;
 mod controllers;
+mod datagrams;
 mod end;
 mod families;
 mod faults;

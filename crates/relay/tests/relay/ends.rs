@@ -20,6 +20,8 @@ pub(crate) struct Ends {
     pub(crate) serve: SocketAddr,
     pub(crate) socks: SocketAddr,
     pub(crate) http: SocketAddr,
+    /// Where the near end takes datagrams.
+    pub(crate) udp: Vec<SocketAddr>,
     said: Arc<Mutex<String>>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -77,7 +79,8 @@ impl Ends {
                 });
                 let near = Connect::new(ConnectConfig::read(&connect)?, say)?;
                 let doors = ["socks", "http"].map(|key| near.address(key).unwrap().unwrap());
-                tell.send((address, doors)).unwrap();
+                tell.send((address, doors, near.udp_addresses().unwrap()))
+                    .unwrap();
                 tokio::select! {
                     () = far.run(std::future::pending()) => {},
                     () = near.run(async { drop(stopped.await) }) => {},
@@ -86,11 +89,12 @@ impl Ends {
             })
             .unwrap();
         });
-        let (serve, [socks, http]) = told.recv_timeout(LONG).expect("both ends start");
+        let (serve, [socks, http], udp) = told.recv_timeout(LONG).expect("both ends start");
         Ends {
             serve,
             socks,
             http,
+            udp,
             said,
             stop: Some(stop),
             thread: Some(thread),

@@ -1,5 +1,6 @@
 //! Both ends over loopback: what programs see.
 
+mod datagrams;
 mod ends;
 mod refused;
 mod traffic;

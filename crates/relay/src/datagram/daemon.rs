@@ -1,0 +1,106 @@
+//! The roles that the daemon has given to the interfaces, through its control socket.
+
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::time::timeout;
+
+use super::paths::{Offer, Offers};
+
+/// Time for an answer.
+const PATIENCE: Duration = Duration::from_millis(100);
+const QUESTION: &[u8] = b"{\"method\": \"status\"}\n";
+
+#[derive(Deserialize)]
+struct Answer {
+    parameters: Status,
+}
+
+#[derive(Deserialize)]
+struct Status {
+    intent: String,
+    paused: bool,
+    interfaces: Vec<Interface>,
+}
+
+#[derive(Deserialize)]
+struct Interface {
+    name: String,
+    role: String,
+}
+
+/// The interfaces that may carry datagrams. Without a running daemon: the system's route.
+///
+/// # Errors
+/// If the daemon does not answer in time, or as no daemon does.
+pub(super) async fn ask(socket: &Path) -> io::Result<Offers> {
+    let stream = match UnixStream::connect(socket).await {
+        Ok(stream) => stream,
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::NotFound | ErrorKind::ConnectionRefused
+            ) =>
+        {
+            return Ok(Offers::system());
+        }
+        Err(error) => return Err(error),
+    };
+    let mut stream = BufReader::new(stream);
+    let mut line = String::new();
+    let exchange = async {
+        stream.write_all(QUESTION).await?;
+        stream.read_line(&mut line).await
+    };
+    timeout(PATIENCE, exchange).await??;
+    read(&line).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
+}
+
+fn read(line: &str) -> serde_json::Result<Offers> {
+    let status = serde_json::from_str::<Answer>(line)?.parameters;
+    if status.paused || status.intent == "off" {
+        return Ok(Offers::system());
+    }
+    let offer = |one: Interface| {
+        let is_regular = one.role == "regular";
+        (is_regular || one.role == "backup").then_some(Offer {
+            interface: Some(one.name),
+            is_regular,
+        })
+    };
+    Ok(Offers {
+        all: status.interfaces.into_iter().filter_map(offer).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(intent: &str, paused: bool) -> Offers {
+        let interfaces = r#"[{"name": "wlan0", "role": "regular", "more": 1},
+            {"name": "eth0", "role": "unused"}, {"name": "wwan0", "role": "backup"}]"#;
+        let line = format!(
+            r#"{{"parameters": {{"schema": 2, "intent": "{intent}", "paused": {paused},
+            "interfaces": {interfaces}}}}}"#
+        );
+        read(&line).unwrap()
+    }
+
+    #[test]
+    fn regular_interfaces_and_backups_carry_datagrams_in_the_daemons_order() {
+        let offer = |name: &str, is_regular| Offer {
+            interface: Some(name.to_owned()),
+            is_regular,
+        };
+        let all = vec![offer("wlan0", true), offer("wwan0", false)];
+        assert_eq!(status("interactive", false), Offers { all });
+        assert_eq!(status("off", false), Offers::system());
+        assert_eq!(status("frugal", true), Offers::system());
+        assert!(read("{\"error\": \"not-ready\"}").is_err());
+    }
+}
