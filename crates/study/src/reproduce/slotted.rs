@@ -18,6 +18,8 @@ use crate::parallel::{self, News};
 pub(super) const TRANSIENT_S: usize = 30;
 /// V of Algorithm 1.
 const V: f64 = 100.0;
+/// Interval over which the peaks of power are averaged: the resolution of the series.
+const PEAKS_OVER: &str = "1 s";
 /// Slots of a run with fixed windows.
 const FIXED_SLOTS: u64 = 50_000;
 
@@ -65,6 +67,9 @@ impl System {
                     push("loss, lossy", format!("{} %", path.loss.get() * 100.0));
                 }
             }
+        }
+        if self != System::FixedWindows {
+            values.push(("interval of peaks".to_owned(), PEAKS_OVER.to_owned()));
         }
         if let Windows::Fixed(windows) = &params.windows {
             let windows: Vec<String> = windows.iter().map(f64::to_string).collect();
