@@ -1,6 +1,7 @@
 //! Tests of the C controllers: results, invariants, and compilation on every target.
 
 mod behaviour;
+mod falling;
 mod headers;
 mod hosted;
 mod hybrid;
