@@ -3,8 +3,7 @@
 //! Sources: energy per delivered bit e_r = (b_r + θ_r/x_r)/(1 − p_r) of ecMTCP and emReno; price
 //! U_r = Σ_l (Q_l − Q̄_l)⁺/Q̄_l + ρ_r of extended DTS (002, section V-C, with normalised queue
 //! excess). The packet engine and the kernel engine share the arithmetic and differ in the source
-//! of rates, losses and queues. engine and the kernel engine share the arithmetic and differ in
-//! where rates, losses and queues are seen.
+//! of rates, losses and queues.
 
 use joulepath_controllers::{Capability, Controller};
 use joulepath_model::energy::equations;

@@ -34,7 +34,7 @@ pub(crate) struct Metering<'a> {
     pub(crate) first: usize,
     /// Completion time of its file, s.
     pub(crate) completed_s: Option<f64>,
-    /// The scenario's links of which the samples have queues.
+    /// The scenario's link of each queue in the samples.
     pub(crate) links: &'a [LinkIndex],
 }
 
@@ -55,7 +55,7 @@ struct Pace {
 struct Pending {
     down: f64,
     up: f64,
-    /// End of the last train, s.
+    /// Time of the last burst, s.
     train_s: f64,
 }
 

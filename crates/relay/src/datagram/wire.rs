@@ -6,8 +6,8 @@
 //! to the near end:  salt    │ number │ sealed(kind, time, ping | flow, order, payload)
 //! ```
 //! The sealed part is followed by its tag. The number is eight times the sequence number plus the
-//! path. It is the nonce. The near end draws a
-//! session when it starts, the far end a salt for each session: no key is used twice.
+//! path. It is the nonce. The near end draws a session when it starts, the far end a salt for each
+//! session: no key is used twice.
 
 use ring::aead::{Aad, LessSafeKey, NONCE_LEN, Nonce};
 

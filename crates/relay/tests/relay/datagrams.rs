@@ -168,7 +168,7 @@ fn a_recorded_datagram_is_not_forwarded_again_and_leads_no_answers_elsewhere() {
             break bytes;
         }
     };
-    // Whoever sends it: the near end looks at the key alone.
+    // From any address: the near end checks only the key.
     middle.send_to(&answer, near).unwrap();
     assert_eq!(receive(&client).0, b"answer");
     middle.send_to(&answer, near).unwrap();
