@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -114,31 +115,15 @@ impl World {
         )
     }
 
-    /// Starts an end, and waits until it has said this.
-    fn start(&self, namespace: &Namespace, arguments: &[&str], ready: &str) -> End {
-        let mut command = command(self.folder.path(), &[&["relay"], arguments].concat());
-        command.stderr(Stdio::piped());
-        let mut child = namespace.enter_thread(|| command.spawn()).unwrap().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let said = lines
-            .by_ref()
-            .map(Result::unwrap)
-            .find(|line| line.contains(ready));
-        // Else the end would stop when the pipe is full.
-        thread::spawn(move || lines.for_each(drop));
-        let end = End(child);
-        assert!(said.is_some(), "the end does not say `{ready}`");
-        end
-    }
-
     fn start_both(&self) -> (End, End) {
-        let far = self.start(
+        let far = End::start(
+            self.folder.path(),
             &self.net.server,
             &["serve", "relay-serve.toml"],
             "serving on",
         );
         let near = ["connect", "--set-rules", "relay-connect.toml"];
-        let near = self.start(&self.net.client, &near, "redir on");
+        let near = End::start(self.folder.path(), &self.net.client, &near, "redir on");
         wait_until("the rules are set", || {
             self.rules().contains("joulepath_relay")
         });
@@ -173,9 +158,31 @@ impl World {
 }
 
 /// A running end.
-struct End(Child);
+pub(crate) struct End(Child);
 
 impl End {
+    /// Starts an end, and waits until it has said this.
+    pub(crate) fn start(
+        folder: &Path,
+        namespace: &Namespace,
+        arguments: &[&str],
+        ready: &str,
+    ) -> Self {
+        let mut command = command(folder, &[&["relay"], arguments].concat());
+        command.stderr(Stdio::piped());
+        let mut child = namespace.enter_thread(|| command.spawn()).unwrap().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let said = lines
+            .by_ref()
+            .map(Result::unwrap)
+            .find(|line| line.contains(ready));
+        // Else the end would stop when the pipe is full.
+        thread::spawn(move || lines.for_each(drop));
+        let end = End(child);
+        assert!(said.is_some(), "the end does not say `{ready}`");
+        end
+    }
+
     fn signal(&mut self, signal: Signal) -> Option<i32> {
         kill_process(Pid::from_child(&self.0), signal).unwrap();
         self.0.wait().unwrap().code()
@@ -363,8 +370,14 @@ fn where_one_end_has_no_mptcp_the_leg_is_tcp() {
     let off = || fs::write("/proc/sys/net/mptcp/enabled", "0");
     world.net.server.enter_thread(off).unwrap().unwrap();
     let refused = "(TCP: this kernel refuses MPTCP sockets)";
-    let _far = world.start(&world.net.server, &["serve", "relay-serve.toml"], refused);
-    let _near = world.start(
+    let _far = End::start(
+        world.folder.path(),
+        &world.net.server,
+        &["serve", "relay-serve.toml"],
+        refused,
+    );
+    let _near = End::start(
+        world.folder.path(),
         &world.net.client,
         &["connect", "relay-connect.toml"],
         "redir on",

@@ -6,6 +6,7 @@ use std::time::Instant;
 use joulepath_kernel::Namespace;
 
 use super::*;
+use crate::relay::End;
 
 /// Where programs send, and where the server listens.
 const DOOR: &str = "127.0.0.1:5353";
@@ -20,15 +21,6 @@ struct World<'a> {
     host: &'a Host,
     program: UdpSocket,
     server: UdpSocket,
-}
-
-struct End(Child);
-
-impl Drop for End {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 fn ip(namespace: &Namespace, words: &str) {
@@ -70,12 +62,18 @@ impl<'a> World<'a> {
         };
         let server = net.server.enter_thread(|| bind(SERVER)).unwrap();
         let ends = [
-            host.end(
+            End::start(
+                host.folder.path(),
                 &net.server,
                 &["serve", "relay-serve.toml"],
                 "serving UDP on",
             ),
-            host.end(&net.client, &["connect", "relay-connect.toml"], "udp on"),
+            End::start(
+                host.folder.path(),
+                &net.client,
+                &["connect", "relay-connect.toml"],
+                "udp on",
+            ),
         ];
         let program = net.client.enter_thread(|| bind("127.0.0.1:0")).unwrap();
         program.connect(DOOR).unwrap();
@@ -141,23 +139,6 @@ impl Host {
             };
             assert!(namespace.enter_thread(run).unwrap().success());
         }
-    }
-
-    /// Starts an end of the relay, and waits until it says this.
-    fn end(&self, namespace: &Namespace, arguments: &[&str], ready: &str) -> End {
-        let mut command = command(self.folder.path(), &[&["relay"], arguments].concat());
-        command.stderr(Stdio::piped());
-        let mut child = namespace.enter_thread(|| command.spawn()).unwrap().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let said = lines
-            .by_ref()
-            .map(Result::unwrap)
-            .find(|line| line.contains(ready));
-        // Else the end would stop when the pipe is full.
-        std::thread::spawn(move || lines.for_each(drop));
-        let end = End(child);
-        assert!(said.is_some(), "the end does not say `{ready}`");
-        end
     }
 }
 
