@@ -34,6 +34,7 @@ def compare(
     seeds: int | range | None = None,
     *,
     engine: Engine = "packet",
+    duration: str | None = None,
     series: bool = False,
     jobs: int | None = None,
     progress: bool | Progress | None = None,
@@ -48,6 +49,7 @@ def compare(
         seeds: the number of seeds of each policy, or a range: ``range(11, 21)``; the scenario's number if
             None. Every policy runs with the same seeds.
         engine: ``"packet"`` simulates every segment, ``"fluid"`` solves the differential equations.
+        duration: simulated time: ``"30 s"``; the scenario's if None.
         series: whether to record time series.
         jobs: concurrent runs; the number of cores if None. The results do not depend on it.
         progress: True shows a bar (tqdm), False shows none; a function is called with runs done, total runs,
@@ -64,13 +66,13 @@ def compare(
     chosen = scenario(source)
     policies = _once(policies)
     first, count = _seeds(seeds)
-    jobs = _whole("jobs", jobs)
-    listed = _policies(policies)
-    call = _call("compare", chosen, policies=_texts(policies), seeds=seeds, engine=engine, series=series)
+    options = {"engine": engine, "duration": duration, "series": series}
+    call = _call("compare", chosen, policies=_texts(policies), seeds=seeds, **options)
+    request = _request(
+        policies=_policies(policies), seeds=count, seed=first, jobs=_whole("jobs", jobs), **options
+    )
     comparison = _watched(
-        lambda tell: _joulepath.compare(chosen._raw, listed, count, first, engine, jobs, series, tell, call),
-        Comparison,
-        progress,
+        lambda tell: _joulepath.compare(chosen._raw, request, tell, call), Comparison, progress
     )
     failures = comparison.failures
     if failures:
@@ -101,10 +103,9 @@ def run(
         raise UsageError("no policy is given", 'write one, such as "mptcp"')
     chosen = scenario(source)
     call = _call("run", chosen, policy=listed, seed=seed, engine=engine)
+    request = _request(policies=listed, seeds=1, seed=seed, engine=engine, jobs=1, series=series)
     comparison = _watched(
-        lambda tell: _joulepath.compare(chosen._raw, listed, 1, seed, engine, 1, series, tell, call),
-        Comparison,
-        False,
+        lambda tell: _joulepath.compare(chosen._raw, request, tell, call), Comparison, False
     )
     if comparison.failures:
         failed = comparison.failures[0]
@@ -165,21 +166,6 @@ def advise(
     Raises:
         UsageError: if an argument is wrong, or no plan meets the demand; its ``help`` says which would.
     """
-    if deadline is not None and rate is not None:
-        raise UsageError("a transfer has a deadline or a rate", "leave one of them out")
-    if slowest is not None and (rate is not None or every is not None):
-        raise UsageError("a stream or regular data has no fastest time", "leave slowest= out")
-    if preset is not None and (rate is not None or every is not None):
-        raise UsageError("the time of a stream or of regular data has no price", "leave preset= out")
-    if (every is None) != (tolerance is None):
-        raise UsageError(
-            "regular data has a period and a tolerance", "give every= and tolerance=, or neither"
-        )
-    repeated = None if every is None or tolerance is None else (every, tolerance)
-    if repeated is not None and (deadline is not None or rate is not None):
-        raise UsageError(
-            "regular data has neither a deadline nor a rate", "tolerance= is how long it may wait"
-        )
     if isinstance(paths, Mapping):
         words = [
             f"{name}:" + ",".join(f"{key}={value}" for key, value in path.items())
@@ -194,20 +180,16 @@ def advise(
         "tolerance": tolerance,
         "device": device,
         "cc": cc,
+        "slowest": slowest,
+        "preset": preset,
+        "link_rates": link_rates or None,
+        "history": None if history is None else os.fspath(history),
     }
     given = "".join(f", {name}={value!r}" for name, value in options.items() if value is not None)
-    links = ", link_rates=True" if link_rates else ""
-    file = None if history is None else os.fspath(history)
-    most = "" if slowest is None else f", slowest={slowest!r}"
-    most += "" if preset is None else f", preset={preset!r}"
-    limit = None if slowest is None else str(slowest)
-    memory = "" if file is None else f", history={file!r}"
-    call = f"joulepath.advise({words!r}, {size!r}{given}{most}{links}{memory})"
-    return Advice(
-        _joulepath.advise(
-            words, file, size, deadline, limit, preset, rate, device, link_rates, cc, repeated, call
-        )
-    )
+    if slowest is not None:
+        options["slowest"] = str(slowest)
+    request = _request(paths=words, size=size, **options)
+    return Advice(_joulepath.advise(request, f"joulepath.advise({words!r}, {size!r}{given})"))
 
 
 def bill(
@@ -235,9 +217,10 @@ def bill(
         UsageError: if the file cannot be read, or an interface has no radio.
     """
     words = [radios] if isinstance(radios, str) else [f"{name}={radio}" for name, radio in radios.items()]
-    found: dict[str, Any] = json.loads(
-        _joulepath.bill(os.fspath(file), words, device, list(addresses), list(waits))
+    request = _request(
+        file=os.fspath(file), radios=words, device=device, addresses=list(addresses), waits=list(waits)
     )
+    found: dict[str, Any] = json.loads(_joulepath.bill(request))
     return found
 
 
@@ -293,18 +276,11 @@ def map(
     """
     chosen = scenario(source)
     policies = _once(policies)
-    seeds, jobs = _whole("seeds", seeds), _whole("jobs", jobs)
-    listed = _policies(policies)
-    call = _call(
-        "map", chosen, x=x, y=y, policies=_texts(policies), metric=metric, engine=engine, seeds=seeds
-    )
-    return _watched(
-        lambda tell: _joulepath.map(
-            chosen._raw, x, y, listed, metric, engine, spot_check, seeds, jobs, tell, call
-        ),
-        Map,
-        progress,
-    )
+    options = {"metric": metric, "engine": engine, "seeds": _whole("seeds", seeds)}
+    call = _call("map", chosen, x=x, y=y, policies=_texts(policies), **options)
+    jobs = _whole("jobs", jobs)
+    request = _request(x=x, y=y, policies=_policies(policies), spot_check=spot_check, jobs=jobs, **options)
+    return _watched(lambda tell: _joulepath.map(chosen._raw, request, tell, call), Map, progress)
 
 
 def benchmark(
@@ -366,32 +342,12 @@ def benchmark(
     listed, warmed = _policies(policies), _policies(warm)
     named = _names(families)
     told = {"random": random, "warm": warmed, "scenarios": scenarios, "first": first, "seed": seed}
-    told["search"] = search
+    told |= {"search": search, "oracle": oracle or None}
     words = "".join(f", {name}={value!r}" for name, value in told.items() if value is not None)
-    words += ", oracle=True" if oracle else ""
     call = f"joulepath.benchmark({named!r}, {listed!r}{words}, quick={quick!r}, seeds={seeds!r})"
+    request = _request(families=named, policies=listed, quick=quick, seeds=seeds, jobs=jobs, **told)
     kept = None if runs is None else os.fspath(runs)
-    return _watched(
-        lambda tell: _joulepath.benchmark(
-            named,
-            listed,
-            warmed,
-            random,
-            scenarios,
-            first,
-            seed,
-            quick,
-            oracle,
-            search,
-            seeds,
-            kept,
-            jobs,
-            tell,
-            call,
-        ),
-        Benchmark,
-        progress,
-    )
+    return _watched(lambda tell: _joulepath.benchmark(request, kept, tell, call), Benchmark, progress)
 
 
 def reproduce(
@@ -527,6 +483,11 @@ def _listed(policies: Policies | None) -> Sequence[str | Part]:
         if not isinstance(entry, str | Part):
             raise UsageError(f"{entry!r} is no policy", "write a name, or an object of a class of yours")
     return listed
+
+
+def _request(**options: Any) -> str:
+    """A request as the other faces make it: the options that are given."""
+    return _json({name: value for name, value in options.items() if value is not None})
 
 
 def _call(name: str, chosen: Scenario, **arguments: Any) -> str:

@@ -465,6 +465,7 @@ def visible(text: str) -> str: ...
 def shipped() -> list[str]: ...
 def schema() -> str: ...
 def metrics() -> list[tuple[str, str, str]]: ...
+def options() -> dict[str, list[str]]: ...
 def policies() -> Batch: ...
 def controllers() -> Batch: ...
 def load_controller(header: Path) -> tuple[str, str, str, list[str]]: ...
@@ -485,70 +486,13 @@ def host_selector(part: object, name: str, summary: str, period_s: float) -> Non
 def host_allocator(part: object, name: str, summary: str, period_s: float) -> None: ...
 def part_names() -> list[list[str]]: ...
 def experiments(ids: list[str]) -> Batch: ...
-def compare(
-    scenario: Scenario,
-    policies: str | None,
-    seeds: int | None,
-    first_seed: int,
-    engine: str,
-    jobs: int | None,
-    series: bool,
-    progress: _Tell | None,
-    command: str,
-) -> Comparison: ...
+def compare(scenario: Scenario, request: str, progress: _Tell | None, command: str) -> Comparison: ...
 def references(scenario: Scenario, first_seed: int, seeds: int | None) -> Batch: ...
-def map(
-    scenario: Scenario,
-    x: str,
-    y: str,
-    policies: str | None,
-    metric: str,
-    engine: str,
-    spot_check: int,
-    seeds: int,
-    jobs: int | None,
-    progress: _Tell | None,
-    command: str,
-) -> Map: ...
-def advise(
-    paths: list[str],
-    history: str | None,
-    size: str,
-    deadline: str | None,
-    slowest: str | None,
-    preset: str | None,
-    rate: str | None,
-    device: str | None,
-    link_rates: bool,
-    cc: str | None,
-    repeated: tuple[str, str] | None,
-    command: str,
-) -> Advice: ...
-def bill(
-    file: str,
-    radios: list[str],
-    device: str | None,
-    addresses: list[str],
-    waits: list[str],
-) -> str: ...
+def map(scenario: Scenario, request: str, progress: _Tell | None, command: str) -> Map: ...
+def advise(request: str, command: str) -> Advice: ...
+def bill(request: str) -> str: ...
 def explain(controller: str, state: str, params: list[tuple[str, str]]) -> tuple[Batch, str, str]: ...
-def benchmark(
-    families: list[str],
-    policies: str | None,
-    warm: str | None,
-    random: str | None,
-    scenarios: int | None,
-    first: int | None,
-    scenario_seed: int | None,
-    quick: bool,
-    oracle: bool,
-    search: int | None,
-    seeds: int | None,
-    runs: str | None,
-    jobs: int | None,
-    progress: _Tell | None,
-    command: str,
-) -> Benchmark: ...
+def benchmark(request: str, runs: str | None, progress: _Tell | None, command: str) -> Benchmark: ...
 def reproduce(
     ids: list[str],
     full: bool,

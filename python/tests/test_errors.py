@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 import joulepath as jp
+from joulepath import _joulepath
 
 
 @pytest.mark.parametrize(
@@ -36,6 +38,19 @@ def test_wrong_requests_are_reported_with_the_fix(asked: dict[str, Any], what: s
     assert help is None or help in (error.help or ""), error.help
     assert isinstance(error, ValueError)
     assert error.message in str(error)
+
+
+# Those of the scenario object, and the range of seeds.
+ELSEWHERE = {"set", "variant", "all_variants", "seed"}
+
+
+@pytest.mark.parametrize(("name", "options"), _joulepath.options().items())
+def test_every_option_of_a_request_is_an_argument_with_its_sentence(name: str, options: list[str]) -> None:
+    call = getattr(jp, name)
+    arguments = inspect.signature(call).parameters
+    for option in set(options) - ELSEWHERE:
+        assert option in arguments, f"{name} lacks {option}"
+        assert f" {option}: " in call.__doc__, f"{name} does not describe {option}"
 
 
 def test_numbers_that_do_not_fit_are_reported_with_the_limits() -> None:

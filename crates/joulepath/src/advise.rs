@@ -1,7 +1,7 @@
 //! `joulepath advise`: which interfaces for a transfer, without simulating anything.
 
 use joulepath_report::advice::{html, table};
-use joulepath_study::advise::{Machine, Words, answer, question, scenario, waiting};
+use joulepath_study::advise::{Machine, answer, question, scenario, waiting};
 use joulepath_study::files;
 
 use crate::cli::AdviseOptions;
@@ -16,21 +16,8 @@ use crate::terminal;
 /// # Errors
 /// If an option is wrong, nothing meets the demand, or the page cannot be written.
 pub(crate) fn advise(options: &AdviseOptions) -> Result<Exit, Failure> {
-    let words = Words {
-        paths: options.path.clone(),
-        history: options.history.clone(),
-        size: options.size.clone(),
-        deadline: options.deadline.clone(),
-        slowest: options.slowest.clone(),
-        preset: options.preset.clone(),
-        rate: options.rate.clone(),
-        device: options.device.clone(),
-        link_rates: options.link_rates,
-        cc: options.cc.clone(),
-        repeated: options.every.clone().zip(options.tolerance.clone()),
-    };
-    let question = question(&words)?;
-    let waiting = waiting(&words, &question)?;
+    let question = question(&options.words)?;
+    let waiting = waiting(&options.words, &question)?;
     let advice = answer(&question)?;
     let as_scenario = match &options.write {
         Some(file) => Some((file, scenario(&question, &advice)?)),

@@ -6,14 +6,12 @@ use std::time::SystemTime;
 use joulepath_report::benchmark::{
     Benchmark, Kind, front, html, markdown, marks, short_markdown, table,
 };
-use joulepath_study::benchmark::{
-    Plan, Request, SealedLog, benchmark as run, day_and_time, scenario_files,
-};
+use joulepath_study::benchmark::{Plan, SealedLog, benchmark as run, day_and_time, scenario_files};
+use joulepath_study::engine::{self, EngineName, EngineOptions};
 use joulepath_study::stored::StoredRuns;
-use joulepath_study::{files, marks as pages, policies};
+use joulepath_study::{files, marks as pages};
 
-use crate::cli::{BenchmarkOptions, Engine};
-use crate::engine;
+use crate::cli::BenchmarkOptions;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::outputs::{self, is_stdout};
@@ -29,30 +27,12 @@ const STEM: &str = "benchmark";
 /// # Errors
 /// If it cannot start. A run that fails later is reported and left out.
 pub(crate) fn benchmark(options: &BenchmarkOptions) -> Result<Exit, Failure> {
-    let listed = |list: &Option<String>| list.as_deref().map_or(Ok(vec![]), policies::parse);
-    let plan = Plan::of(Request {
-        families: options
-            .family
-            .iter()
-            .map(|name| name.parse())
-            .collect::<Result<_, _>>()?,
-        set: options.random.as_deref().map(str::parse).transpose()?,
-        scenario_seed: options.seed,
-        first: options.first,
-        scenarios: options.scenarios,
-        quick: options.quick,
-        policies: listed(&options.policies)?,
-        warm: listed(&options.warm)?,
-        oracle: options.oracle,
-        search: options.search,
-        seeds: options.seeds,
-        jobs: options.jobs,
-    })?;
+    let plan = Plan::of(&options.request)?;
     if let Some(folder) = &options.write {
         return write(&plan, folder);
     }
     check(options, &plan)?;
-    let engine = engine::open(Engine::Packet, None)?;
+    let engine = engine::open(EngineName::Packet, &EngineOptions::default())?;
     let by = provenance();
     let mut stored = options
         .runs

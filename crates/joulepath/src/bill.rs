@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use joulepath_report::bill::{Machine, html, table, to_csv};
-use joulepath_study::bill::{Words, bill as answer};
+use joulepath_study::bill::bill as answer;
 use joulepath_study::files;
 
 use crate::cli::BillOptions;
@@ -18,13 +18,7 @@ use crate::terminal;
 /// # Errors
 /// If the file cannot be read, an option is wrong, or an output cannot be written.
 pub(crate) fn bill(options: &BillOptions) -> Result<Exit, Failure> {
-    let statement = answer(&Words {
-        file: options.file.clone(),
-        radios: options.radio.clone(),
-        device: options.device.clone(),
-        addresses: options.address.clone(),
-        waits: options.wait.clone(),
-    })?;
+    let statement = answer(&options.words)?;
     let csv = options.csv.as_deref();
     let exit = match (options.json, csv) {
         (true, _) => print_json(&Machine::of(&statement))?,

@@ -47,7 +47,7 @@ pub(crate) use profile::{ProfileCheckOptions, ProfileCommand};
 use relay::RelayCommand;
 pub(crate) use reproduce::ReproduceOptions;
 use run::RunOptions;
-pub(crate) use shared::{Changes, Engine};
+pub(crate) use shared::Changes;
 pub(crate) use study::{StudyCommand, StudyOptions, StudyReportOptions};
 use switch::OnOptions;
 use top::TopOptions;

@@ -6,16 +6,15 @@ use std::path::Path;
 use joulepath_model::result::Comparison;
 use joulepath_report::{self as report, Playground};
 use joulepath_study::commands;
-use joulepath_study::compare::{Case, Compared, Plan, Request, Variants};
+use joulepath_study::compare::{Case, Compared, Plan, Request};
+use joulepath_study::engine::{self, EngineOptions};
 use joulepath_study::event::{Event, FailedRun};
 use joulepath_study::history::{self, Recorder};
 use joulepath_study::journal::Journal;
-use joulepath_study::policies;
-use joulepath_study::source::{Overrides, Source, looks_like_scenario};
+use joulepath_study::source::{Source, looks_like_scenario};
 
 use crate::cli::CompareOptions;
 use crate::diagnose;
-use crate::engine;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::outputs::{self, Outputs, Sink};
@@ -32,24 +31,30 @@ use crate::terminal;
 /// If the study cannot start. Later failures are reported on stderr and by the exit code.
 pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
     let (options, argument) = settle(*options)?;
-    let engine = engine::open(options.engine, options.timekeeping.max_lateness)?;
+    let in_real_time = EngineOptions {
+        max_lateness: options.timekeeping.max_lateness,
+        ..EngineOptions::default()
+    };
+    let engine = engine::open(options.request.engine, &in_real_time)?;
     let source = Source::open(&argument)?;
     if !options.quiet {
         announce(&source, &argument);
     }
     let outputs = Outputs::plan(&options, &source.stem())?;
     // First, because --policies may name them.
-    let also = own::load(&options.cc, options.engine, options.quiet)?;
-    let mut request = request(&options, &outputs)?;
-    request.also = also;
+    let mut request = Request {
+        also: own::load(&options.cc, options.request.engine, options.quiet)?,
+        series: outputs.report.is_some() || options.record.is_some(),
+        ..options.request.clone()
+    };
     remember(&options, &source, &mut request)?;
     let plan = Plan::of(&source, &request, engine, &provenance()).map_err(|error| {
         let (error, help) =
-            commands::of_compare(error, options.duration.is_some(), !options.cc.is_empty());
+            commands::of_compare(error, request.duration.is_some(), !options.cc.is_empty());
         help.into_iter().fold(Failure::from(error), Failure::help)
     })?;
     if let Some(folder) = &options.packets {
-        packets::check(&plan, options.engine, folder)?;
+        packets::check(&plan, request.engine, folder)?;
     }
     outputs.prepare()?;
     let mut recorder = recorder(&options, &plan)?;
@@ -81,7 +86,7 @@ pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
             break;
         }
         if let Some(folder) = &options.packets {
-            let folder = match case.variant().filter(|_| options.all_variants) {
+            let folder = match case.variant().filter(|_| request.all_variants) {
                 Some(variant) => folder.join(variant),
                 None => folder.clone(),
             };
@@ -111,7 +116,7 @@ fn remember(
         return Ok(());
     };
     let history = history::read(file)?;
-    let set = source.overrides(options.changes.variant.as_deref(), &request.set)?;
+    let set = source.overrides(request.variant.as_deref(), &request.overrides())?;
     let (known, unknown) = history.overrides(&source.load(&set)?);
     if !options.quiet && !unknown.is_empty() {
         terminal::say(&format!(
@@ -159,39 +164,6 @@ fn settle(mut options: CompareOptions) -> Result<(CompareOptions, OsString), Fai
     }
 }
 
-fn request(options: &CompareOptions, outputs: &Outputs) -> Result<Request, Failure> {
-    let duration = options
-        .duration
-        .iter()
-        .map(|duration| ("duration".to_owned(), quoted(duration)));
-    let set: Overrides = duration
-        .chain(options.changes.set.iter().cloned())
-        .collect();
-    Ok(Request {
-        variants: match &options.changes.variant {
-            _ if options.all_variants => Variants::All,
-            Some(name) => Variants::One(name.clone()),
-            None => Variants::Plain,
-        },
-        set,
-        policies: options
-            .policies
-            .as_deref()
-            .map(policies::parse)
-            .transpose()?,
-        also: vec![],
-        seeds: options.seeds,
-        first_seed: options.seed,
-        jobs: options.jobs,
-        series: outputs.report.is_some() || options.record.is_some(),
-    })
-}
-
-/// A time from the command line as TOML text.
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
-
 /// The cases that have run, and the worst exit code.
 struct Session<'a> {
     options: &'a CompareOptions,
@@ -222,7 +194,7 @@ impl Session<'_> {
         }
         if let Some(page) = self
             .outputs
-            .report_of(case.variant().filter(|_| self.options.all_variants))
+            .report_of(case.variant().filter(|_| self.options.request.all_variants))
         {
             let address = std::env::var("JOULEPATH_PLAYGROUND").ok();
             let playground = address.as_deref().zip(case.question());
@@ -264,7 +236,7 @@ impl Session<'_> {
     ) -> Result<Exit, Failure> {
         let outputs = self.outputs;
         if let Some(sink) = &outputs.json {
-            let text = report::all_to_json(&self.done, self.options.all_variants)?;
+            let text = report::all_to_json(&self.done, self.options.request.all_variants)?;
             self.deliver("json", sink, &text)?;
         }
         if let Some(sink) = &outputs.csv {

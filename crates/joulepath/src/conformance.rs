@@ -5,9 +5,9 @@ use std::path::Path;
 use joulepath_controllers::Controller;
 use joulepath_report::conformance::{Judged, Verdict, table};
 use joulepath_study::conformance::{self, Suite};
+use joulepath_study::engine::EngineName;
 use serde_json::json;
 
-use crate::cli::Engine;
 use crate::cli::cc::CcTestOptions;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -68,7 +68,7 @@ fn controller(options: &CcTestOptions) -> Result<Controller, Failure> {
                 .help("name a controller, or a file: `mine.h`, `mine.rules`")
         });
     }
-    let policies = own::load(&[name.into()], Engine::Packet, options.json)?;
+    let policies = own::load(&[name.into()], EngineName::Packet, options.json)?;
     let policy = policies
         .first()
         .map(ToString::to_string)

@@ -2,14 +2,13 @@
 //! policies.
 
 use joulepath_report::gap::{Gap, markdown, table};
-use joulepath_study::engine::EngineOptions;
+use joulepath_study::engine::{self, EngineName, EngineOptions};
 use joulepath_study::gap::{Plan, Request, gap as run};
 use joulepath_study::marks;
 use joulepath_study::policies;
 use joulepath_study::stored::StoredRuns;
 
-use crate::cli::{Engine, GapOptions};
-use crate::engine;
+use crate::cli::GapOptions;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::progress::Watcher;
@@ -25,14 +24,14 @@ const MARK: &str = "gap";
 /// # Errors
 /// If it cannot start. A run that fails later is reported and left out.
 pub(crate) fn gap(options: &GapOptions) -> Result<Exit, Failure> {
-    let packet = engine::open(Engine::Packet, None)?;
+    let packet = engine::open(EngineName::Packet, &EngineOptions::default())?;
     let max_lateness = options.timekeeping.max_lateness;
     let in_real_time = EngineOptions {
         max_lateness,
         at_a_time: options.kernel_jobs,
         ..EngineOptions::default()
     };
-    let kernel = engine::open_for(Engine::Kernel, in_real_time)?;
+    let kernel = engine::open(EngineName::Kernel, &in_real_time)?;
     let request = Request {
         scenarios: options.scenarios.clone(),
         policies: options

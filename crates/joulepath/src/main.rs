@@ -35,7 +35,6 @@ mod conformance;
 mod diagnose;
 #[cfg(feature = "live")]
 mod doctor;
-mod engine;
 mod explain;
 mod failure;
 #[cfg(feature = "kernel")]

@@ -1,14 +1,13 @@
 //! `joulepath map`: where in a plane of two scenario keys which policy wins.
 
 use joulepath_report::map::{Map, csv, html, json, table};
+use joulepath_study::engine::{self, EngineOptions};
 use joulepath_study::event::{Event, FailedRun};
 use joulepath_study::files;
-use joulepath_study::map::{Plan, Request, map as run, parse_axis};
-use joulepath_study::policies;
+use joulepath_study::map::{Plan, map as run};
 use joulepath_study::source::Source;
 
-use crate::cli::{Engine, MapOptions};
-use crate::engine;
+use crate::cli::MapOptions;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::outputs::{self, is_stdout};
@@ -23,34 +22,13 @@ use crate::terminal;
 /// If an option is wrong, or the engine cannot run a scenario of the plane. A run that fails later
 /// is reported and left out.
 pub(crate) fn map(options: &MapOptions) -> Result<Exit, Failure> {
-    if !matches!(options.engine, Engine::Fluid | Engine::Packet) {
-        return Err(
-            Failure::usage("a map has hundreds of points: they are simulated")
-                .help("use `--engine fluid`, or `--engine packet` with few points"),
-        );
-    }
-    let engine = engine::open(options.engine, None)?;
-    let packet = engine::open(Engine::Packet, None)?;
-    let axes = [parse_axis("x", &options.x)?, parse_axis("y", &options.y)?];
+    let request = &options.request;
+    let [engine, packet] = request.engines(|name| engine::open(name, &EngineOptions::default()))?;
     let source = Source::open(&options.scenario)?;
     if !options.quiet {
         announce(&source, &options.scenario);
     }
-    let request = Request {
-        axes,
-        variant: options.changes.variant.clone(),
-        set: options.changes.set.clone(),
-        policies: options
-            .policies
-            .as_deref()
-            .map(policies::parse)
-            .transpose()?,
-        metric: options.metric,
-        spot_check: options.spot_check,
-        seeds: options.seeds,
-        jobs: options.jobs,
-    };
-    let plan = Plan::of(&source, &request, &*engine, &*packet)?;
+    let plan = Plan::of(&source, request, &*engine, &*packet)?;
     let stem = format!("{}-map", source.stem());
     let page = options
         .report

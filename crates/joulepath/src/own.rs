@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "kernel")]
 use joulepath_controllers::Controller;
 use joulepath_model::policy::Policy;
+use joulepath_study::engine::EngineName;
 use joulepath_study::files;
 use joulepath_study::own::{self, kernel::Verdict};
 use serde_json::json;
 
-use crate::cli::Engine;
 use crate::cli::cc::{CcCheckOptions, CcNewOptions};
 use crate::failure::{Exit, Failure};
 use crate::show::print_json;
@@ -26,11 +26,11 @@ const VERIFIER: &str = "the kernel's verifier takes it";
 /// If one does not compile or breaks the contract.
 pub(crate) fn load(
     headers: &[PathBuf],
-    engine: Engine,
+    engine: EngineName,
     quiet: bool,
 ) -> Result<Vec<Policy>, Failure> {
     // The kernel engine needs root and runs none of their native code.
-    if !headers.is_empty() && engine != Engine::Kernel && own::acts_for_another()? {
+    if !headers.is_empty() && engine != EngineName::Kernel && own::acts_for_another()? {
         own::give_up_root()?;
     }
     let mut policies = vec![];

@@ -5,9 +5,9 @@ use std::path::Path;
 use joulepath_capture::{self as capture, Capture, End, LIMITS};
 use joulepath_model::cancel::Cancel;
 use joulepath_study::compare::{Case, Plan};
+use joulepath_study::engine::EngineName;
 use joulepath_study::files;
 
-use crate::cli::Engine;
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -15,8 +15,8 @@ use crate::terminal;
 ///
 /// # Errors
 /// If another engine runs them, a scenario has no capture, or the folder cannot be created.
-pub(crate) fn check(plan: &Plan, engine: Engine, folder: &Path) -> Result<(), Failure> {
-    if engine != Engine::Packet {
+pub(crate) fn check(plan: &Plan, engine: EngineName, folder: &Path) -> Result<(), Failure> {
+    if engine != EngineName::Packet {
         return Err(Failure::usage("--packets needs the packet engine")
             .help("the other engines have no packets to write: leave out --engine"));
     }

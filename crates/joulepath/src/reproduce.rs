@@ -9,6 +9,7 @@ use joulepath_report::{
     Reproduction, StoredResults, reproduction_html, reproduction_json, reproduction_markdown,
     reproduction_summary, reproduction_table, values_markdown,
 };
+use joulepath_study::engine::{self, EngineName, EngineOptions};
 use joulepath_study::event::Event;
 use joulepath_study::files;
 use joulepath_study::reproduce::{
@@ -17,9 +18,8 @@ use joulepath_study::reproduce::{
 use joulepath_study::stored::StoredRuns;
 use serde::Serialize;
 
-use crate::cli::{Engine, ReproduceOptions};
+use crate::cli::ReproduceOptions;
 use crate::diagnose;
-use crate::engine;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::progress::Watcher;
@@ -54,12 +54,12 @@ pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
         extent,
         jobs: options.jobs,
     };
-    let packet = engine::open(Engine::Packet, None)?;
+    let packet = engine::open(EngineName::Packet, &EngineOptions::default())?;
     let (kernel, unavailable) = match options.no_kernel || extent == Extent::Quick {
         true => (None, None),
-        false => match engine::open(Engine::Kernel, None) {
+        false => match engine::open(EngineName::Kernel, &EngineOptions::default()) {
             Ok(kernel) => (Some(kernel), None),
-            Err(failure) => (None, Some(failure)),
+            Err(error) => (None, Some(Failure::from(error))),
         },
     };
     let (plan, refused) = Plan::of(&request, packet, kernel)?;

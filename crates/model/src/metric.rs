@@ -6,9 +6,10 @@
 
 use std::fmt;
 
-use serde::de::{Error as _, Unexpected};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::names::suggest;
 use crate::result::{NetworkResult, RunResult};
 
 /// A number that describes a run.
@@ -272,6 +273,18 @@ impl Metric {
         METRICS.iter().copied().find(|metric| metric.name == name)
     }
 
+    /// The metric that a user calls `name`.
+    ///
+    /// # Errors
+    /// The nearest names, if there is none.
+    pub fn asked(name: &str) -> Result<&'static Metric, String> {
+        let efficiency = (name == "efficiency").then_some(&EFFICIENCY);
+        Metric::named(name).or(efficiency).ok_or_else(|| {
+            let known: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
+            format!("there is no metric `{name}`; {}", suggest(name, &known))
+        })
+    }
+
     /// Value of a run; `None` if the run does not have it.
     pub fn of(&self, run: &RunResult) -> Option<f64> {
         (self.read)(run)
@@ -312,9 +325,7 @@ impl Serialize for Metric {
 
 impl<'de> Deserialize<'de> for &'static Metric {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        Metric::named(&name)
-            .ok_or_else(|| D::Error::invalid_value(Unexpected::Str(&name), &"the name of a metric"))
+        Metric::asked(&String::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 

@@ -1,16 +1,14 @@
 //! `advise`: the interfaces for a transfer, without simulation.
 
-use std::path::PathBuf;
-
 use joulepath_control::advise::{Advice as Answer, Plan, Question, Waiting};
 use joulepath_report::{ReportError, advice as report};
 use joulepath_study::advise::{Machine, Words, answer, question, waiting};
 use pyo3::prelude::*;
 
 use crate::batch::{Batch, Values};
-use crate::comparison::written;
+use crate::comparison::{asked, written};
 use crate::provenance::provenance;
-use crate::stored::{Reduced, reduced};
+use crate::stored::{Reduced, packed, reduced, unpacked};
 use crate::watched::guarded;
 
 /// A question and its answer.
@@ -20,94 +18,24 @@ pub(crate) struct Advice {
     answer: Answer,
     /// What waiting saves, if asked.
     waiting: Option<Waiting>,
-    /// The question in words, and the call that asked it: enough to compute the same advice again.
-    words: Asked,
+    /// The question without the memory of networks, and the call that asked it: enough to compute
+    /// the same advice again.
+    words: Words,
     command: String,
 }
 
-/// Period and tolerance of regular data.
-type Repeated = Option<(String, String)>;
-
-/// Paths with their rates and RTTs, size, device, and whether rates are links' rates.
-type About = (Vec<String>, String, Option<String>, bool);
-
-/// Deadline, longest multiple of the fastest path's time, preset, rate, coupling, period and
-/// tolerance.
-type Limits = (
-    Option<String>,
-    Option<String>,
-    Option<String>,
-    Option<String>,
-    Option<String>,
-    Repeated,
-);
-
-/// A question without the memory of networks.
-type Asked = (About, Limits);
-
-/// Answers a question in words: paths as `NAME:rate=…,rtt=…,loss=…,energy=…`.
+/// Answers a question. `request` is JSON, `command` the user's call.
 #[pyfunction]
-#[pyo3(signature = (
-    paths, history, size, deadline, slowest, preset, rate, device, link_rates, cc, repeated, command
-))]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "they are the arguments of one call in Python"
-)]
-pub(crate) fn advise(
-    py: Python<'_>,
-    paths: Vec<String>,
-    history: Option<PathBuf>,
-    size: String,
-    deadline: Option<String>,
-    slowest: Option<String>,
-    preset: Option<String>,
-    rate: Option<String>,
-    device: Option<String>,
-    link_rates: bool,
-    cc: Option<String>,
-    repeated: Repeated,
-    command: String,
-) -> PyResult<Advice> {
-    let words = Words {
-        paths,
-        history,
-        size,
-        deadline,
-        slowest,
-        preset,
-        rate,
-        device,
-        link_rates,
-        cc,
-        repeated,
-    };
-    asked(py, words, command)
+pub(crate) fn advise(py: Python<'_>, request: &str, command: String) -> PyResult<Advice> {
+    advised(py, guarded(py, || asked(request))?, command)
 }
 
-fn asked(py: Python<'_>, words: Words, command: String) -> PyResult<Advice> {
+fn advised(py: Python<'_>, words: Words, command: String) -> PyResult<Advice> {
     guarded(py, || {
-        let asked = words.recalled()?;
-        let question = question(&asked)?;
-        let waiting = waiting(&asked, &question)?;
+        let words = words.recalled()?;
+        let question = question(&words)?;
+        let waiting = waiting(&words, &question)?;
         let answer = answer(&question)?;
-        let Words {
-            paths,
-            size,
-            deadline,
-            slowest,
-            preset,
-            rate,
-            device,
-            link_rates,
-            cc,
-            repeated,
-            ..
-        } = asked;
-        let words = (
-            (paths, size, device, link_rates),
-            (deadline, slowest, preset, rate, cc, repeated),
-        );
         Ok(Advice {
             question,
             answer,
@@ -121,29 +49,14 @@ fn asked(py: Python<'_>, words: Words, command: String) -> PyResult<Advice> {
 #[pymethods]
 impl Advice {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
-        reduced(py, "Advice", (self.words.clone(), self.command.clone()))
+        let state = (packed(py, &self.words)?, self.command.clone());
+        reduced(py, "Advice", state)
     }
 
     /// Unpickles by asking again.
     #[staticmethod]
-    fn restore(py: Python<'_>, state: (Asked, String)) -> PyResult<Self> {
-        let ((paths, size, device, link_rates), (deadline, slowest, preset, rate, cc, repeated)) =
-            state.0;
-        let history = None;
-        let words = Words {
-            paths,
-            history,
-            size,
-            deadline,
-            slowest,
-            preset,
-            rate,
-            device,
-            link_rates,
-            cc,
-            repeated,
-        };
-        asked(py, words, state.1)
+    fn restore(py: Python<'_>, state: (String, String)) -> PyResult<Self> {
+        advised(py, unpacked(&state.0)?, state.1)
     }
 
     /// The plans of the time-energy front, the fastest first: one row per plan and path.

@@ -6,14 +6,13 @@ use joulepath_report::benchmark::{
     self as report, Benchmark as Found, Kind, Metric, OfFamily, Row,
 };
 use joulepath_report::{Field, Record};
-use joulepath_study::benchmark::{Plan, Request, benchmark as run};
-use joulepath_study::error::Result;
-use joulepath_study::policies;
+use joulepath_study::benchmark::{Plan, benchmark as run};
+use joulepath_study::engine::EngineName;
 use joulepath_study::stored::StoredRuns;
 use pyo3::prelude::*;
 
 use crate::batch::{Batch, text};
-use crate::comparison::{jobs, open, written};
+use crate::comparison::{asked, open, written};
 use crate::provenance::{COMMIT, provenance};
 use crate::raised::stopped;
 use crate::stored::{Reduced, packed, reduced, unpacked};
@@ -26,52 +25,18 @@ pub(crate) struct Benchmark {
 }
 
 /// Runs policies on families of scenarios; stores finished runs in the file `runs` if given.
+/// `request` is JSON, `command` the user's call.
 #[pyfunction]
-#[pyo3(signature = (
-    families, policies, warm, random, scenarios, first, scenario_seed, quick, oracle, search, seeds, runs,
-    jobs, progress, command
-))]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "they are the arguments of one call in Python"
-)]
+#[pyo3(signature = (request, runs, progress, command))]
 pub(crate) fn benchmark(
     py: Python<'_>,
-    families: Vec<String>,
-    policies: Option<&str>,
-    warm: Option<&str>,
-    random: Option<&str>,
-    scenarios: Option<u32>,
-    first: Option<u32>,
-    scenario_seed: Option<u64>,
-    quick: bool,
-    oracle: bool,
-    search: Option<u32>,
-    seeds: Option<u32>,
+    request: &str,
     runs: Option<PathBuf>,
-    jobs: Option<usize>,
     progress: Option<&Bound<'_, PyAny>>,
     command: String,
 ) -> PyResult<Benchmark> {
     let done = watched(py, progress, |watch, cancel| {
-        let listed = |list: Option<&str>| list.map_or(Ok(vec![]), policies::parse);
-        let plan = Plan::of(Request {
-            families: families
-                .iter()
-                .map(|name| name.parse())
-                .collect::<Result<_>>()?,
-            set: random.map(str::parse).transpose()?,
-            scenario_seed,
-            first,
-            scenarios,
-            quick,
-            policies: listed(policies)?,
-            warm: listed(warm)?,
-            oracle,
-            search,
-            seeds,
-            jobs: self::jobs(jobs)?,
-        })?;
+        let plan = Plan::of(&asked(request)?)?;
         let mut stored = runs
             .as_deref()
             .map(|path| StoredRuns::open(path, COMMIT))
@@ -79,7 +44,7 @@ pub(crate) fn benchmark(
         run(
             &plan,
             None,
-            &*open("packet")?,
+            &*open(EngineName::Packet)?,
             stored.as_mut(),
             &provenance(command),
             watch,

@@ -7,12 +7,12 @@ use std::time::Duration;
 use joulepath_model::result::{Comparison as Compared, RunResult, Series};
 use joulepath_model::scenario::Scenario as Loaded;
 use joulepath_report::{self as report, ReportError};
-use joulepath_study::compare::{Plan, Request, Variants, compare as run, limits_of};
+use joulepath_study::compare::{Plan, Request, compare as run, limits_of};
 use joulepath_study::engine::{self, Engine, EngineName, EngineOptions};
 use joulepath_study::error::{Error, Result};
 use joulepath_study::event::{Event, FailedRun};
-use joulepath_study::policies;
 use pyo3::prelude::*;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::attributes::attributes;
@@ -24,30 +24,34 @@ use crate::scenario::Scenario;
 use crate::stored::{Reduced, packed, reduced, unpacked};
 use crate::watched::{guarded, watched};
 
+/// The request of a call. Its mistakes are the user's.
+pub(crate) fn asked<T: DeserializeOwned>(json: &str) -> Result<T> {
+    serde_json::from_str(json).map_err(|error| {
+        let text = error.to_string();
+        let text = text
+            .rsplit_once(" at line ")
+            .map_or(&*text, |(text, _)| text);
+        match text.split_once("; ") {
+            Some((message, help)) => Error::usage(message).with_help(help),
+            None => Error::usage(text),
+        }
+    })
+}
+
 /// The engine called `name`.
-pub(crate) fn open(name: &str) -> Result<Box<dyn Engine>> {
+pub(crate) fn open(name: EngineName) -> Result<Box<dyn Engine>> {
     Ok(Box::new(hosting(name)?))
 }
 
 /// As [`open`], with a ledger of the runs that execute Python code.
-fn hosting(name: &str) -> Result<Hosting> {
-    Ok(Hosting::of(engine::open(
-        engine_name(name)?,
-        &EngineOptions::default(),
-    )?))
-}
-
-fn engine_name(name: &str) -> Result<EngineName> {
-    match name {
-        "packet" => Ok(EngineName::Packet),
-        "fluid" => Ok(EngineName::Fluid),
-        "kernel" => Err(Error::Unsupported {
+fn hosting(name: EngineName) -> Result<Hosting> {
+    if name == EngineName::Kernel {
+        return Err(Error::Unsupported {
             message: "the Python package has no kernel engine, which requires root".to_owned(),
             help: "the command line has it: `sudo joulepath compare … --engine kernel`".to_owned(),
-        }),
-        other => Err(Error::usage(format!("there is no engine `{other}`"))
-            .with_help("the engines are packet and fluid")),
+        });
     }
+    Ok(Hosting::of(engine::open(name, &EngineOptions::default())?))
 }
 
 /// Number of concurrent runs, if given.
@@ -77,40 +81,23 @@ struct Recorded {
     series: Series,
 }
 
-/// Runs `policies` on a scenario with seeds from `first_seed` on. `command` is the user's call.
+/// Runs a comparison on a scenario. `request` is JSON, `command` the user's call.
 #[pyfunction]
-#[pyo3(signature = (scenario, policies, seeds, first_seed, engine, jobs, series, progress, command))]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "they are the arguments of one call in Python"
-)]
+#[pyo3(signature = (scenario, request, progress, command))]
 pub(crate) fn compare(
     py: Python<'_>,
     scenario: &Scenario,
-    policies: Option<&str>,
-    seeds: Option<u32>,
-    first_seed: u64,
-    engine: &str,
-    jobs: Option<usize>,
-    series: bool,
+    request: &str,
     progress: Option<&Bound<'_, PyAny>>,
     command: String,
 ) -> PyResult<Comparison> {
     let (plan, ledger) = guarded(py, || {
         let request = Request {
-            variants: scenario
-                .variant
-                .clone()
-                .map_or(Variants::Plain, Variants::One),
+            variant: scenario.variant.clone(),
             set: scenario.set.clone(),
-            policies: policies.map(policies::parse).transpose()?,
-            also: vec![],
-            seeds,
-            first_seed,
-            jobs: self::jobs(jobs)?,
-            series,
+            ..asked(request)?
         };
-        let engine = hosting(engine)?;
+        let engine = hosting(request.engine)?;
         let ledger = engine.ledger();
         Ok((
             Plan::of(
@@ -434,7 +421,7 @@ pub(crate) fn references(
         let end = first_seed.checked_add(u64::from(seeds.unwrap_or(loaded.compare.seeds)));
         let end = end.ok_or_else(|| Error::usage("the seeds are beyond 2^64"))?;
         let drawn: Vec<u64> = (first_seed..end).collect();
-        Ok(limits_of(loaded, &drawn, &*open("packet")?))
+        Ok(limits_of(loaded, &drawn, &*open(EngineName::Packet)?))
     })?;
     Ok(Batch::of_records(&report::reference_records(&limits)))
 }

@@ -76,8 +76,11 @@ mod _joulepath {
     #[pymodule_export]
     use crate::study::{Batches, Dataset, Study};
 
+    use std::collections::BTreeMap;
+
     use joulepath_model::visible::Colors;
     use pyo3::prelude::*;
+    use serde_json::{Value, json};
 
     use crate::provenance::{COMMIT, VERSION};
 
@@ -85,6 +88,27 @@ mod _joulepath {
     #[pyfunction]
     fn visible(text: &str) -> String {
         joulepath_model::visible::visible(text, Colors::Shown).into_owned()
+    }
+
+    /// The options of requests, by function.
+    #[pyfunction]
+    fn options() -> BTreeMap<&'static str, Vec<String>> {
+        use joulepath_study as study;
+
+        let names = |request: Value| match request {
+            Value::Object(fields) => fields.into_iter().map(|(name, _)| name).collect(),
+            _ => vec![],
+        };
+        let requests = [
+            ("advise", json!(study::advise::Words::default())),
+            ("benchmark", json!(study::benchmark::Request::default())),
+            ("bill", json!(study::bill::Words::default())),
+            ("compare", json!(study::compare::Request::default())),
+            ("map", json!(study::map::Request::default())),
+        ];
+        requests
+            .map(|(name, request)| (name, names(request)))
+            .into()
     }
 
     /// Values that cannot be exported by name.

@@ -1,13 +1,11 @@
 //! `map`: the winning policy at each point of a plane of two keys.
 
 use joulepath_report::map::{self as report, Map as Drawn};
-use joulepath_study::error::Error;
-use joulepath_study::map::{Plan, Request, map as run, parse_axis};
-use joulepath_study::{metrics, policies};
+use joulepath_study::map::{Plan, Request, map as run};
 use pyo3::prelude::*;
 
 use crate::batch::{Batch, Values};
-use crate::comparison::{jobs, open, written};
+use crate::comparison::{asked, open, written};
 use crate::provenance::provenance;
 use crate::raised::stopped;
 use crate::scenario::Scenario;
@@ -20,46 +18,24 @@ pub(crate) struct Map {
     map: Drawn,
 }
 
-/// Runs every point of a plane.
+/// Runs every point of a plane. `request` is JSON, `command` the user's call.
 #[pyfunction]
-#[pyo3(signature = (scenario, x, y, policies, metric, engine, spot_check, seeds, jobs, progress, command))]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "they are the arguments of one call in Python"
-)]
+#[pyo3(signature = (scenario, request, progress, command))]
 pub(crate) fn map(
     py: Python<'_>,
     scenario: &Scenario,
-    x: &str,
-    y: &str,
-    policies: Option<&str>,
-    metric: &str,
-    engine: &str,
-    spot_check: u32,
-    seeds: u32,
-    jobs: Option<usize>,
+    request: &str,
     progress: Option<&Bound<'_, PyAny>>,
     command: String,
 ) -> PyResult<Map> {
     // Loading hundreds of points also takes time.
     let done = watched(py, progress, |watch, cancel| {
-        if !matches!(engine, "fluid" | "packet") {
-            return Err(
-                Error::usage("a map has hundreds of points: they are simulated")
-                    .with_help("use the engine `fluid`, or `packet` with few points"),
-            );
-        }
         let request = Request {
-            axes: [parse_axis("x", x)?, parse_axis("y", y)?],
             variant: scenario.variant.clone(),
             set: scenario.set.clone(),
-            policies: policies.map(policies::parse).transpose()?,
-            metric: metrics::named(metric)?,
-            spot_check,
-            seeds,
-            jobs: self::jobs(jobs)?,
+            ..asked(request)?
         };
-        let (engine, packet) = (open(engine)?, open("packet")?);
+        let [engine, packet] = request.engines(open)?;
         let plan = Plan::unless(cancel, &scenario.source, &request, &*engine, &*packet)?;
         Ok(plan.map(|plan| run(&plan, &provenance(command), watch, cancel)))
     })?;

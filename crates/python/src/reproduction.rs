@@ -6,6 +6,7 @@ use joulepath_report::{
     Field, Record, Reproduction as Reproduced, reproduction_html, reproduction_json,
     reproduction_table,
 };
+use joulepath_study::engine::EngineName;
 use joulepath_study::reproduce::{Extent, Plan, Request, describe, reproduce as run};
 use joulepath_study::stored::StoredRuns;
 use pyo3::prelude::*;
@@ -61,7 +62,7 @@ pub(crate) fn reproduce(
             extent,
             jobs: self::jobs(jobs)?,
         };
-        let (plan, _) = Plan::of(&request, open("packet")?, None)?;
+        let (plan, _) = Plan::of(&request, open(EngineName::Packet)?, None)?;
         let mut stored = match &runs {
             Some(path) => StoredRuns::open(path, COMMIT)?,
             None => StoredRuns::default(),

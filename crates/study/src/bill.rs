@@ -7,23 +7,38 @@ use joulepath_bill::{Device, Recording, Statement, read, statement};
 use joulepath_model::energy::{DeviceEnergy, InterfaceModel};
 use joulepath_model::names::suggest;
 use joulepath_model::units::Nanos;
+use serde::{Deserialize, Serialize};
 
 use crate::advise::{base, energy_model, quantity};
 use crate::error::{Error, Result};
 use crate::files;
 
-/// A question in words, as on the command line.
-#[derive(Clone, Debug, Default)]
+/// A question in words. The fields are the options of the command, with their help, and the
+/// arguments in Python.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[serde(default, deny_unknown_fields)]
 pub struct Words {
-    /// The pcap, pcapng or HAR file.
+    /// A pcap, pcapng or HAR file.
+    #[cfg_attr(feature = "clap", arg(value_name = "FILE"))]
     pub file: PathBuf,
-    /// `INTERFACE=MODEL`, or a model for all interfaces without one.
+    /// Energy model of an interface: a profile (`joulepath list energy`), or slope+power such as
+    /// 52mW/Mbps+1288mW. Without INTERFACE, of all others. May be repeated.
+    #[cfg_attr(
+        feature = "clap",
+        arg(long = "radio", value_name = "[INTERFACE=]MODEL")
+    )]
     pub radios: Vec<String>,
-    /// A device, or the power that it uses while any radio is awake.
+    /// A device (`joulepath list energy`), or the power that it uses while any radio is awake; 0 if
+    /// absent.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME|POWER"))]
     pub device: Option<String>,
-    /// Addresses of the device.
+    /// Address of the device, if it did not open the recorded connections. May be repeated.
+    #[cfg_attr(feature = "clap", arg(long = "address", value_name = "ADDRESS"))]
     pub addresses: Vec<String>,
-    /// The longest waits to try.
+    /// How long transfers may wait for others, to see what that saves. May be repeated.
+    #[cfg_attr(feature = "clap", arg(long = "wait", value_name = "TIME"))]
+    #[cfg_attr(feature = "clap", arg(default_values = ["10 s", "1 min", "10 min"]))]
     pub waits: Vec<String>,
 }
 

@@ -18,11 +18,11 @@ use joulepath_model::scenario::{self, LinkIndex, Scenario, Workload};
 #[cfg(feature = "packet")]
 use joulepath_packet::{Trace, TraceLimits};
 use joulepath_report::{PolicyRuns, estimate, leave_out_of_reach, summarise_on, tcp_share};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::batch::{Batch, Loaded, Outcome, Row, Wanted, by_seed, failures, is_complete, runs};
-use crate::engine::{Engine, RunError};
+use crate::engine::{Engine, EngineName, RunError};
 use crate::error::{Error, Kind, Result};
 use crate::event::{Event, FailedRun, Watch};
 use crate::journal::Journal;
@@ -36,52 +36,78 @@ use crate::stored::Finished;
 /// and the quantiles of a hundred runs are accurate enough.
 const MOST_SERIES: usize = 100;
 
-/// Work and options of a comparison.
-#[derive(Clone, Debug)]
+/// A comparison as users ask for it. The fields are the options of the command, with their help,
+/// the arguments in Python, and what the browser sends.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[serde(default, deny_unknown_fields)]
 pub struct Request {
-    /// Variants to run.
-    pub variants: Variants,
-    /// Keys to set in addition.
-    pub set: Overrides,
-    /// The policies; default: those that the scenario names.
-    pub policies: Option<Vec<Policy>>,
-    /// Policies after the scenario's; ignored if `policies` is given.
-    pub also: Vec<Policy>,
-    /// Seeds of each policy; default: as many as the scenario says, up to the engine's own limit.
+    /// Change one key of the scenario: a dotted key and its value. May be repeated.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "KEY=VALUE"))]
+    #[cfg_attr(feature = "clap", arg(value_parser = crate::commands::key_value))]
+    pub set: Vec<(String, String)>,
+    /// Use this variant of the scenario (`joulepath list scenarios` names them).
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
+    pub variant: Option<String>,
+    /// Compare every variant of the scenario.
+    #[cfg_attr(feature = "clap", arg(long, conflicts_with = "variant"))]
+    pub all_variants: bool,
+    /// Policies, separated by commas; those of the scenario if absent.
+    #[cfg_attr(feature = "clap", arg(short, long, value_name = "LIST"))]
+    pub policies: Option<String>,
+    /// Number of seeds; the scenario's if absent, with the kernel engine at most 3.
+    #[cfg_attr(feature = "clap", arg(short = 'n', long, value_name = "N"))]
+    #[cfg_attr(feature = "clap", arg(value_parser = crate::seeds::parser()))]
     pub seeds: Option<u32>,
     /// The first seed.
-    pub first_seed: u64,
-    /// Runs at a time; default: the number of cores. The results do not depend on it.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "K", default_value_t = 1))]
+    pub seed: u64,
+    /// Simulated time, as in the scenario file: the same as --set duration=….
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
+    pub duration: Option<String>,
+    /// What runs the scenario.
+    #[cfg_attr(feature = "clap", arg(long, value_parser = crate::engine::parser(), default_value = "packet"))]
+    pub engine: EngineName,
+    /// Number of cores; all if absent. The results do not depend on it. The kernel engine does one
+    /// run at a time.
+    #[cfg_attr(feature = "clap", arg(short, long, value_name = "N"))]
     pub jobs: Option<NonZeroUsize>,
-    /// Whether to record time series.
+    /// Record time series.
+    #[cfg_attr(feature = "clap", arg(skip))]
     pub series: bool,
+    /// Policies after the scenario's; ignored if `policies` is given.
+    #[cfg_attr(feature = "clap", arg(skip))]
+    #[serde(skip)]
+    pub also: Vec<Policy>,
 }
 
 impl Default for Request {
     fn default() -> Self {
         Request {
-            variants: Variants::Plain,
             set: vec![],
+            variant: None,
+            all_variants: false,
             policies: None,
-            also: vec![],
             seeds: None,
-            first_seed: 1,
+            seed: 1,
+            duration: None,
+            engine: EngineName::Packet,
             jobs: None,
             series: false,
+            also: vec![],
         }
     }
 }
 
-/// Selection of a scenario's variants.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Variants {
-    /// The scenario without a variant.
-    #[default]
-    Plain,
-    /// The variant of this name.
-    One(String),
-    /// All variants.
-    All,
+impl Request {
+    /// The keys to set.
+    pub fn overrides(&self) -> Overrides {
+        let duration = self
+            .duration
+            .iter()
+            .map(|text| ("duration".to_owned(), json!(text).to_string()));
+        duration.chain(self.set.iter().cloned()).collect()
+    }
 }
 
 /// A comparison, loaded and checked.
@@ -142,10 +168,14 @@ impl Plan {
         engine: Box<dyn Engine>,
         by: &Provenance,
     ) -> Result<Self> {
-        let variants: Vec<Option<String>> = match &request.variants {
-            Variants::Plain => vec![None],
-            Variants::One(name) => vec![Some(name.clone())],
-            Variants::All => source
+        let policies = request
+            .policies
+            .as_deref()
+            .map(policies::parse)
+            .transpose()?;
+        let variants: Vec<Option<String>> = match request.all_variants {
+            false => vec![request.variant.clone()],
+            true => source
                 .variants()?
                 .into_iter()
                 .map(|variant| Some(variant.name))
@@ -155,7 +185,8 @@ impl Plan {
             return Err(Error::usage(format!("`{}` has no variants", source.name()))
                 .with_help("leave --all-variants out"));
         }
-        let case = |variant| Case::of(source, request, &*engine, variant, by);
+        let asked = policies.as_deref();
+        let case = |variant| Case::of(source, request, asked, &*engine, variant, by);
         let cases = variants.into_iter().map(case).collect::<Result<_>>()?;
         Ok(Plan {
             engine,
@@ -298,18 +329,19 @@ impl Case {
     fn of(
         source: &Source,
         request: &Request,
+        asked: Option<&[Policy]>,
         engine: &dyn Engine,
         variant: Option<String>,
         by: &Provenance,
     ) -> Result<Self> {
-        let set = source.overrides(variant.as_deref(), &request.set)?;
+        let set = source.overrides(variant.as_deref(), &request.overrides())?;
         let mut loaded = Loaded::of(source, String::new(), set)?;
         let scenario = &loaded.scenario;
-        let (named, left_out) = match request.policies {
+        let (named, left_out) = match asked {
             Some(_) => (vec![], vec![]),
             None => policies::runnable(scenario, &[engine])?,
         };
-        let asked = request.policies.as_ref().unwrap_or(&request.also);
+        let asked = asked.unwrap_or(&request.also);
         let asked = policies::prepare(asked, scenario, Kind::Usage)?;
         // Named policies are checked already.
         if !asked.is_empty() {
@@ -320,9 +352,9 @@ impl Case {
         let seeds = match engine.draws() {
             true => {
                 let unasked = scenario.compare.seeds.min(engine.most_seeds());
-                seeds(request.first_seed, request.seeds.unwrap_or(unasked))?
+                seeds(request.seed, request.seeds.unwrap_or(unasked))?
             }
-            false => vec![request.first_seed],
+            false => vec![request.seed],
         };
         let manifest = Manifest {
             scenario_sha256: loaded.sha256.clone(),
@@ -569,7 +601,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::engine::{EngineName, EngineOptions, open};
+    use crate::engine::{EngineOptions, open};
 
     /// Two TCPs' worth of subflows whose RTT is 1.2 ms longer than the rival's.
     #[test]
@@ -639,9 +671,9 @@ mod tests {
     /// Case of the shipped scenario `quick` with two policies.
     fn plan(seeds: u32, first_seed: u64) -> Result<Plan> {
         let request = Request {
-            policies: Some(policies::parse("mptcp,olia").unwrap()),
+            policies: Some("mptcp,olia".to_owned()),
             seeds: Some(seeds),
-            first_seed,
+            seed: first_seed,
             ..Request::default()
         };
         let engine = open(EngineName::Packet, &EngineOptions::default()).unwrap();
@@ -693,7 +725,7 @@ mod tests {
     fn policies_that_an_engine_cannot_run_are_left_out_with_a_note() {
         let plan = |set: &str, asked: Option<&str>| {
             let request = Request {
-                policies: asked.map(|list| policies::parse(list).unwrap()),
+                policies: asked.map(str::to_owned),
                 set: vec![("compare.policies".to_owned(), set.to_owned())],
                 ..Request::default()
             };

@@ -13,17 +13,53 @@ mod packet;
 
 pub use contract::{Engine, EngineOptions, RunError, Task};
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 
 /// Names of the engines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase", try_from = "String")]
 pub enum EngineName {
-    /// Simulates every segment, ACK, queue and timer.
+    /// Every segment, ACK, queue and timer, simulated.
+    #[default]
     Packet,
-    /// Solves differential equations.
+    /// Differential equations: means only, one run of each policy.
     Fluid,
-    /// Uses the machine's own MPTCP stack over emulated links, in real time.
+    /// This machine's MPTCP stack over emulated links, in real time. Needs root.
     Kernel,
+}
+
+impl TryFrom<String> for EngineName {
+    type Error = String;
+
+    fn try_from(name: String) -> std::result::Result<Self, String> {
+        match name.as_str() {
+            "packet" => Ok(EngineName::Packet),
+            "fluid" => Ok(EngineName::Fluid),
+            "kernel" => Ok(EngineName::Kernel),
+            _ => Err(format!(
+                "there is no engine `{name}`; the engines are kernel, packet and fluid"
+            )),
+        }
+    }
+}
+
+/// Parses an engine. `live`, which is a command, is refused by name.
+#[cfg(feature = "clap")]
+pub fn parser() -> impl clap::builder::TypedValueParser<Value = EngineName> {
+    use clap::ValueEnum;
+    use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+    let shown = EngineName::value_variants()
+        .iter()
+        .filter_map(EngineName::to_possible_value);
+    let names = shown.chain([PossibleValue::new("live").hide(true)]);
+    PossibleValuesParser::new(names).try_map(|name| match name.as_str() {
+        "live" => Err("`joulepath live` manages real interfaces".to_owned()),
+        name => EngineName::from_str(name, false),
+    })
 }
 
 /// The engine called `name`.

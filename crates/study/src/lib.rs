@@ -72,7 +72,6 @@ pub mod judge;
 mod lines;
 pub mod map;
 pub mod marks;
-pub mod metrics;
 #[cfg(not(target_family = "wasm"))]
 pub mod own;
 pub mod parallel;

@@ -14,18 +14,21 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
 use joulepath_model::cancel::Cancel;
-use joulepath_model::metric::Metric;
-use joulepath_model::policy::Policy;
+#[cfg(feature = "clap")]
+use joulepath_model::metric::METRICS;
+use joulepath_model::metric::{EFFICIENCY, Metric};
 use joulepath_model::random::{Domain, Stream};
 use joulepath_model::result::Provenance;
 use joulepath_model::scenario::set_twice;
 use joulepath_report::map::{self, Axis, Map, SpotCheck, Winners};
+use serde::{Deserialize, Serialize};
 
 use self::plane::Plane;
 use crate::batch::{Batch, Outcome, Row, Wanted, is_complete};
-use crate::engine::{Engine, RunError};
+use crate::engine::{Engine, EngineName, RunError};
 use crate::error::{Error, Result};
 use crate::event::{Event, Watch};
+use crate::policies;
 use crate::seeds::seeds;
 use crate::source::{Overrides, Source};
 
@@ -34,30 +37,110 @@ pub use axis::parse_axis;
 /// Seed of the choice of points for the spot check.
 const DRAW_SEED: u64 = 1;
 
-/// Axes, policies and options of a map.
-#[derive(Clone, Debug)]
+/// A map as users ask for it. The fields are the options of the command, with their help, the
+/// arguments in Python, and what the browser sends.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[serde(default, deny_unknown_fields)]
 pub struct Request {
-    /// Horizontal and vertical axis: see [`parse_axis`].
-    pub axes: [Axis; 2],
-    /// Variant of the scenario, if any.
+    /// Change one key of the scenario: a dotted key and its value. May be repeated.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "KEY=VALUE"))]
+    #[cfg_attr(feature = "clap", arg(value_parser = crate::commands::key_value))]
+    pub set: Vec<(String, String)>,
+    /// Use this variant of the scenario (`joulepath list scenarios` names them).
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     pub variant: Option<String>,
-    /// Keys to set in addition.
-    pub set: Overrides,
-    /// The policies; default: those that the scenario names.
-    pub policies: Option<Vec<Policy>>,
-    /// Metric of the comparison.
+    /// The horizontal axis.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "KEY=LO..HI[:N][log]"))]
+    pub x: String,
+    /// The vertical axis.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "KEY=LO..HI[:N][log]"))]
+    pub y: String,
+    /// Policies, separated by commas; those of the scenario if absent.
+    #[cfg_attr(feature = "clap", arg(short, long, value_name = "LIST"))]
+    pub policies: Option<String>,
+    /// What decides the winner.
+    #[cfg_attr(feature = "clap", arg(long, value_parser = metric(), default_value = EFFICIENCY.name))]
     pub metric: &'static Metric,
-    /// Number of points that the packet engine runs too.
+    /// Engine for all points: `fluid`, or `packet` for few points.
+    #[cfg_attr(feature = "clap", arg(long, value_parser = crate::engine::parser(), default_value = "fluid"))]
+    pub engine: EngineName,
+    /// Repeat this many of the points in the packet engine.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = 0))]
+    #[cfg_attr(feature = "clap", arg(value_parser = clap::value_parser!(u32).range(0..=1000)))]
     pub spot_check: u32,
-    /// Seeds of each run, for engines with random results.
+    /// Seeds of each run of the packet engine.
+    #[cfg_attr(
+        feature = "clap",
+        arg(short = 'n', long, value_name = "N", default_value_t = 3)
+    )]
+    #[cfg_attr(feature = "clap", arg(value_parser = crate::seeds::parser()))]
     pub seeds: u32,
-    /// Runs at a time; default: the number of cores. The results do not depend on it.
+    /// Number of cores; all if absent. The results do not depend on it.
+    #[cfg_attr(feature = "clap", arg(short, long, value_name = "N"))]
     pub jobs: Option<NonZeroUsize>,
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Request {
+            set: vec![],
+            variant: None,
+            x: String::new(),
+            y: String::new(),
+            policies: None,
+            metric: &EFFICIENCY,
+            engine: EngineName::Fluid,
+            spot_check: 0,
+            seeds: 3,
+            jobs: None,
+        }
+    }
+}
+
+/// Parses the name of a metric.
+#[cfg(feature = "clap")]
+fn metric() -> impl clap::builder::TypedValueParser<Value = &'static Metric> {
+    use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+    let names = METRICS
+        .iter()
+        .map(|metric| PossibleValue::new(metric.name).help(metric.title))
+        .chain([PossibleValue::new("efficiency").hide(true)]);
+    PossibleValuesParser::new(names).try_map(|name| Metric::asked(&name))
+}
+
+impl Request {
+    /// The axes, horizontal and vertical: see [`parse_axis`].
+    ///
+    /// # Errors
+    /// If one is malformed.
+    pub fn axes(&self) -> Result<[Axis; 2]> {
+        Ok([parse_axis("x", &self.x)?, parse_axis("y", &self.y)?])
+    }
+
+    /// Opens the engine of all points and that of the spot check by `open`.
+    ///
+    /// # Errors
+    /// If no simulator is asked for, or this build lacks it.
+    pub fn engines(
+        &self,
+        open: impl Fn(EngineName) -> Result<Box<dyn Engine>>,
+    ) -> Result<[Box<dyn Engine>; 2]> {
+        if self.engine == EngineName::Kernel {
+            return Err(
+                Error::usage("a map has hundreds of points: they are simulated")
+                    .with_help("use `--engine fluid`, or `--engine packet` with few points"),
+            );
+        }
+        Ok([open(self.engine)?, open(EngineName::Packet)?])
+    }
 }
 
 /// A map whose points are all loaded and checked.
 pub struct Plan<'a> {
     request: &'a Request,
+    axes: [Axis; 2],
     scenario: String,
     set: Overrides,
     plane: Plane,
@@ -126,24 +209,31 @@ impl<'a> Plan<'a> {
         engine: &'a dyn Engine,
         packet: &'a dyn Engine,
     ) -> Result<Option<Self>> {
-        let [x, y] = &request.axes;
+        let policies = request
+            .policies
+            .as_deref()
+            .map(policies::parse)
+            .transpose()?;
+        let axes = request.axes()?;
+        let [x, y] = &axes;
         let keys = x.keys.iter().chain(&y.keys).map(String::as_str);
         if let Some(key) = set_twice(source.content(), keys) {
             return Err(Error::usage(format!("both axes set `{key}`"))
                 .with_help("vary another key on one of them"));
         }
         let set = source.overrides(request.variant.as_deref(), &request.set)?;
-        let asked = request.policies.as_deref();
+        let asked = policies.as_deref();
         let of_axes = [(x, "--x"), (y, "--y")].map(|(axis, option)| {
             let keys = axis.keys.iter().cloned();
             keys.map(move |key| (key, option)).collect::<Vec<_>>()
         });
-        let plane = Plane::load(source, &set, &request.axes, asked, points, engine, cancel)
+        let plane = Plane::load(source, &set, &axes, asked, points, engine, cancel)
             .map_err(|error| error.overridden_by("--set", of_axes.concat()))?;
         let scenario = source.name().to_owned();
         let drawn = seeds(1, request.seeds)?;
         Ok(plane.map(|plane| Plan {
             request,
+            axes,
             scenario,
             set,
             plane,
@@ -265,7 +355,7 @@ impl<'a> Plan<'a> {
             scenario: self.scenario.clone(),
             sha256: plane.sha256.clone(),
             set: self.set.clone(),
-            axes: request.axes.clone(),
+            axes: self.axes.clone(),
             policies: plane.policies().map(policy).collect(),
             metric: request.metric,
             engine: self.engine.name().to_owned(),
@@ -320,7 +410,7 @@ fn draw(points: usize, count: usize) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use joulepath_model::metric::{EFFICIENCY, GOODPUT};
+    use joulepath_model::metric::GOODPUT;
 
     use super::*;
 
@@ -328,25 +418,20 @@ mod tests {
     #[cfg(all(feature = "fluid", feature = "packet"))]
     #[test]
     fn policies_that_the_engine_cannot_run_are_left_out_with_a_note() {
-        use crate::engine::{EngineName, EngineOptions, open};
+        use crate::engine::{EngineOptions, open};
 
         let source = Source::named("quick").unwrap();
-        let axis = |text: &str| parse_axis("x", text).unwrap();
         let request = |policies: Option<&str>| Request {
-            axes: [
-                axis("path.wifi.delay=10ms..20ms:2"),
-                axis("path.lte.delay=10ms..20ms:2"),
-            ],
-            variant: None,
+            x: "path.wifi.delay=10ms..20ms:2".to_owned(),
+            y: "path.lte.delay=10ms..20ms:2".to_owned(),
             set: vec![(
                 "compare.policies".to_owned(),
                 "[\"mptcp\", \"joule\"]".to_owned(),
             )],
-            policies: policies.map(|list| crate::policies::parse(list).unwrap()),
+            policies: policies.map(str::to_owned),
             metric: &GOODPUT,
-            spot_check: 0,
             seeds: 1,
-            jobs: None,
+            ..Request::default()
         };
         let [fluid, packet] = [EngineName::Fluid, EngineName::Packet]
             .map(|name| open(name, &EngineOptions::default()).unwrap());
@@ -380,22 +465,17 @@ mod tests {
     #[cfg(all(feature = "fluid", feature = "packet"))]
     #[test]
     fn parts_of_the_plane_make_the_same_map() {
-        use crate::engine::{EngineName, EngineOptions, open};
+        use crate::engine::{EngineOptions, open};
 
         let source = Source::named("quick").unwrap();
-        let axis = |text: &str| parse_axis("x", text).unwrap();
         let request = Request {
-            axes: [
-                axis("path.wifi.delay=10ms..20ms:3"),
-                axis("path.lte.loss=0.1 %..1 %:2log"),
-            ],
-            variant: None,
+            x: "path.wifi.delay=10ms..20ms:3".to_owned(),
+            y: "path.lte.loss=0.1 %..1 %:2log".to_owned(),
             set: vec![("duration".to_owned(), "\"2 s\"".to_owned())],
-            policies: Some(crate::policies::parse("mptcp,uncoupled").unwrap()),
-            metric: &EFFICIENCY,
+            policies: Some("mptcp,uncoupled".to_owned()),
             spot_check: 2,
             seeds: 2,
-            jobs: None,
+            ..Request::default()
         };
         let [fluid, packet] = [EngineName::Fluid, EngineName::Packet]
             .map(|name| open(name, &EngineOptions::default()).unwrap());

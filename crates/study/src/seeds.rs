@@ -1,4 +1,13 @@
+#[cfg(feature = "clap")]
+use joulepath_model::scenario::MAX_SEEDS;
+
 use crate::error::{Error, Result};
+
+/// Parses a number of seeds.
+#[cfg(feature = "clap")]
+pub(crate) fn parser() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=i64::from(MAX_SEEDS))
+}
 
 /// `count` seeds, starting at `first`.
 ///

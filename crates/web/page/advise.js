@@ -140,11 +140,12 @@ class AdvisePanel {
   question() {
     const { paths, size, deadline, preset, device, cc } = this.saved();
     const bursts = burst => (Number(burst) === 1 ? "" : `,burst=${burst}`);
-    const of = {
+    const request = {
       paths: paths.map(({ name, rate, rtt, loss, burst, energy }) => `${name}:rate=${rate}Mbit/s,rtt=${rtt}ms,loss=${loss}%${bursts(burst)},energy=${energy}`),
       size: `${size}MB`, deadline: deadline ? `${deadline}s` : null, preset: preset || null, device: device || null, cc: cc || null,
     };
-    return { ...of, command: asAdviseCommand(of) };
+    const { paths: path, ...options } = request;
+    return { request, command: asWords(["advise"], { ...options, path }) };
   }
 
   /** Shows the answer in words, with its part of the battery. */

@@ -6,8 +6,6 @@ const AXIS_NAMES = { x: "Horizontal axis", y: "Vertical axis" };
 const AXIS_SIGNS = { x: "→", y: "↑" };
 /** Points of an axis, unless the user changes it. */
 const MAP_POINTS = 12;
-/** Seeds of a point that the packet simulator checks: the command line's default. */
-const MAP_SEEDS = 3;
 /** A range around a value: from its quarter to four times it. */
 const AROUND = 4;
 const NO_LOSS = { from: "0.1 %", to: "10 %" };
@@ -149,11 +147,11 @@ class MapPanel {
   /** The map of a document as a request. */
   question({ name, original, toml, traces, policies }) {
     const check = Number.parseInt(at("map-check").value, 10);
-    const of = {
-      name, original, toml, traces, policies: policies || null, axes: AXES.map(axis => this.text(axis)),
-      metric: at("map-metric").value, spot_check: check > 0 ? check : 0, seeds: MAP_SEEDS,
-    };
-    return { ...of, command: asMapCommand(of) };
+    const [x, y] = AXES.map(axis => this.text(axis));
+    const metric = at("map-metric").value;
+    const options = { policies: policies || null, metric: metric === METRIC ? undefined : metric, spot_check: check > 0 ? check : undefined };
+    const request = { x, y, ...options };
+    return { name, original, toml, traces, request, command: asWords(["map", name], request) };
   }
 }
 

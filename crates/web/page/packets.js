@@ -25,7 +25,7 @@ const QUANTITIES = [
 
 /** A comparison with one run: its policy and seed are those of `of`. */
 function single(of, policy, seed) {
-  return { ...of, policies: policy, seeds: 1, first_seed: seed, series: false };
+  return { ...of, request: { ...of.request, policies: policy, seeds: 1, seed, series: false } };
 }
 
 /** The trace of one run. */

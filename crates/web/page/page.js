@@ -65,8 +65,10 @@ async function withSchema() {
 /** The comparison of a document as a request. */
 function comparison({ name, original, toml, policies: listed, rules, seeds }) {
   const policies = withOwn(listed, rules);
-  const command = asCommand({ name, policies, seeds, cc: rules && rulesFile() });
-  return { name, original, toml, traces: page.traces, policies: policies || null, rules, seeds, first_seed: 1, series: true, command };
+  const options = { policies: policies || null, seeds };
+  const command = asWords(["compare", name], { cc: rules && rulesFile(), ...options });
+  const request = { ...options, series: true };
+  return { name, original, toml, traces: page.traces, rules, request, command };
 }
 
 /** The question of the shown mode as text, to see whether its answer is of now. */

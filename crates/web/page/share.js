@@ -53,49 +53,32 @@ function quoted(word) {
   return /^[\w./:=+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** The command of these words and options; options without a value are left out. */
+/** The options that have a value. */
+function given(options) {
+  return Object.entries(options).filter(([, value]) => (value ?? "") !== "");
+}
+
+/** The command of these words and options. */
 function asWords(words, options) {
-  const given = Object.entries(options).filter(([, value]) => value !== null && value !== "");
-  const all = given.flatMap(([name, value]) => [value].flat().flatMap(one => [`--${name}`, String(one)]));
+  const all = given(options).flatMap(([name, value]) => [value].flat().flatMap(one => [`--${name.replaceAll("_", "-")}`, String(one)]));
   return ["joulepath", ...words, ...all].map(quoted).join(" ");
 }
 
 /** A call of the Python package. */
 function asCall(name, words, options, result) {
-  const given = Object.entries(options).filter(([, value]) => value !== null && value !== "");
-  const all = [...words.map(word => JSON.stringify(word)), ...given.map(([key, value]) => `${key}=${JSON.stringify(value)}`)];
+  const all = [...words.map(word => JSON.stringify(word)), ...given(options).map(([key, value]) => `${key}=${JSON.stringify(value)}`)];
   return `import joulepath\n\n${result} = joulepath.${name}(${all.join(", ")})\nprint(${result})\n`;
 }
 
-/** The command that gives the same numbers. An edited scenario is a file. */
-function asCommand({ name, policies, seeds, cc }) {
-  return asWords(["compare", name], { cc, policies, seeds });
-}
-
 /** Rules are left out: Python has classes in their place. */
-function asPython({ name, policies, seeds }) {
+function asPython({ name, request: { policies, seeds } }) {
   return asCall("compare", [name], { policies: withoutOwn(policies), seeds }, "comparison");
 }
 
-function mapOptions({ policies, metric, spot_check }) {
-  return { policies, metric: metric === METRIC ? null : metric, check: spot_check || null };
+function asMapPython({ name, request: { x, y, ...options } }) {
+  return asCall("map", [name, x, y], options, "plane");
 }
 
-function asMapCommand(of) {
-  const { policies, metric, check } = mapOptions(of);
-  return asWords(["map", of.name], { x: of.axes[0], y: of.axes[1], policies, metric, "spot-check": check });
-}
-
-function asMapPython(of) {
-  const { policies, metric, check } = mapOptions(of);
-  return asCall("map", [of.name, ...of.axes], { policies, metric, spot_check: check }, "plane");
-}
-
-function asAdviseCommand({ paths, size, deadline, preset, device, cc }) {
-  return asWords(["advise"], { size, deadline, preset, device, cc, path: paths });
-}
-
-function asAdvisePython({ paths, size, deadline, preset, device, cc }) {
-  const call = asCall("advise", ["PATHS", size], { deadline, preset, device, cc }, "advice");
-  return call.replace('"PATHS"', () => JSON.stringify(paths));
+function asAdvisePython({ request: { paths, size, ...options } }) {
+  return asCall("advise", ["PATHS", size], options, "advice").replace('"PATHS"', () => JSON.stringify(paths));
 }

@@ -1,51 +1,31 @@
 //! Which interfaces for a transfer, as `joulepath advise` answers it.
 
 use joulepath_report::advice::html;
-use joulepath_study::advise::{Machine, Words, answer, question, scenario};
+use joulepath_study::advise::{Machine, Words, answer, question, scenario, waiting};
 use joulepath_study::error::{Error, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::source::provenance;
 
-/// A question with its quantities as text, as on the command line.
+/// A question.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
-    /// `NAME:rate=…,rtt=…,loss=…,energy=…`, one for each path.
-    pub paths: Vec<String>,
-    /// Amount of data to download.
-    pub size: String,
-    /// Time by which the download must be complete, if there is one.
-    pub deadline: Option<String>,
-    /// Balance between energy and time, if not energy alone counts.
-    #[serde(default)]
-    pub preset: Option<String>,
-    /// A device, or the power that it uses while any interface is active.
-    pub device: Option<String>,
-    /// Coupling of the congestion control of several paths, if not `uncoupled`.
-    #[serde(default)]
-    pub cc: Option<String>,
+    /// The question in words.
+    pub request: Words,
     /// The command that gives the same numbers.
     pub command: String,
 }
 
 pub(crate) fn advise(of: &Question) -> Result<Value> {
-    let words = Words {
-        paths: of.paths.clone(),
-        size: of.size.clone(),
-        deadline: of.deadline.clone(),
-        preset: of.preset.clone(),
-        device: of.device.clone(),
-        cc: of.cc.clone(),
-        ..Words::default()
-    };
-    let question = question(&words)?;
+    let question = question(&of.request)?;
+    let waiting = waiting(&of.request, &question)?;
     let advice = answer(&question)?;
-    let machine =
-        serde_json::to_string_pretty(&Machine::of(&question, &advice)).map_err(Error::usage)?;
+    let machine = Machine::of(&question, &advice).with(&question, waiting);
+    let machine = serde_json::to_string_pretty(&machine).map_err(Error::usage)?;
     Ok(json!({
-        "html": html(&question, &advice, None, &provenance(&of.command))?,
+        "html": html(&question, &advice, waiting, &provenance(&of.command))?,
         "json": machine,
         "reason": advice.reason,
         "energy_j": advice.best.energy_j,
@@ -58,16 +38,17 @@ mod tests {
     use super::*;
 
     fn asked(deadline: Option<&str>) -> Question {
-        Question {
+        let request = Words {
             paths: vec![
                 "wifi:rate=20Mbit/s,rtt=30ms,loss=1%,energy=wifi-huang2012".into(),
                 "lte:rate=40Mbit/s,rtt=50ms,energy=lte-huang2012".into(),
             ],
             size: "10MB".into(),
             deadline: deadline.map(str::to_owned),
-            preset: None,
-            device: None,
-            cc: None,
+            ..Words::default()
+        };
+        Question {
+            request,
             command: "joulepath advise --size 10MB".into(),
         }
     }

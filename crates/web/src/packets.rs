@@ -176,8 +176,8 @@ mod tests {
 
     fn traced(toml: &str) -> (Value, Vec<u8>) {
         let request = json!({ "do": "packets", "index": 1, "of": {
-            "name": "own.toml", "original": null, "toml": toml, "traces": {}, "policies": "mptcp,single:wifi",
-            "seeds": 1, "first_seed": 1, "series": false, "command": "",
+            "name": "own.toml", "original": null, "toml": toml, "traces": {}, "command": "",
+            "request": { "policies": "mptcp,single:wifi", "seeds": 1 },
         }});
         let reply: Value = serde_json::from_str(&crate::answer(&request.to_string())).unwrap();
         (reply, detach())
@@ -227,8 +227,8 @@ mod tests {
         let quick = joulepath_study::shipped::find("quick").unwrap().1;
         let captured = |server: bool| {
             let request = json!({ "do": "capture", "index": 0, "server": server, "of": {
-                "name": "quick", "original": "quick", "toml": quick, "traces": {}, "policies": "mptcp",
-                "seeds": 1, "first_seed": 1, "series": false, "command": "",
+                "name": "quick", "original": "quick", "toml": quick, "traces": {}, "command": "",
+                "request": { "policies": "mptcp", "seeds": 1 },
             }});
             let reply = crate::answer(&request.to_string());
             assert_eq!(reply, r#"{"ok":{"cut":null}}"#);
@@ -236,9 +236,8 @@ mod tests {
         };
         let source = joulepath_study::source::Source::named("quick").unwrap();
         let asked = joulepath_study::compare::Request {
-            policies: Some(joulepath_study::policies::parse("mptcp").unwrap()),
+            policies: Some("mptcp".to_owned()),
             seeds: Some(1),
-            first_seed: 1,
             ..Default::default()
         };
         let engine = joulepath_study::engine::open(

@@ -6,10 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use joulepath_report::map::{html, json as to_json};
-use joulepath_study::engine::{self, Engine, EngineName, EngineOptions};
+use joulepath_study::engine::{self, EngineOptions};
 use joulepath_study::error::{Error, Result};
-use joulepath_study::map::{Plan, Request, parse_axis};
-use joulepath_study::{metrics, policies};
+use joulepath_study::map::{Plan, Request};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -31,16 +30,8 @@ pub struct Question {
     pub toml: String,
     /// The user's own traces by name.
     pub traces: BTreeMap<String, String>,
-    /// The policies, separated by commas; default: those that the scenario names.
-    pub policies: Option<String>,
-    /// Horizontal and vertical axis: `KEY=LO..HI`, with `:N` and `log`.
-    pub axes: [String; 2],
-    /// Name of the metric that decides.
-    pub metric: String,
-    /// Number of points that the packet engine runs too.
-    pub spot_check: u32,
-    /// Seeds of each run of the packet engine.
-    pub seeds: u32,
+    /// Axes, policies and options.
+    pub request: Request,
     /// The command that gives the same numbers.
     pub command: String,
 }
@@ -59,24 +50,13 @@ fn with_plan<T>(
     points: &BTreeSet<usize>,
     work: impl FnOnce(&Plan<'_>) -> Result<T>,
 ) -> Result<T> {
-    let policies = of.policies.as_deref().map(policies::parse).transpose()?;
-    let named = policies.as_deref().unwrap_or_default();
     rules::refuse(
-        named,
+        of.request.policies.as_deref(),
         "cannot be on a map, which is computed by formulas",
         "take it out of the policies",
     )?;
-    let request = Request {
-        axes: [parse_axis("x", &of.axes[0])?, parse_axis("y", &of.axes[1])?],
-        variant: None,
-        set: vec![],
-        policies,
-        metric: metrics::named(&of.metric)?,
-        spot_check: of.spot_check,
-        seeds: of.seeds,
-        jobs: None,
-    };
-    let size: usize = request.axes.iter().map(|axis| axis.numbers.len()).product();
+    let axes = of.request.axes()?;
+    let size: usize = axes.iter().map(|axis| axis.numbers.len()).product();
     if size > MAX_POINTS {
         return Err(Error::usage(format!(
             "{size} points are more than the {MAX_POINTS} of this page"
@@ -87,17 +67,20 @@ fn with_plan<T>(
         return Err(Error::usage(format!("the map has {size} points")));
     }
     let open = |name| engine::open(name, &EngineOptions::default());
-    let (fluid, packet): (Box<dyn Engine>, Box<dyn Engine>) =
-        (open(EngineName::Fluid)?, open(EngineName::Packet)?);
+    let [engine, packet] = of.request.engines(open)?;
     let source = source(&of.name, &of.toml, &of.traces, of.original.as_deref())?;
     work(&Plan::of_points(
-        points, &source, &request, &*fluid, &*packet,
+        points,
+        &source,
+        &of.request,
+        &*engine,
+        &*packet,
     )?)
 }
 
 pub(crate) fn check(of: &Question) -> Result<Value> {
     with_plan(of, &BTreeSet::new(), |plan| {
-        let columns = parse_axis("x", &of.axes[0])?.numbers.len();
+        let columns = of.request.axes()?[0].numbers.len();
         Ok(json!({
             "points": plan.points(),
             "columns": columns,
@@ -131,7 +114,7 @@ pub(crate) fn gather(of: &Question, parts: &[String], checked: &[String]) -> Res
             Ok(all)
         };
         let (values, check) = (joined(parts)?, joined(checked)?);
-        let check = (of.spot_check > 0).then_some(check.as_slice());
+        let check = (of.request.spot_check > 0).then_some(check.as_slice());
         let map = plan.gathered(&provenance(&of.command), values, check)?;
         Ok(json!({ "html": html(&map)?, "json": to_json(&map)?, "failure": failure }))
     })
@@ -139,6 +122,8 @@ pub(crate) fn gather(of: &Question, parts: &[String], checked: &[String]) -> Res
 
 #[cfg(test)]
 mod tests {
+    use joulepath_model::metric::ENERGY;
+
     use super::*;
 
     fn question(spot_check: u32) -> Question {
@@ -150,14 +135,15 @@ mod tests {
             original: None,
             toml: toml.to_owned(),
             traces: BTreeMap::new(),
-            policies: Some("mptcp,uncoupled".into()),
-            axes: [
-                "path.wifi.delay=10ms..20ms:2".into(),
-                "path.lte.loss=0.1 %..1 %:2log".into(),
-            ],
-            metric: "energy_j".into(),
-            spot_check,
-            seeds: 1,
+            request: Request {
+                policies: Some("mptcp,uncoupled".into()),
+                x: "path.wifi.delay=10ms..20ms:2".into(),
+                y: "path.lte.loss=0.1 %..1 %:2log".into(),
+                metric: &ENERGY,
+                spot_check,
+                seeds: 1,
+                ..Request::default()
+            },
             command: "joulepath map quick".into(),
         }
     }
@@ -197,10 +183,8 @@ mod tests {
     #[test]
     fn too_many_points_and_foreign_points_are_refused() {
         let mut of = question(0);
-        of.axes = [
-            "path.wifi.delay=1..200 ms:200".into(),
-            "path.lte.delay=1..200 ms:200".into(),
-        ];
+        of.request.x = "path.wifi.delay=1..200 ms:200".into();
+        of.request.y = "path.lte.delay=1..200 ms:200".into();
         assert!(check(&of).unwrap_err().to_string().contains("40000 points"));
         assert!(
             part(&question(0), &[4], false)

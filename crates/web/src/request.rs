@@ -11,10 +11,9 @@ use joulepath_model::cancel::Cancel;
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario;
 use joulepath_report::{all_to_json, html, most_efficient};
-use joulepath_study::compare::{Case, Plan, Request as Asked, Variants};
-use joulepath_study::engine::{self, EngineName, EngineOptions, RunError};
+use joulepath_study::compare::{Case, Plan, Request as Asked};
+use joulepath_study::engine::{self, EngineOptions, RunError};
 use joulepath_study::error::{Error, Result};
-use joulepath_study::policies;
 use joulepath_study::source::Source;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -151,18 +150,11 @@ pub struct Question {
     pub toml: String,
     /// The user's own traces by name.
     pub traces: BTreeMap<String, String>,
-    /// The policies, separated by commas; default: those that the scenario names, and
-    /// [`rules::NAME`] with rules.
-    pub policies: Option<String>,
-    /// The rules of an own controller.
+    /// The rules of an own controller, [`rules::NAME`].
     #[serde(default)]
     pub rules: Option<String>,
-    /// Seeds of each policy; default: as many as the scenario says.
-    pub seeds: Option<u32>,
-    /// The first seed.
-    pub first_seed: u64,
-    /// Whether to record time series.
-    pub series: bool,
+    /// Options of the comparison.
+    pub request: Asked,
     /// The command that gives the same numbers.
     pub command: String,
 }
@@ -246,29 +238,16 @@ fn described(error: &Error) -> Value {
 /// The plan of a comparison, which has one case.
 fn plan(of: &Question) -> Result<Plan> {
     let source = source(&of.name, &of.toml, &of.traces, of.original.as_deref())?;
-    let policies = of.policies.as_deref().map(policies::parse).transpose()?;
-    let also = match &of.rules {
-        Some(text) => vec![rules::register(text)?],
-        None => {
-            let named = policies.as_deref().unwrap_or_default();
-            rules::refuse(
-                named,
-                "has no rules",
-                "write them under *Your own controller*",
-            )?;
-            vec![]
-        }
-    };
-    let asked = Asked {
-        variants: Variants::Plain,
-        policies,
-        also,
-        seeds: of.seeds,
-        first_seed: of.first_seed,
-        series: of.series,
-        ..Asked::default()
-    };
-    let engine = engine::open(EngineName::Packet, &EngineOptions::default())?;
+    let mut asked = of.request.clone();
+    match &of.rules {
+        Some(text) => asked.also = vec![rules::register(text)?],
+        None => rules::refuse(
+            asked.policies.as_deref(),
+            "has no rules",
+            "write them under *Your own controller*",
+        )?,
+    }
+    let engine = engine::open(asked.engine, &EngineOptions::default())?;
     let plan = Plan::of(&source, &asked, engine, &provenance(&of.command))?;
     let runs = case(&plan).runs().len();
     if runs > MAX_RUNS {
@@ -380,8 +359,8 @@ mod tests {
     fn runs_are_attached_one_after_the_other_and_make_a_comparison() {
         let toml = joulepath_study::shipped::find("quick").unwrap().1;
         let of = json!({
-            "name": "quick", "original": "quick", "toml": toml, "traces": {}, "policies": "mptcp,olia",
-            "seeds": 1, "first_seed": 1, "series": false, "command": "",
+            "name": "quick", "original": "quick", "toml": toml, "traces": {}, "command": "",
+            "request": { "policies": "mptcp,olia", "seeds": 1 },
         });
         let run = |index| {
             assert_eq!(
@@ -418,8 +397,8 @@ mod tests {
         let toml = joulepath_study::shipped::find("quick").unwrap().1;
         let of = |rules: Option<&str>, policies: Option<&str>| {
             json!({
-                "name": "quick", "original": "quick", "toml": toml, "traces": {}, "policies": policies,
-                "rules": rules, "seeds": 1, "first_seed": 1, "series": false, "command": "",
+                "name": "quick", "original": "quick", "toml": toml, "traces": {}, "rules": rules,
+                "command": "", "request": { "policies": policies, "seeds": 1 },
             })
         };
         let message = |of: Value| {

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use joulepath_controllers::{RULE_PRESETS, RuleError, Rules};
 use joulepath_model::policy::Policy;
 use joulepath_study::error::{Error, Result};
+use joulepath_study::policies;
 use serde_json::{Value, json};
 
 /// Name of the policy that the rules define, and of its controller.
@@ -38,11 +39,12 @@ pub(crate) fn register(text: &str) -> Result<Policy> {
     NAME.parse().map_err(Error::usage)
 }
 
-/// Refuses policies that need rules, which the question does not have.
+/// Refuses a list with a policy that needs rules, which the question does not have.
 ///
 /// # Errors
-/// Names the first such policy.
-pub(crate) fn refuse(policies: &[Policy], why: &str, help: &str) -> Result<()> {
+/// Names the first such policy, or the list is malformed.
+pub(crate) fn refuse(list: Option<&str>, why: &str, help: &str) -> Result<()> {
+    let policies = list.map(policies::parse).transpose()?.unwrap_or_default();
     let needs = |policy: &&Policy| {
         policy.name == NAME
             || policy

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use joulepath_control::advise::Coupling;
+use joulepath_study::advise::Words;
 
-use super::words;
 use crate::complete;
 
 pub(super) const HELP: &str = "\
@@ -29,51 +28,13 @@ question.toml, then joulepath compare question.toml.";
 
 /// Options of `advise`.
 #[derive(Debug, Args)]
+#[command(mut_arg("paths", |path| path.add(complete::profiles())))]
+#[command(mut_arg("device", |device| device.add(complete::devices())))]
 pub(crate) struct AdviseOptions {
-    /// A path of the device, with its energy model. May be repeated.
-    #[arg(long, value_name = "NAME:KEY=VALUE,…", required = true)]
-    #[arg(add = complete::profiles())]
-    pub(crate) path: Vec<String>,
-    /// Rate, RTT and loss of paths that do not give them, from the memory of networks that
-    /// `compare --record` or the daemon wrote.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) history: Option<PathBuf>,
-    /// Size of the download.
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) size: String,
-    /// Time within which it must arrive.
-    #[arg(long, value_name = "TIME", conflicts_with = "rate")]
-    pub(crate) deadline: Option<String>,
-    /// It must arrive within this multiple of the time of the fastest path alone, for example 2.
-    #[arg(long, value_name = "N", conflicts_with_all = ["rate", "every"])]
-    pub(crate) slowest: Option<String>,
-    /// Balance between energy and time, as in `joule[preset=WORD]`. --slowest replaces its longest
-    /// time.
-    #[arg(long, value_name = "WORD", conflicts_with_all = ["rate", "every"])]
-    #[arg(value_parser = words::presets())]
-    pub(crate) preset: Option<String>,
-    /// Rate of a stream, in place of a deadline.
-    #[arg(long, value_name = "RATE")]
-    pub(crate) rate: Option<String>,
-    /// Data of this size arises again after this time: what does waiting save? With --tolerance.
-    #[arg(long, value_name = "TIME", requires = "tolerance")]
-    #[arg(conflicts_with_all = ["deadline", "rate", "write"])]
-    pub(crate) every: Option<String>,
-    /// The longest time that the data may wait, to be sent together. With --every.
-    #[arg(long, value_name = "TIME", requires = "every")]
-    pub(crate) tolerance: Option<String>,
-    /// A device (`joulepath list energy`), or the power that it uses while any interface is active;
-    /// 0 if absent.
-    #[arg(long, value_name = "NAME|POWER", add = complete::devices())]
-    pub(crate) device: Option<String>,
-    /// Use the rates of the links, not those that TCP gets under their loss.
-    #[arg(long)]
-    pub(crate) link_rates: bool,
-    /// Coupling of the congestion control of several paths: `uncoupled` if absent.
-    #[arg(long, value_name = "NAME", value_parser = Coupling::ALL.map(Coupling::word))]
-    pub(crate) cc: Option<String>,
+    #[command(flatten)]
+    pub(crate) words: Words,
     /// Write the question as a scenario for `joulepath compare`, with `joule` and other policies.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "every")]
     pub(crate) write: Option<PathBuf>,
     /// Write an HTML page: into a folder, or to a file that ends in .html.
     #[arg(long, value_name = "DIR|FILE", num_args = 0..=1, default_missing_value = "joulepath-report")]

@@ -1,9 +1,9 @@
 //! Options of `benchmark`.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
+use joulepath_study::benchmark::Request;
 
 use crate::complete;
 
@@ -39,50 +39,11 @@ Ctrl-C once: runs under way end; with --runs the same command resumes after thos
 
 /// Options of `benchmark`.
 #[derive(Debug, Args)]
+#[command(mut_arg("policies", |policies| policies.add(complete::policies())))]
+#[command(mut_arg("warm", |warm| warm.add(complete::policies())))]
 pub(crate) struct BenchmarkOptions {
-    /// Only these families, separated by commas: ranked or random ones; all ranked ones if absent.
-    #[arg(long, value_name = "NAME", value_delimiter = ',', num_args = 1..)]
-    pub(crate) family: Vec<String>,
-    /// Random families: scenarios of `train` (if absent), `check` or `sealed`. Without --family:
-    /// all of them.
-    #[arg(long, value_name = "SET")]
-    pub(crate) random: Option<String>,
-    /// Scenarios of each family; 12 of ranked families, 64 of random ones if absent.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) scenarios: Option<u32>,
-    /// Number of the first scenario of each family; 1 if absent.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    pub(crate) first: Option<u32>,
-    /// Ranked families: seed of the scenarios, 1 if absent.
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-    /// Ranked families: one scenario of each and two of the papers', cut short, under eight
-    /// policies.
-    #[arg(long)]
-    pub(crate) quick: bool,
-    /// These policies, separated by commas. If absent: all in ranked families; uncoupled, mptcp,
-    /// emptcp, es-mptcp, overflow in random ones.
-    #[arg(long, value_name = "LIST", add = complete::policies())]
-    pub(crate) policies: Option<String>,
-    /// Random families: run these policies a second time, knowing the rate (within a factor of
-    /// 1.3), RTT and loss of each path from an earlier visit.
-    #[arg(long, value_name = "LIST", add = complete::policies())]
-    pub(crate) warm: Option<String>,
-    /// Random families: compare with the oracle, the best of a portfolio of policies, chosen in
-    /// hindsight on each scenario.
-    #[arg(long)]
-    pub(crate) oracle: bool,
-    /// Search for schedules of paths that beat the oracle, in N runs per scenario.
-    #[arg(long, value_name = "N", requires = "oracle")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) search: Option<u32>,
-    /// Number of seeds of each policy on each scenario. If absent: 3, or 2 with --quick; random
-    /// families without competing TCP flows: 1.
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) seeds: Option<u32>,
-    /// Number of cores, for runs at a time; all if absent. The results do not depend on it.
-    #[arg(short, long, value_name = "N")]
-    pub(crate) jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) request: Request,
     /// Store finished runs in this file, and run none of them again.
     #[arg(long, value_name = "FILE")]
     pub(crate) runs: Option<PathBuf>,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use joulepath_study::bill::Words;
 
 use crate::complete;
 
@@ -18,24 +19,11 @@ device (`tcpdump -i any -w phone.pcap`); a HAR file is what a browser's network 
 
 /// Options of `bill`.
 #[derive(Debug, Args)]
+#[command(mut_arg("radios", |radio| radio.add(complete::profiles())))]
+#[command(mut_arg("device", |device| device.add(complete::devices())))]
 pub(crate) struct BillOptions {
-    /// A pcap, pcapng or HAR file.
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// Energy model of an interface: a profile (`joulepath list energy`), or slope+power such as
-    /// 52mW/Mbps+1288mW. Without INTERFACE, of all others. May be repeated.
-    #[arg(long, value_name = "[INTERFACE=]MODEL", add = complete::profiles())]
-    pub(crate) radio: Vec<String>,
-    /// A device (`joulepath list energy`), or the power that it uses while any radio is awake; 0 if
-    /// absent.
-    #[arg(long, value_name = "NAME|POWER", add = complete::devices())]
-    pub(crate) device: Option<String>,
-    /// Address of the device, if it did not open the recorded connections. May be repeated.
-    #[arg(long, value_name = "ADDRESS")]
-    pub(crate) address: Vec<String>,
-    /// How long transfers may wait for others, to see what that saves. May be repeated.
-    #[arg(long, value_name = "TIME", default_values = ["10 s", "1 min", "10 min"])]
-    pub(crate) wait: Vec<String>,
+    #[command(flatten)]
+    pub(crate) words: Words,
     /// Write a line for each request or connection; - for stdout.
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub(crate) csv: Option<PathBuf>,

@@ -1,13 +1,12 @@
 //! Options of `compare`.
 
 use std::ffi::OsString;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
-use joulepath_model::scenario::MAX_SEEDS;
+use joulepath_study::compare::Request;
 
-use super::shared::{Changes, Engine, Timekeeping, engine};
+use super::shared::Timekeeping;
 use crate::complete;
 
 pub(super) const HELP: &str = "\
@@ -34,43 +33,23 @@ Results are not written through symbolic links.";
 /// Options of `compare`.
 #[derive(Debug, Args)]
 #[command(override_usage = "joulepath compare <SCENARIO> [OPTIONS]")]
+#[command(mut_arg("set", |set| set.add(complete::profiles())))]
+#[command(mut_arg("variant", |variant| variant.add(complete::variants())))]
+#[command(mut_arg("policies", |policies| policies.add(complete::policies())))]
 pub(crate) struct CompareOptions {
     /// A scenario file, or the name of a shipped scenario.
     #[arg(value_name = "SCENARIO", required_unless_present_any = ["json", "report"])]
     #[arg(add = complete::scenarios())]
     pub(crate) scenario: Option<OsString>,
     #[command(flatten)]
-    pub(crate) changes: Changes,
-    /// Compare every variant of the scenario.
-    #[arg(long, conflicts_with = "variant")]
-    pub(crate) all_variants: bool,
-    /// Policies, separated by commas; those of the scenario if absent.
-    #[arg(short, long, value_name = "LIST", add = complete::policies())]
-    pub(crate) policies: Option<String>,
+    pub(crate) request: Request,
     /// Compile a congestion controller of your own and add it to the policies under the name of the
     /// file: a C header, for the packet and the kernel engine, or rules (NAME.rules), for the
     /// packet engine. May be repeated.
     #[arg(long, value_name = "FILE")]
     pub(crate) cc: Vec<PathBuf>,
-    /// Number of seeds; the scenario's if absent, with the kernel engine at most 3.
-    #[arg(short = 'n', long, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SEEDS)))]
-    pub(crate) seeds: Option<u32>,
-    /// The first seed.
-    #[arg(long, value_name = "K", default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Simulated time, as in the scenario file: the same as --set duration=….
-    #[arg(long, value_name = "TIME")]
-    pub(crate) duration: Option<String>,
-    /// What runs the scenario.
-    #[arg(long, value_parser = engine(), default_value = "packet")]
-    pub(crate) engine: Engine,
     #[command(flatten)]
     pub(crate) timekeeping: Timekeeping,
-    /// Number of cores; all if absent. The results do not depend on it. The kernel engine does one
-    /// run at a time.
-    #[arg(short, long, value_name = "N")]
-    pub(crate) jobs: Option<NonZeroUsize>,
     /// Write an HTML page: into a folder, or to a file that ends in .html.
     #[arg(long, value_name = "DIR|FILE", num_args = 0..=1, default_missing_value = "joulepath-report")]
     pub(crate) report: Option<PathBuf>,

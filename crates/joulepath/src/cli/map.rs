@@ -1,15 +1,11 @@
 //! Options of `map`.
 
 use std::ffi::OsString;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use joulepath_model::metric::{EFFICIENCY, METRICS, Metric};
-use joulepath_study::metrics;
+use joulepath_study::map::Request;
 
-use super::shared::{Changes, Engine, engine};
 use crate::complete;
 
 pub(super) const HELP: &str = "\
@@ -30,38 +26,15 @@ runs the same points every time.";
 
 /// Options of `map`.
 #[derive(Debug, Args)]
+#[command(mut_arg("set", |set| set.add(complete::profiles())))]
+#[command(mut_arg("variant", |variant| variant.add(complete::variants())))]
+#[command(mut_arg("policies", |policies| policies.add(complete::policies())))]
 pub(crate) struct MapOptions {
     /// A scenario file, or the name of a shipped scenario.
     #[arg(value_name = "SCENARIO", add = complete::scenarios())]
     pub(crate) scenario: OsString,
     #[command(flatten)]
-    pub(crate) changes: Changes,
-    /// The horizontal axis.
-    #[arg(long, value_name = "KEY=LO..HI[:N][log]")]
-    pub(crate) x: String,
-    /// The vertical axis.
-    #[arg(long, value_name = "KEY=LO..HI[:N][log]")]
-    pub(crate) y: String,
-    /// Policies, separated by commas; those of the scenario if absent.
-    #[arg(short, long, value_name = "LIST", add = complete::policies())]
-    pub(crate) policies: Option<String>,
-    /// What decides the winner.
-    #[arg(long, value_parser = metric(), default_value = EFFICIENCY.name)]
-    pub(crate) metric: &'static Metric,
-    /// Engine for all points: `fluid`, or `packet` for few points.
-    #[arg(long, value_parser = engine(), default_value = "fluid")]
-    pub(crate) engine: Engine,
-    /// Repeat this many of the points in the packet engine.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    #[arg(value_parser = clap::value_parser!(u32).range(0..=1000))]
-    pub(crate) spot_check: u32,
-    /// Seeds of each run of the packet engine.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 3)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) seeds: u32,
-    /// Number of cores; all if absent. The results do not depend on it.
-    #[arg(short, long, value_name = "N")]
-    pub(crate) jobs: Option<NonZeroUsize>,
+    pub(crate) request: Request,
     /// Write an HTML page: into a folder, or to a file that ends in .html.
     #[arg(long, value_name = "DIR|FILE", num_args = 0..=1, default_missing_value = "joulepath-report")]
     pub(crate) report: Option<PathBuf>,
@@ -75,14 +48,4 @@ pub(crate) struct MapOptions {
     /// Print only errors on stderr.
     #[arg(short, long)]
     pub(crate) quiet: bool,
-}
-
-/// The name of a metric.
-fn metric() -> impl TypedValueParser<Value = &'static Metric> {
-    let names = METRICS
-        .iter()
-        .map(|metric| PossibleValue::new(metric.name).help(metric.title))
-        .chain([PossibleValue::new("efficiency").hide(true)]);
-    PossibleValuesParser::new(names)
-        .try_map(|name| metrics::named(&name).map_err(|error| error.in_one_line()))
 }

@@ -1,7 +1,6 @@
 //! Options that several commands have.
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use joulepath_model::units::Nanos;
 use joulepath_study::commands::key_value;
 
@@ -27,27 +26,4 @@ pub(crate) struct Timekeeping {
     /// least 1 ms.
     #[arg(long, value_name = "TIME")]
     pub(crate) max_lateness: Option<Nanos>,
-}
-
-/// Engines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Engine {
-    /// Every segment, ACK, queue and timer, simulated.
-    Packet,
-    /// Differential equations: means only, one run of each policy.
-    Fluid,
-    /// This machine's MPTCP stack over emulated links, in real time. Needs root.
-    Kernel,
-}
-
-/// Parses an engine. `live`, which is a command, is refused by name.
-pub(super) fn engine() -> impl TypedValueParser<Value = Engine> {
-    let shown = Engine::value_variants()
-        .iter()
-        .filter_map(Engine::to_possible_value);
-    let names = shown.chain([PossibleValue::new("live").hide(true)]);
-    PossibleValuesParser::new(names).try_map(|name| match name.as_str() {
-        "live" => Err("`joulepath live` manages real interfaces".to_owned()),
-        name => Engine::from_str(name, false),
-    })
 }

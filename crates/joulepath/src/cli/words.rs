@@ -2,7 +2,6 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use joulepath_model::live::Intent;
-use joulepath_model::preset::Preset;
 
 /// The word for the configuration's intent.
 const CONFIGURED: &str = "configured";
@@ -10,13 +9,6 @@ const CONFIGURED: &str = "configured";
 /// An intent, or the configuration's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IntentWord(pub(crate) Option<Intent>);
-
-/// Balances between energy and time.
-pub(super) fn presets() -> PossibleValuesParser {
-    Preset::ALL
-        .map(|preset| PossibleValue::new(preset.word()).help(preset.sentence()))
-        .into()
-}
 
 /// Intents.
 pub(super) fn intents() -> impl TypedValueParser<Value = Intent> {

@@ -7,6 +7,7 @@ use joulepath_report::search::{
     search_table,
 };
 use joulepath_report::{reproduction_table, search_html};
+use joulepath_study::engine::{self, EngineName, EngineOptions};
 use joulepath_study::event::Event;
 use joulepath_study::files;
 use joulepath_study::marks;
@@ -15,8 +16,7 @@ use joulepath_study::reproduce::{merge_claims, reproduce_at, search_plan};
 use joulepath_study::stored::StoredRuns;
 
 use super::pages;
-use crate::cli::{Engine, ReproduceOptions};
-use crate::engine;
+use crate::cli::ReproduceOptions;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::progress::Watcher;
@@ -47,7 +47,7 @@ pub(super) fn search(options: &ReproduceOptions) -> Result<Exit, Failure> {
     let plan = search_plan(
         &options.ids,
         &request(options),
-        engine::open(Engine::Packet, None)?,
+        engine::open(EngineName::Packet, &EngineOptions::default())?,
     )?;
     let by = provenance();
     let place = |name: &str| options.out.join(name);
@@ -147,7 +147,7 @@ pub(super) fn at(options: &ReproduceOptions) -> Result<Exit, Failure> {
     let cancel = interrupt::token();
     let mut watcher = Watcher::new(options.quiet);
     let mut hear = |event: Event<'_>| watcher.hear(event);
-    let packet = engine::open(Engine::Packet, None)?;
+    let packet = engine::open(EngineName::Packet, &EngineOptions::default())?;
     let by = provenance();
     let shown = reproduce_at(
         &options.ids,

@@ -15,6 +15,7 @@ use joulepath_model::names::suggest;
 use joulepath_model::network::LossSpec;
 use joulepath_model::preset::Preset;
 use joulepath_model::units::{BitRate, Bytes, Dbm, JoulesPerBit, Nanos, Probability, Watts};
+use serde::{Deserialize, Serialize};
 
 use super::remembered;
 use crate::error::{Error, Result};
@@ -33,36 +34,118 @@ const KEYS: [&str; 7] = [
     remembered::NETWORK,
 ];
 
-/// A question in words, as on the command line. Every quantity has its unit.
-#[derive(Clone, Debug, Default)]
+/// A question in words: every quantity has its unit. The fields are the options of the command,
+/// with their help, the arguments in Python, and what the browser sends.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[serde(default, deny_unknown_fields)]
 pub struct Words {
-    /// `NAME:rate=…,rtt=…,loss=…,burst=…,energy=…,signal=…,network=…`, one for each path.
+    /// A path of the device, with its energy model. May be repeated.
+    #[cfg_attr(
+        feature = "clap",
+        arg(long = "path", value_name = "NAME:KEY=VALUE,…", required = true)
+    )]
     pub paths: Vec<String>,
-    /// The memory of networks (`compare --record`, the daemon's), for rates, RTTs and losses left
-    /// out.
+    /// Rate, RTT and loss of paths that do not give them, from the memory of networks that
+    /// `compare --record` or the daemon wrote.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub history: Option<PathBuf>,
-    /// Amount of data to download.
+    /// Size of the download.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE"))]
     pub size: String,
-    /// Time by which the download must be complete, if there is one.
+    /// Time within which it must arrive.
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "TIME", conflicts_with = "rate")
+    )]
     pub deadline: Option<String>,
-    /// The same in multiples of the time in which the fastest path alone carries the data.
+    /// It must arrive within this multiple of the time of the fastest path alone, for example 2.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", conflicts_with_all = ["rate", "every"]))]
     pub slowest: Option<String>,
-    /// Balance between energy and time: `saver`, `balanced` or `fast`. `slowest` replaces its
-    /// longest time.
+    /// Balance between energy and time, as in `joule[preset=WORD]`. --slowest replaces its longest
+    /// time.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "WORD", conflicts_with_all = ["rate", "every"]))]
+    #[cfg_attr(feature = "clap", arg(value_parser = presets()))]
     pub preset: Option<String>,
-    /// Rate at which the application makes or plays the data, if it limits the rate.
+    /// Rate of a stream, in place of a deadline.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "RATE"))]
     pub rate: Option<String>,
-    /// A device or a power that is on while any interface is active.
+    /// Data of this size arises again after this time: what does waiting save? With --tolerance.
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "TIME", requires = "tolerance")
+    )]
+    #[cfg_attr(feature = "clap", arg(conflicts_with_all = ["deadline", "rate"]))]
+    pub every: Option<String>,
+    /// The longest time that the data may wait, to be sent together. With --every.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", requires = "every"))]
+    pub tolerance: Option<String>,
+    /// A device (`joulepath list energy`), or the power that it uses while any interface is active;
+    /// 0 if absent.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME|POWER"))]
     pub device: Option<String>,
-    /// Assume that TCP achieves the links' full rates despite loss.
+    /// Use the rates of the links, not those that TCP gets under their loss.
+    #[cfg_attr(feature = "clap", arg(long))]
     pub link_rates: bool,
-    /// Coupling of the congestion control of several paths, if not `uncoupled`.
+    /// Coupling of the congestion control of several paths: `uncoupled` if absent.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
+    #[cfg_attr(feature = "clap", arg(value_parser = Coupling::ALL.map(Coupling::word)))]
     pub cc: Option<String>,
-    /// Time after which data of the same size arises again, and how long each may wait.
-    pub repeated: Option<(String, String)>,
+}
+
+/// Balances between energy and time, each with its sentence.
+#[cfg(feature = "clap")]
+fn presets() -> clap::builder::PossibleValuesParser {
+    let value =
+        |preset: Preset| clap::builder::PossibleValue::new(preset.word()).help(preset.sentence());
+    Preset::ALL.map(value).into()
 }
 
 impl Words {
+    /// Refuses options that exclude each other. clap does so with its own words.
+    fn check(&self) -> Result<()> {
+        let [deadline, rate, slowest, preset, every, tolerance] = [
+            &self.deadline,
+            &self.rate,
+            &self.slowest,
+            &self.preset,
+            &self.every,
+            &self.tolerance,
+        ]
+        .map(Option::is_some);
+        let wrong = [
+            (
+                deadline && rate,
+                "a transfer has a deadline or a rate",
+                "leave one of them out",
+            ),
+            (
+                slowest && (rate || every),
+                "a stream or regular data has no fastest time",
+                "leave `slowest` out",
+            ),
+            (
+                preset && (rate || every),
+                "the time of a stream or of regular data has no price",
+                "leave `preset` out",
+            ),
+            (
+                every != tolerance,
+                "regular data has a period and a tolerance",
+                "give `every` and `tolerance`, or neither",
+            ),
+            (
+                every && (deadline || rate),
+                "regular data has neither a deadline nor a rate",
+                "`tolerance` is how long it may wait",
+            ),
+        ];
+        match wrong.iter().find(|(is_wrong, ..)| *is_wrong) {
+            Some((_, message, help)) => Err(Error::usage(message).with_help(*help)),
+            None => Ok(()),
+        }
+    }
+
     /// The same question without the history: paths have the rates, RTTs and losses that it
     /// remembers, so that the question stays the same when the history changes.
     ///
@@ -86,7 +169,7 @@ impl Words {
 /// # Errors
 /// If a time is wrong, or no path carries the data in time.
 pub fn waiting(words: &Words, question: &Question) -> Result<Option<Waiting>> {
-    let Some((every, tolerance)) = &words.repeated else {
+    let Some((every, tolerance)) = words.every.as_ref().zip(words.tolerance.as_ref()) else {
         return Ok(None);
     };
     let (every, tolerance) = (
@@ -108,6 +191,7 @@ pub fn waiting(words: &Words, question: &Question) -> Result<Option<Waiting>> {
 /// # Errors
 /// Names the wrong option and says how to fix it.
 pub fn question(words: &Words) -> Result<Question> {
+    words.check()?;
     let recalled = words.clone().recalled()?;
     let paths: Vec<Path> = recalled
         .paths

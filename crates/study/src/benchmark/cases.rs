@@ -208,8 +208,11 @@ mod tests {
     }
 
     fn plan(families: &[Family]) -> Plan {
-        Plan::of(Request {
-            families: families.to_vec(),
+        Plan::of(&Request {
+            families: families
+                .iter()
+                .map(|family| family.name().to_owned())
+                .collect(),
             ..Request::default()
         })
         .ok()

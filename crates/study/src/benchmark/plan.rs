@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use joulepath_control::policy;
 use joulepath_model::policy::Policy;
 use joulepath_report::benchmark::{Extent, Kind, OracleExtent, Sealed};
+use serde::{Deserialize, Serialize};
 
 use super::family::Family;
 use super::field;
@@ -12,6 +13,7 @@ use super::oracle;
 use super::scenarios;
 use super::set::Set;
 use crate::error::{Error, Kind as ErrorKind, Result};
+use crate::policies;
 
 /// Seeds of each policy on each scenario. Few, because scenarios differ more than seeds do.
 const SEEDS_RANKED: u32 = 3;
@@ -28,38 +30,58 @@ const SCENARIO_SEED: u64 = 1;
 /// papers.
 const POLICIES_RANDOM: [&str; 5] = ["uncoupled", "mptcp", "emptcp", "es-mptcp", "overflow"];
 
-/// Amount of work. The defaults depend on the kind of the families.
-#[derive(Clone, Debug, Default)]
+/// A benchmark as users ask for it. The fields are the options of the command, with their help, and
+/// the arguments in Python.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[serde(default, deny_unknown_fields)]
 pub struct Request {
-    /// All of one kind: ranked or random. If empty: all random families if `set` is given, else all
-    /// ranked ones.
-    pub families: Vec<Family>,
-    /// Set of the random families; default [`Set::Train`].
-    pub set: Option<Set>,
-    /// Ranked families: seed of their scenarios; default 1.
-    pub scenario_seed: Option<u64>,
-    /// Number of the first scenario of each family, from 1; default 1.
-    pub first: Option<u32>,
-    /// Scenarios of each family except the papers'; default 12 for ranked families, 64 for random
-    /// ones.
+    /// Only these families, separated by commas: ranked or random ones; all ranked ones if absent.
+    #[cfg_attr(feature = "clap", arg(long = "family", value_name = "NAME"))]
+    #[cfg_attr(feature = "clap", arg(value_delimiter = ',', num_args = 1..))]
+    pub families: Vec<String>,
+    /// Random families: scenarios of `train` (if absent), `check` or `sealed`. Without --family:
+    /// all of them.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SET"))]
+    pub random: Option<String>,
+    /// Scenarios of each family; 12 of ranked families, 64 of random ones if absent.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    #[cfg_attr(feature = "clap", arg(value_parser = clap::value_parser!(u32).range(1..=100_000)))]
     pub scenarios: Option<u32>,
-    /// Ranked families: run one scenario of each and two of the papers', shortened, with eight
+    /// Number of the first scenario of each family; 1 if absent.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    #[cfg_attr(feature = "clap", arg(value_parser = clap::value_parser!(u32).range(1..=10_000_000)))]
+    pub first: Option<u32>,
+    /// Ranked families: seed of the scenarios, 1 if absent.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub seed: Option<u64>,
+    /// Ranked families: one scenario of each and two of the papers', cut short, under eight
     /// policies.
+    #[cfg_attr(feature = "clap", arg(long))]
     pub quick: bool,
-    /// The policies; default: the whole registry for ranked families, five policies for random
-    /// ones.
-    pub policies: Vec<Policy>,
-    /// Random families: policies that also run with the path history of an earlier visit: rate, RTT
-    /// and loss of each path, the rate known within a factor of 1.3.
-    pub warm: Vec<Policy>,
-    /// Random families: compare with the best of a portfolio of policies, chosen in hindsight.
+    /// These policies, separated by commas. If absent: all in ranked families; uncoupled, mptcp,
+    /// emptcp, es-mptcp, overflow in random ones.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "LIST"))]
+    pub policies: Option<String>,
+    /// Random families: run these policies a second time, knowing the rate (within a factor of
+    /// 1.3), RTT and loss of each path from an earlier visit.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "LIST"))]
+    pub warm: Option<String>,
+    /// Random families: compare with the oracle, the best of a portfolio of policies, chosen in
+    /// hindsight on each scenario.
+    #[cfg_attr(feature = "clap", arg(long))]
     pub oracle: bool,
-    /// With `oracle`: search for better schedules of paths, in this many runs per scenario.
+    /// Search for schedules of paths that beat the oracle, in N runs per scenario.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", requires = "oracle"))]
+    #[cfg_attr(feature = "clap", arg(value_parser = clap::value_parser!(u32).range(1..=100_000)))]
     pub search: Option<u32>,
-    /// Seeds of each policy on each scenario; default 3, with `quick` 2, for random families
-    /// without harm 1.
+    /// Number of seeds of each policy on each scenario. If absent: 3, or 2 with --quick; random
+    /// families without competing TCP flows: 1.
+    #[cfg_attr(feature = "clap", arg(short = 'n', long, value_name = "N"))]
+    #[cfg_attr(feature = "clap", arg(value_parser = crate::seeds::parser()))]
     pub seeds: Option<u32>,
-    /// Runs at a time; default: the number of cores. The results do not depend on it.
+    /// Number of cores, for runs at a time; all if absent. The results do not depend on it.
+    #[cfg_attr(feature = "clap", arg(short, long, value_name = "N"))]
     pub jobs: Option<NonZeroUsize>,
 }
 
@@ -97,11 +119,15 @@ impl Plan {
     /// # Errors
     /// If families are of both kinds, an option belongs to the other kind, there are no scenarios,
     /// or a policy does not exist.
-    pub fn of(request: Request) -> Result<Self> {
-        let kind = kind(&request)?;
-        refuse_of_other_kind(kind, &request)?;
-        let asked =
-            |family: &Family| request.families.is_empty() || request.families.contains(family);
+    pub fn of(request: &Request) -> Result<Self> {
+        let named = request.families.iter().map(|name| name.parse());
+        let named: Vec<Family> = named.collect::<Result<_>>()?;
+        let set: Option<Set> = request.random.as_deref().map(str::parse).transpose()?;
+        let listed = |list: &Option<String>| list.as_deref().map_or(Ok(vec![]), policies::parse);
+        let (asked_policies, warm) = (listed(&request.policies)?, listed(&request.warm)?);
+        let kind = kind(&named, set)?;
+        refuse_of_other_kind(kind, request)?;
+        let asked = |family: &Family| named.is_empty() || named.contains(family);
         let families = Family::of_kind(kind)
             .iter()
             .copied()
@@ -117,12 +143,12 @@ impl Plan {
                 POLICIES_RANDOM.map(known).to_vec(),
             ),
         };
-        let policies = if request.policies.is_empty() {
+        let policies = if asked_policies.is_empty() {
             policies
         } else {
-            request.policies
+            asked_policies
         };
-        for policy in policies.iter().chain(&request.warm) {
+        for policy in policies.iter().chain(&warm) {
             policy::resolve(policy).map_err(|error| Error::Setup {
                 error: Box::new(error.into()),
                 kind: ErrorKind::Usage,
@@ -130,14 +156,14 @@ impl Plan {
         }
         Ok(Plan {
             kind,
-            set: (kind == Kind::Random).then_some(request.set.unwrap_or(Set::Train)),
+            set: (kind == Kind::Random).then_some(set.unwrap_or(Set::Train)),
             first: request.first.unwrap_or(1),
             families,
-            scenario_seed: request.scenario_seed.unwrap_or(SCENARIO_SEED),
+            scenario_seed: request.seed.unwrap_or(SCENARIO_SEED),
             scenarios: request.scenarios.unwrap_or(scenarios),
             is_quick: request.quick,
             policies,
-            warm: request.warm,
+            warm,
             has_oracle: request.oracle,
             search: request.search.unwrap_or(0),
             seeds: request.seeds.unwrap_or(seeds),
@@ -179,14 +205,13 @@ impl Plan {
     }
 }
 
-fn kind(request: &Request) -> Result<Kind> {
-    let random = request
-        .families
+fn kind(families: &[Family], set: Option<Set>) -> Result<Kind> {
+    let random = families
         .iter()
         .filter(|family| family.kind() == Kind::Random)
         .count();
-    match (random, request.families.len()) {
-        (0, 0) if request.set.is_some() => Ok(Kind::Random),
+    match (random, families.len()) {
+        (0, 0) if set.is_some() => Ok(Kind::Random),
         (0, _) => Ok(Kind::Ranked),
         (random, all) if random == all => Ok(Kind::Random),
         _ => Err(
@@ -206,19 +231,19 @@ fn refuse_of_other_kind(kind: Kind, request: &Request) -> Result<()> {
         ),
         (
             "a seed of scenarios",
-            request.scenario_seed.is_some(),
+            request.seed.is_some(),
             "random families have sets: train, check or sealed",
         ),
     ];
     let random = [
         (
             "a set",
-            request.set.is_some(),
+            request.random.is_some(),
             "leave the families out, or name random ones, such as f1-bulk",
         ),
         (
             "warm",
-            !request.warm.is_empty(),
+            request.warm.is_some(),
             "name random families, such as f1-bulk",
         ),
         (

@@ -5,14 +5,18 @@ use crate::batch::{Outcome, Row};
 use crate::engine::{EngineName, EngineOptions, open};
 use crate::event::unwatched;
 
+fn named(families: &[Family]) -> Vec<String> {
+    families
+        .iter()
+        .map(|family| family.name().to_owned())
+        .collect()
+}
+
 fn run(request: &Request, stored: Option<&mut StoredRuns>) -> Benchmark {
     let engine = open(EngineName::Packet, &EngineOptions::default())
         .ok()
         .unwrap();
-    let (plan, by) = (
-        Plan::of(request.clone()).ok().unwrap(),
-        Provenance::default(),
-    );
+    let (plan, by) = (Plan::of(request).ok().unwrap(), Provenance::default());
     benchmark(
         &plan,
         None,
@@ -30,12 +34,12 @@ fn run(request: &Request, stored: Option<&mut StoredRuns>) -> Benchmark {
 /// nothing runs and the bytes are equal.
 #[test]
 fn every_family_runs_and_stored_runs_yield_the_same_bytes() {
-    let families = Family::of_kind(Kind::Ranked)[1..].to_vec();
+    let families = named(&Family::of_kind(Kind::Ranked)[1..]);
     let request = Request {
         quick: true,
         families,
         seeds: Some(1),
-        scenario_seed: Some(3),
+        seed: Some(3),
         ..Request::default()
     };
     let mut stored = StoredRuns::default();
@@ -65,7 +69,7 @@ fn every_family_runs_and_stored_runs_yield_the_same_bytes() {
 fn a_single_path_takes_the_share_of_one_tcp() {
     let request = Request {
         quick: true,
-        families: vec![Family::Papers],
+        families: named(&[Family::Papers]),
         seeds: Some(4),
         ..Request::default()
     };
@@ -81,13 +85,13 @@ fn a_single_path_takes_the_share_of_one_tcp() {
 
 #[test]
 fn families_keep_one_order_whatever_the_request() {
-    let families = vec![Family::Shared, Family::Bulk];
+    let families = named(&[Family::Shared, Family::Bulk]);
     let request = Request {
         families,
         quick: true,
         ..Request::default()
     };
-    let files = scenario_files(&Plan::of(request).ok().unwrap())
+    let files = scenario_files(&Plan::of(&request).ok().unwrap())
         .ok()
         .unwrap();
     let names: Vec<String> = files.into_iter().map(|(name, _)| name).collect();
@@ -101,9 +105,9 @@ fn families_keep_one_order_whatever_the_request() {
 #[test]
 fn no_member_beats_the_oracle_and_the_search_is_at_least_as_good() {
     let request = Request {
-        families: vec![Family::F2File, Family::F8Within],
+        families: named(&[Family::F2File, Family::F8Within]),
         scenarios: Some(1),
-        policies: vec!["joule".parse().unwrap(), "mptcp".parse().unwrap()],
+        policies: Some("joule,mptcp".to_owned()),
         oracle: true,
         search: Some(20),
         ..Request::default()
@@ -142,7 +146,7 @@ fn no_member_beats_the_oracle_and_the_search_is_at_least_as_good() {
 
 #[test]
 fn oracles_are_for_random_families_and_a_search_needs_one() {
-    let refused = |request: Request| Plan::of(request).err().unwrap().to_string();
+    let refused = |request: Request| Plan::of(&request).err().unwrap().to_string();
     let oracle = refused(Request {
         oracle: true,
         ..Request::default()
@@ -151,10 +155,9 @@ fn oracles_are_for_random_families_and_a_search_needs_one() {
         oracle.contains("an oracle is for random families"),
         "{oracle}"
     );
-    let set = Some(Set::Train);
     let search = refused(Request {
         search: Some(9),
-        set,
+        random: Some("train".to_owned()),
         ..Request::default()
     });
     assert!(search.contains("starts from the oracle"), "{search}");
@@ -167,11 +170,13 @@ fn a_newreno_does_not_harm_competitors_of_a_shared_bottleneck() {
     const SCENARIOS: u32 = 20;
     const SEEDS: u64 = 6;
     let request = Request {
-        families: vec![Family::F5Shared],
+        families: named(&[Family::F5Shared]),
         scenarios: Some(SCENARIOS),
         ..Request::default()
     };
-    let (cases, left_out) = cases::cases(&Plan::of(request).ok().unwrap()).ok().unwrap();
+    let (cases, left_out) = cases::cases(&Plan::of(&request).ok().unwrap())
+        .ok()
+        .unwrap();
     assert!(left_out.is_empty(), "{left_out:?}");
     let on_first = |case: &cases::Case| {
         let first = &field::single_paths(&case.cold.scenario)[0];
@@ -216,8 +221,8 @@ fn a_newreno_does_not_harm_competitors_of_a_shared_bottleneck() {
 #[test]
 fn families_with_competitors_have_three_seeds_unless_the_request_names_them() {
     let plan = |seeds: Option<u32>| {
-        Plan::of(Request {
-            set: Some(Set::Check),
+        Plan::of(&Request {
+            random: Some("check".to_owned()),
             seeds,
             ..Request::default()
         })
@@ -248,9 +253,9 @@ fn families_with_competitors_have_three_seeds_unless_the_request_names_them() {
 #[test]
 fn every_table_has_the_baselines_that_a_device_can_run_once() {
     let request = Request {
-        families: vec![Family::F2File, Family::F8Within],
+        families: named(&[Family::F2File, Family::F8Within]),
         scenarios: Some(1),
-        policies: vec!["linux".parse().unwrap(), "mptcp".parse().unwrap()],
+        policies: Some("linux,mptcp".to_owned()),
         ..Request::default()
     };
     let found = run(&request, None);

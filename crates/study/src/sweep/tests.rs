@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use joulepath_model::cancel::Cancel;
-use joulepath_model::metric::METRICS;
+use joulepath_model::metric::{METRICS, Metric};
 use joulepath_model::result::Provenance;
 use joulepath_report::Field;
 
@@ -58,7 +58,7 @@ fn every_metric_of_the_table_is_a_column_and_decides_a_map() {
     let columns: BTreeSet<&str> = sweep.columns.iter().map(|one| one.name.as_str()).collect();
     for metric in METRICS {
         assert!(columns.contains(metric.name), "{}", metric.name);
-        assert_eq!(crate::metrics::named(metric.name).unwrap(), *metric);
+        assert_eq!(Metric::asked(metric.name), Ok(*metric));
     }
 }
 

@@ -72,11 +72,7 @@ fn the_estimates_of_a_point_equal_those_of_compare() {
         set: set
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .to_vec(),
-        policies: Some(
-            ["mptcp", "single:wifi", "olia"]
-                .map(|name| name.parse().unwrap())
-                .to_vec(),
-        ),
+        policies: Some("mptcp,single:wifi,olia".to_owned()),
         seeds: Some(4),
         ..Request::default()
     };

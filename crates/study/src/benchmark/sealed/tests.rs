@@ -1,17 +1,16 @@
 use std::fs;
 
 use super::*;
-use crate::benchmark::{Request, Set};
+use crate::benchmark::Request;
 
 fn plan(first: u32, scenarios: u32) -> Plan {
-    let set = Some(Set::Sealed);
     let request = Request {
-        set,
+        random: Some("sealed".to_owned()),
         first: Some(first),
         scenarios: Some(scenarios),
         ..Request::default()
     };
-    Plan::of(request).ok().unwrap()
+    Plan::of(&request).ok().unwrap()
 }
 
 fn begin(path: &Path, scenarios: u32, commit: &str, is_again: bool) -> Result<SealedLog> {
@@ -96,12 +95,12 @@ fn a_run_with_the_oracle_is_another_run() {
     let path = folder.path().join("sealed.jsonl");
     begin(&path, 4, "a1", false).unwrap();
     let request = Request {
-        set: Some(Set::Sealed),
+        random: Some("sealed".to_owned()),
         scenarios: Some(4),
         oracle: true,
         ..Request::default()
     };
-    let with = Plan::of(request).ok().unwrap();
+    let with = Plan::of(&request).ok().unwrap();
     let begin = |again| SealedLog::begin(&path, &with, "a1", "2026-01-02T05:00:00Z", again);
     assert!(begin(None).is_err());
     assert_eq!(
