@@ -36,6 +36,7 @@ def compare(
     engine: Engine = "packet",
     duration: str | None = None,
     series: bool = False,
+    runs: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Comparison:
@@ -51,6 +52,8 @@ def compare(
         engine: ``"packet"`` simulates every segment, ``"fluid"`` solves the differential equations.
         duration: simulated time: ``"30 s"``; the scenario's if None.
         series: whether to record time series.
+        runs: a file that stores finished runs, which are then not run again. Not with your own parts, which
+            the file would identify only by name.
         jobs: concurrent runs; the number of cores if None. The results do not depend on it.
         progress: True shows a bar (tqdm), False shows none; a function is called with runs done, total runs,
             and a sentence or None. None shows a bar in a terminal or notebook.
@@ -68,9 +71,8 @@ def compare(
     first, count = _seeds(seeds)
     options = {"engine": engine, "duration": duration, "series": series}
     call = _call("compare", chosen, policies=_texts(policies), seeds=seeds, **options)
-    request = _request(
-        policies=_policies(policies), seeds=count, seed=first, jobs=_whole("jobs", jobs), **options
-    )
+    options |= {"runs": _stored(runs, policies), "jobs": _whole("jobs", jobs)}
+    request = _request(policies=_policies(policies), seeds=count, seed=first, **options)
     comparison = _watched(
         lambda tell: _joulepath.compare(chosen._raw, request, tell, call), Comparison, progress
     )
@@ -334,11 +336,6 @@ def benchmark(
     policies, warm = _once(policies), _once(warm)
     seeds, jobs = _whole("seeds", seeds), _whole("jobs", jobs)
     seed = _whole("seed", seed, 0, MOST_SEED)
-    own = [part for given in (policies, warm) for part in _parts(given)]
-    if own and runs is not None:
-        raise UsageError(
-            "a file of runs would identify your own parts only by name", "leave `runs` out, or the parts"
-        )
     listed, warmed = _policies(policies), _policies(warm)
     named = _names(families)
     told = {"random": random, "warm": warmed, "scenarios": scenarios, "first": first, "seed": seed}
@@ -346,7 +343,7 @@ def benchmark(
     words = "".join(f", {name}={value!r}" for name, value in told.items() if value is not None)
     call = f"joulepath.benchmark({named!r}, {listed!r}{words}, quick={quick!r}, seeds={seeds!r})"
     request = _request(families=named, policies=listed, quick=quick, seeds=seeds, jobs=jobs, **told)
-    kept = None if runs is None else os.fspath(runs)
+    kept = _stored(runs, policies, warm)
     return _watched(lambda tell: _joulepath.benchmark(request, kept, tell, call), Benchmark, progress)
 
 
@@ -375,7 +372,7 @@ def reproduce(
     """
     named = _names(ids)
     call = f"joulepath.reproduce({named!r}, full={full!r})"
-    kept = None if runs is None else os.fspath(runs)
+    kept = _stored(runs)
     return _watched(
         lambda tell: _joulepath.reproduce(named, full, kept, jobs, tell, call), Reproduction, progress
     )
@@ -440,6 +437,15 @@ def _whole(name: str, value: Any, least: int = 1, most: int = MOST_COUNT) -> Any
         unless = "; without it, all cores are used" if name == "jobs" else ""
         raise UsageError(f"{name} is {number}", f"write a number from {least} to {most}{unless}")
     return number
+
+
+def _stored(runs: str | os.PathLike[str] | None, *policies: Policies | None) -> str | None:
+    """The file of finished runs, if it can identify these policies."""
+    if runs is not None and any(_parts(given) for given in policies):
+        raise UsageError(
+            "a file of runs would identify your own parts only by name", "leave `runs` out, or the parts"
+        )
+    return None if runs is None else os.fspath(runs)
 
 
 def _once(policies: Policies | None) -> Policies | None:

@@ -140,6 +140,15 @@ def test_results_do_not_depend_on_the_number_of_cores() -> None:
     assert one.rows() == jp.compare("quick", seeds=4, jobs=7).rows()
 
 
+def test_stored_runs_are_not_run_again(tmp_path: Path) -> None:
+    file = tmp_path / "runs.jsonl"
+    first = jp.compare("quick", "mptcp,olia", seeds=2, runs=file)
+    stored = file.read_text()
+    assert len(stored.splitlines()) == 4
+    assert jp.compare("quick", "mptcp,olia", seeds=2, runs=file).rows() == first.rows()
+    assert file.read_text() == stored
+
+
 def test_a_notebook_shows_a_table_without_scripts() -> None:
     html = jp.compare(jp.Scenario("quick").with_(title="<script>alert(1)</script>"))._repr_html_()
     assert "<table>" in html

@@ -10,8 +10,8 @@ use joulepath_study::compare::{Case, Compared, Plan, Request};
 use joulepath_study::engine::{self, EngineOptions};
 use joulepath_study::event::{Event, FailedRun};
 use joulepath_study::history::{self, Recorder};
-use joulepath_study::journal::Journal;
 use joulepath_study::source::{Source, looks_like_scenario};
+use joulepath_study::stored::StoredRuns;
 
 use crate::cli::CompareOptions;
 use crate::diagnose;
@@ -48,7 +48,8 @@ pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
         ..options.request.clone()
     };
     remember(&options, &source, &mut request)?;
-    let plan = Plan::of(&source, &request, engine, &provenance()).map_err(|error| {
+    let by = provenance();
+    let plan = Plan::of(&source, &request, engine, &by).map_err(|error| {
         let (error, help) =
             commands::of_compare(error, request.duration.is_some(), !options.cc.is_empty());
         help.into_iter().fold(Failure::from(error), Failure::help)
@@ -59,12 +60,16 @@ pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
     outputs.prepare()?;
     let mut recorder = recorder(&options, &plan)?;
     let cancel = interrupt::token();
-    let mut journal = outputs
-        .files()
-        .next()
-        .map(Journal::beside)
-        .transpose()?
-        .flatten();
+    let mut stored = match (&request.runs, outputs.files().next()) {
+        (Some(file), _) => Some(StoredRuns::open(file, &by.commit)?),
+        (None, Some(output)) => StoredRuns::beside(output, &by.commit)?,
+        (None, None) => None,
+    };
+    if let Some(note) = stored.as_ref().and_then(StoredRuns::note)
+        && !options.quiet
+    {
+        terminal::tell(&format!("note: {note}"));
+    }
     let mut session = Session {
         options: &options,
         outputs: &outputs,
@@ -79,7 +84,7 @@ pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
             }
             watcher.hear(event);
         };
-        let compared = plan.run(case, journal.as_mut(), &mut hear, &cancel);
+        let compared = plan.run(case, stored.as_mut(), &mut hear, &cancel);
         watcher.finish();
         session.show(compared, case)?;
         if cancel.is_set() {
@@ -103,7 +108,8 @@ pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
             ));
         }
     }
-    session.finish(plan.cases().len(), cancel.is_set(), journal.as_ref())
+    let runs = stored.as_ref().and_then(StoredRuns::path);
+    session.finish(plan.cases().len(), cancel.is_set(), runs)
 }
 
 /// Sets what the file of `--history` knows of the networks. `--set` takes precedence.
@@ -232,7 +238,7 @@ impl Session<'_> {
         mut self,
         cases: usize,
         interrupted: bool,
-        journal: Option<&Journal>,
+        runs: Option<&Path>,
     ) -> Result<Exit, Failure> {
         let outputs = self.outputs;
         if let Some(sink) = &outputs.json {
@@ -247,8 +253,8 @@ impl Session<'_> {
             let text = report::all_runs_to_csv(&self.done)?;
             self.deliver("runs-csv", &Sink::File(path.clone()), &text)?;
         }
-        if let Some(journal) = journal.filter(|_| !self.options.quiet) {
-            terminal::say(&format!("runs: {}", journal.path().display()));
+        if let Some(runs) = runs.filter(|_| !self.options.quiet) {
+            terminal::say(&format!("runs: {}", runs.display()));
         }
         let nothing = self
             .done

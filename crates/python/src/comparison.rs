@@ -11,6 +11,7 @@ use joulepath_study::compare::{Plan, Request, compare as run, limits_of};
 use joulepath_study::engine::{self, Engine, EngineName, EngineOptions};
 use joulepath_study::error::{Error, Result};
 use joulepath_study::event::{Event, FailedRun};
+use joulepath_study::stored::StoredRuns;
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::attributes::attributes;
 use crate::batch::{Batch, Values};
 use crate::hosted::{Entry, Hosting, Ledger};
-use crate::provenance::provenance;
+use crate::provenance::{COMMIT, provenance};
 use crate::raised::{raised, stopped};
 use crate::scenario::Scenario;
 use crate::stored::{Reduced, packed, reduced, unpacked};
@@ -91,7 +92,7 @@ pub(crate) fn compare(
     progress: Option<&Bound<'_, PyAny>>,
     command: String,
 ) -> PyResult<Comparison> {
-    let (plan, ledger) = guarded(py, || {
+    let (plan, mut stored, ledger) = guarded(py, || {
         let request = Request {
             variant: scenario.variant.clone(),
             set: scenario.set.clone(),
@@ -99,15 +100,17 @@ pub(crate) fn compare(
         };
         let engine = hosting(request.engine)?;
         let ledger = engine.ledger();
-        Ok((
-            Plan::of(
-                &scenario.source,
-                &request,
-                Box::new(engine),
-                &provenance(command),
-            )?,
-            ledger,
-        ))
+        let plan = Plan::of(
+            &scenario.source,
+            &request,
+            Box::new(engine),
+            &provenance(command),
+        )?;
+        let stored = request
+            .runs
+            .map(|file| StoredRuns::open(&file, COMMIT))
+            .transpose()?;
+        Ok((plan, stored, ledger))
     })?;
     let done = watched(py, progress, |watch, cancel| {
         let mut series = vec![];
@@ -117,7 +120,7 @@ pub(crate) fn compare(
             }
             watch(event);
         };
-        let compared = run(&plan, &mut hear, cancel).pop();
+        let compared = run(&plan, stored.as_mut(), &mut hear, cancel).pop();
         Ok(compared.map(|compared| (compared, series)))
     })?;
     let comparison = done.value.map(|(compared, mut series)| {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 #[cfg(feature = "packet")]
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,12 +26,11 @@ use crate::batch::{Batch, Loaded, Outcome, Row, Wanted, by_seed, failures, is_co
 use crate::engine::{Engine, EngineName, RunError};
 use crate::error::{Error, Kind, Result};
 use crate::event::{Event, FailedRun, Watch};
-use crate::journal::Journal;
 use crate::parallel::cores;
 use crate::policies;
 use crate::seeds::seeds;
 use crate::source::{Overrides, Source};
-use crate::stored::Finished;
+use crate::stored::{Finished, StoredRuns};
 
 /// Number of seeds with time series. The series of a run take up to 130 kB until the study is done,
 /// and the quantiles of a hundred runs are accurate enough.
@@ -68,6 +68,12 @@ pub struct Request {
     /// What runs the scenario.
     #[cfg_attr(feature = "clap", arg(long, value_parser = crate::engine::parser(), default_value = "packet"))]
     pub engine: EngineName,
+    /// Store finished runs in this file, and run none of them again.
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "FILE", conflicts_with = "cc")
+    )]
+    pub runs: Option<PathBuf>,
     /// Number of cores; all if absent. The results do not depend on it. The kernel engine does one
     /// run at a time.
     #[cfg_attr(feature = "clap", arg(short, long, value_name = "N"))]
@@ -92,6 +98,7 @@ impl Default for Request {
             seed: 1,
             duration: None,
             engine: EngineName::Packet,
+            runs: None,
             jobs: None,
             series: false,
             also: vec![],
@@ -145,13 +152,20 @@ pub struct Compared {
 ///
 /// A cancellation starts no further case. The case in progress keeps its finished runs and is
 /// marked as partial.
-pub fn compare(plan: &Plan, watch: Watch<'_>, cancel: &Cancel) -> Vec<Compared> {
+pub fn compare(
+    plan: &Plan,
+    mut stored: Option<&mut StoredRuns>,
+    watch: Watch<'_>,
+    cancel: &Cancel,
+) -> Vec<Compared> {
     let mut done = vec![];
+    let note = stored.as_deref().and_then(StoredRuns::note);
+    note.into_iter().for_each(|note| watch(Event::Note(note)));
     for case in plan.cases() {
         if cancel.is_set() {
             break;
         }
-        done.push(plan.run(case, None, watch, cancel));
+        done.push(plan.run(case, stored.as_deref_mut(), watch, cancel));
     }
     done
 }
@@ -201,32 +215,20 @@ impl Plan {
         &self.cases
     }
 
-    /// Runs one case and writes every run to the journal as it finishes.
+    /// Does the runs of a case that `stored` lacks, and stores each as it finishes.
     pub fn run(
         &self,
         case: &Case,
-        mut journal: Option<&mut Journal>,
+        stored: Option<&mut StoredRuns>,
         watch: Watch<'_>,
         cancel: &Cancel,
     ) -> Compared {
-        if let Some(journal) = journal.as_deref_mut() {
-            let note = journal.begin(&case.reference, &case.manifest);
-            note.into_iter().for_each(|note| watch(Event::Note(note)));
-        }
         let batch = Batch {
             jobs: self.jobs,
             cancel,
         };
-        let mut heard = |event: Event<'_>| {
-            let note = match (&event, journal.as_deref_mut()) {
-                (Event::Finished(run), Some(journal)) => journal.add(run),
-                _ => None,
-            };
-            watch(event);
-            note.into_iter().for_each(|note| watch(Event::Note(note)));
-        };
         let rows = case.rows(&*self.engine, self.series);
-        let table = batch.table(&rows, None, &mut heard);
+        let table = batch.table(&rows, stored, &mut *watch);
         let failures = failures(&rows, &table);
         let mut comparison = case.comparison(&*self.engine, cores(self.jobs), table);
         if let Some(scenario) = &case.background {
@@ -623,7 +625,7 @@ mod tests {
             };
             let engine = open(EngineName::Packet, &EngineOptions::default()).unwrap();
             let plan = Plan::of(&source, &request, engine, &Provenance::default()).unwrap();
-            compare(&plan, &mut |_| (), &Cancel::default())
+            compare(&plan, None, &mut |_| (), &Cancel::default())
                 .remove(0)
                 .comparison
         };
@@ -764,7 +766,7 @@ mod tests {
         let one = |index| plan.one(case, index, &cancel).map(|run| run.unwrap());
         let runs: Vec<Option<RunResult>> = (0..4).map(one).collect();
         assert!(one(4).is_none());
-        let whole = compare(&plan, &mut crate::event::unwatched, &cancel)
+        let whole = compare(&plan, None, &mut crate::event::unwatched, &cancel)
             .remove(0)
             .comparison;
         assert_eq!(plan.gathered(case, runs.clone()).unwrap(), whole);

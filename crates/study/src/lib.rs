@@ -16,7 +16,7 @@
 //! | [`sweep`] | studies: designs over keys of a scenario, stored as Parquet |
 //! | [`advise`] | recommends interfaces for a transfer |
 //! | [`own`] | compiles, checks and runs controllers of users |
-//! | [`stored`], [`journal`] | finished runs in files |
+//! | [`stored`] | finished runs in files |
 //! | [`files`], [`marks`] | reads and writes files without following links; writes tables into pages |
 //! | [`event`], [`parallel`] | progress; runs on all cores |
 //! | [`error`], [`diagnose`], [`commands`] | errors with their next step, also of command lines |
@@ -40,7 +40,7 @@
 //! let source = Source::named("quick")?;
 //! let engine = engine::open(EngineName::Fluid, &engine::EngineOptions::default())?;
 //! let plan = Plan::of(&source, &Request::default(), engine, &Provenance::default())?;
-//! let compared = compare(&plan, &mut event::unwatched, &Cancel::new());
+//! let compared = compare(&plan, None, &mut event::unwatched, &Cancel::new());
 //! assert!(compared[0].comparison.rows.iter().all(|row| row.mean(&GOODPUT) > 0.0));
 //! # Ok::<(), joulepath_study::error::Error>(())
 //! ```
@@ -66,7 +66,6 @@ pub mod gap;
 #[cfg(feature = "packet")]
 pub mod gym;
 pub mod history;
-pub mod journal;
 #[cfg(feature = "kernel")]
 pub mod judge;
 mod lines;

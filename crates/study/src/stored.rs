@@ -76,6 +76,8 @@ pub struct StoredRuns {
     /// Commit of this program, stored with each run.
     commit: String,
     foreign: usize,
+    /// Whether runs are only written, without series.
+    is_log: bool,
 }
 
 impl StoredRuns {
@@ -109,6 +111,30 @@ impl StoredRuns {
         Ok(stored)
     }
 
+    /// Runs are only written, without series, to a new file next to `output`: `a/b.runs.jsonl` for
+    /// `a/b.html`. `None` if `output` is a device or a pipe.
+    ///
+    /// # Errors
+    /// If the file cannot be created or is a symbolic link.
+    pub fn beside(output: &Path, commit: &str) -> Result<Option<Self>> {
+        if output.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            return Ok(None);
+        }
+        let path = output.with_extension("runs.jsonl");
+        let file = files::create(&path)?;
+        Ok(file.map(|file| StoredRuns {
+            commit: commit.to_owned(),
+            new: Some(JsonLines::new(file, &path)),
+            is_log: true,
+            ..StoredRuns::default()
+        }))
+    }
+
+    /// Path of the file.
+    pub fn path(&self) -> Option<&Path> {
+        self.new.as_ref().map(JsonLines::path)
+    }
+
     /// Note for the user about the runs found, one sentence.
     pub fn note(&self) -> Option<String> {
         let path = self.new.as_ref()?.path().display();
@@ -134,10 +160,15 @@ impl StoredRuns {
             engine: key.engine.to_owned(),
             commit: self.commit.clone(),
             took_s: finished.took.as_secs_f64(),
-            run: finished.run.clone(),
+            run: RunResult {
+                series: finished.run.series.clone().filter(|_| !self.is_log),
+                ..finished.run.clone()
+            },
         };
         let note = self.new.as_mut().and_then(|new| new.add(&line));
-        self.runs.insert(key.place(), finished.clone());
+        if !self.is_log {
+            self.runs.insert(key.place(), finished.clone());
+        }
         note
     }
 }

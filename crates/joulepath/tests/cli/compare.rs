@@ -13,6 +13,28 @@ fn assert_estimate(value: &Value) {
 }
 
 #[test]
+fn stored_runs_are_not_run_again_and_give_the_same_numbers() {
+    let folder = folder();
+    let compare = |seeds: &str| {
+        let arguments = ["compare", "quick", "--duration", "2 s", "-n", seeds];
+        let arguments = [&arguments[..], &["--runs", "runs.jsonl", "--json"]].concat();
+        joulepath_in(folder.path(), &arguments).json()["rows"].clone()
+    };
+    let stored = || std::fs::read_to_string(folder.path().join("runs.jsonl")).unwrap();
+    let first = compare("2");
+    let written = stored();
+    assert_eq!(written.lines().count(), 2 * first.as_array().unwrap().len());
+    assert_eq!((compare("2"), stored()), (first, written.clone()));
+    // A third seed adds a run of each policy.
+    let third = compare("3");
+    assert!(stored().starts_with(&written));
+    assert_eq!(
+        stored().lines().count(),
+        3 * third.as_array().unwrap().len()
+    );
+}
+
+#[test]
 fn the_json_form_is_the_one_that_scripts_rely_on() {
     let json = joulepath(&[
         "compare",

@@ -128,14 +128,12 @@ fn after_ctrl_c_finished_runs_are_reported_and_nothing_is_left() {
         .stderr(Stdio::piped())
         .spawn();
     let child = child.unwrap();
-    // The first line describes the study, each further line a finished run.
-    let journal = folder.path().join("k.runs.jsonl");
+    let stored = folder.path().join("k.runs.jsonl");
     let runs = || {
-        fs::read_to_string(&journal)
+        fs::read_to_string(&stored)
             .unwrap_or_default()
             .lines()
             .count()
-            .saturating_sub(1)
     };
     wait_until("a run is finished", || runs() > 0);
     let workers = workers_of(child.id(), 3);

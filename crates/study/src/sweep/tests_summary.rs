@@ -79,7 +79,7 @@ fn the_estimates_of_a_point_equal_those_of_compare() {
     let engine = crate::engine::open(EngineName::Packet, &EngineOptions::default()).unwrap();
     let source = Source::named("quick").unwrap();
     let plan = Plan::of(&source, &request, engine, &Provenance::default()).unwrap();
-    let compared = compare(&plan, &mut unwatched, &Cancel::new())
+    let compared = compare(&plan, None, &mut unwatched, &Cancel::new())
         .pop()
         .unwrap();
     for (ours, theirs) in records[3..]
