@@ -163,6 +163,16 @@ impl Quantity {
     }
 }
 
+/// A value in a unit of this size. Sizes below 1, such as 0.01 for percent, are inexact; their
+/// inverses are not.
+pub fn in_unit(value: f64, size: f64) -> f64 {
+    if size < 1.0 {
+        value * (1.0 / size)
+    } else {
+        value / size
+    }
+}
+
 macro_rules! metrics {
     ($($(#[$doc:meta])* $id:ident: $name:literal, $title:literal, $quantity:ident, $better:ident,
         $columns:expr, $read:expr;)*) => {

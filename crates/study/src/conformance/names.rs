@@ -1,5 +1,7 @@
 //! The words of a suite: names of states and values, instants, and values made of several.
 
+use joulepath_model::metric::Metric;
+
 /// States that every controller has: the sender's phases.
 pub(super) const PHASES: [&str; 4] = ["SLOW_START", "AVOIDANCE", "RECOVERY", "TIMEOUT"];
 
@@ -17,17 +19,19 @@ pub(super) const SERIES: [&str; 10] = [
     "retransmissions",
 ];
 
-/// Numbers of the whole run.
-pub(super) const RESULTS: [&str; 8] = [
-    "goodput_mbps",
-    "competitors_mbps",
-    "share",
-    "retransmission_ratio",
-    "completion_s",
-    "delay_p95_ms",
-    "delay_max_ms",
-    "longest_stall_s",
-];
+/// Part of the goodput of all connections, a number of the whole run.
+pub(super) const SHARE: &str = "share";
+
+/// The metric of the whole run with this name and the size of its unit: `goodput_bps`,
+/// `goodput_mbps`.
+pub(super) fn metric(name: &str) -> Option<(&'static Metric, f64)> {
+    let units = [("", "", 1.0), ("_mbps", "_bps", 1e6), ("_ms", "_s", 1e-3)];
+    let of = |(end, base, size): (&str, &str, f64)| {
+        let name = name.strip_suffix(end)?.to_owned() + base;
+        Some((Metric::named(&name)?, size))
+    };
+    units.into_iter().find_map(of)
+}
 
 /// An instant of a run.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use joulepath_controllers::Controller;
+use joulepath_model::metric::METRICS;
 use joulepath_model::names::suggest;
 use serde::Deserialize;
 
-use super::names::{At, PHASES, RESULTS, SERIES, Words};
+use super::names::{At, PHASES, SERIES, SHARE, Words, metric};
 use crate::error::{Error, Result};
 
 /// A suite: a scenario, and cases that change it and check what a controller does.
@@ -206,6 +207,8 @@ impl Suite {
     pub(super) fn check(&self, case: &Case, controller: Controller) -> Result<()> {
         let states: Vec<&str> = controller.state_names().chain(PHASES).collect();
         let values: Vec<&str> = controller.value_names().chain(SERIES).collect();
+        let metrics = METRICS.iter().map(|metric| metric.name);
+        let results: Vec<&str> = metrics.chain([SHARE]).collect();
         let refuse = |what: &str, name: &str, known: &[&str]| {
             Err(Error::usage(format!(
                 "case `{}` of {} checks the {what} `{name}`, which `{}` does not show",
@@ -224,14 +227,12 @@ impl Suite {
             }
         }
         for check in &case.checks {
-            let known: &[&str] = if check.stat == Stat::Result {
-                &RESULTS
-            } else {
-                &values
-            };
+            let is_result = check.stat == Stat::Result;
+            let known = if is_result { &results } else { &values };
             let words = check.value.as_deref().map(Words::of).into_iter().flatten();
             for name in words.flat_map(Words::names) {
-                if !known.contains(&name.as_str()) {
+                let is_metric = is_result && metric(&name).is_some();
+                if !is_metric && !known.contains(&name.as_str()) {
                     return refuse("value", &name, known);
                 }
             }

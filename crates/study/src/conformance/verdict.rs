@@ -5,11 +5,12 @@ use std::collections::btree_map::Entry;
 
 use joulepath_controllers::Controller;
 use joulepath_model::cancel::Cancel;
+use joulepath_model::metric::in_unit;
 use joulepath_model::result::RunResult;
 use joulepath_report::conformance::Verdict;
 
 use super::course::{Course, run};
-use super::names::{At, Words};
+use super::names::{At, Words, metric};
 use super::suite::{Case, Check, Stat, Suite};
 use crate::error::{Error, Result};
 
@@ -215,21 +216,10 @@ fn short(mut seen: Vec<&'static str>, most: usize) -> Vec<&'static str> {
 
 /// A number of the whole run; infinite if there is none.
 fn of_result(result: &RunResult, name: &str) -> f64 {
-    let delay = |value: fn(&joulepath_model::result::DelayStats) -> f64| {
-        result
-            .delay
-            .as_ref()
-            .map_or(f64::INFINITY, |delay| value(delay) * 1e3)
-    };
-    let (mine, theirs) = (result.goodput_bps, result.competitors_bps);
-    match name {
-        "goodput_mbps" => mine / 1e6,
-        "competitors_mbps" => theirs / 1e6,
-        "share" => mine / (mine + theirs),
-        "retransmission_ratio" => result.retransmission_ratio,
-        "completion_s" => result.completion_s.unwrap_or(f64::INFINITY),
-        "delay_p95_ms" => delay(|delay| delay.p95_s),
-        "delay_max_ms" => delay(|delay| delay.max_s),
-        _ => result.longest_stall_s.unwrap_or(f64::INFINITY),
+    match metric(name) {
+        Some((metric, size)) => metric
+            .of(result)
+            .map_or(f64::INFINITY, |value| in_unit(value, size)),
+        None => result.goodput_bps / (result.goodput_bps + result.competitors_bps),
     }
 }

@@ -3,7 +3,7 @@
 //! A name ends with its unit. `share(1)` is the share of the second path.
 
 use joulepath_control::allocate::so_mptcp::{SlotPath, least_energy_j};
-use joulepath_model::metric::{self, COMPLETION, METRICS, RETRANSMISSIONS};
+use joulepath_model::metric::{self, COMPLETION, METRICS, RETRANSMISSIONS, in_unit};
 use joulepath_model::names::suggest;
 use joulepath_model::result::{BlockSeries, PathResult, RunResult, Series};
 use joulepath_slotted::{SlottedResult, bounds};
@@ -302,16 +302,6 @@ impl SeriesMetric {
     /// Whether it reads runs of the slotted system.
     pub(super) fn is_slotted(self) -> bool {
         matches!(self.sampled, Sampled::Slotted(_))
-    }
-}
-
-/// A value in a unit of this size. Sizes below 1, such as 0.01 for percent, are inexact; their
-/// inverses are not.
-fn in_unit(value: f64, size: f64) -> f64 {
-    if size < 1.0 {
-        value * (1.0 / size)
-    } else {
-        value / size
     }
 }
 
