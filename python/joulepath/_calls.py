@@ -34,6 +34,7 @@ def compare(
     seeds: int | range | None = None,
     *,
     engine: Engine = "packet",
+    against: str | None = None,
     duration: str | None = None,
     series: bool = False,
     runs: str | os.PathLike[str] | None = None,
@@ -50,6 +51,7 @@ def compare(
         seeds: the number of seeds of each policy, or a range: ``range(11, 21)``; the scenario's number if
             None. Every policy runs with the same seeds.
         engine: ``"packet"`` simulates every segment, ``"fluid"`` solves the differential equations.
+        against: compare with this policy, in place of the first.
         duration: simulated time: ``"30 s"``; the scenario's if None.
         series: whether to record time series.
         runs: a file that stores finished runs, which are then not run again. Not with your own parts, which
@@ -69,7 +71,7 @@ def compare(
     chosen = scenario(source)
     policies = _once(policies)
     first, count = _seeds(seeds)
-    options = {"engine": engine, "duration": duration, "series": series}
+    options = {"against": against, "engine": engine, "duration": duration, "series": series}
     call = _call("compare", chosen, policies=_texts(policies), seeds=seeds, **options)
     options |= {"runs": _stored(runs, policies), "jobs": _whole("jobs", jobs)}
     request = _request(policies=_policies(policies), seeds=count, seed=first, **options)

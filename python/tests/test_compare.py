@@ -33,6 +33,7 @@ def test_every_metric_is_a_column_of_policies_and_runs() -> None:
 CASES: list[tuple[dict[str, Any], list[str]]] = [
     ({"source": "quick"}, ["quick"]),
     ({"source": "quick", "seeds": range(7, 9), "jobs": 1}, ["quick", "--seed", "7", "--seeds", "2"]),
+    ({"source": "quick", "against": "olia"}, ["quick", "--against", "olia"]),
     (
         {"source": "quick", "engine": "fluid", "policies": "mptcp"},
         ["quick", "--engine", "fluid", "-p", "mptcp"],

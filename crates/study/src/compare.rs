@@ -55,6 +55,9 @@ pub struct Request {
     /// Policies, separated by commas; those of the scenario if absent.
     #[cfg_attr(feature = "clap", arg(short, long, value_name = "LIST"))]
     pub policies: Option<String>,
+    /// Compare with this policy, in place of the first: it becomes the first.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "POLICY"))]
+    pub against: Option<String>,
     /// Number of seeds; the scenario's if absent, with the kernel engine at most 3.
     #[cfg_attr(feature = "clap", arg(short = 'n', long, value_name = "N"))]
     #[cfg_attr(feature = "clap", arg(value_parser = crate::seeds::parser()))]
@@ -94,6 +97,7 @@ impl Default for Request {
             variant: None,
             all_variants: false,
             policies: None,
+            against: None,
             seeds: None,
             seed: 1,
             duration: None,
@@ -344,13 +348,24 @@ impl Case {
             None => policies::runnable(scenario, &[engine])?,
         };
         let asked = asked.unwrap_or(&request.also);
-        let asked = policies::prepare(asked, scenario, Kind::Usage)?;
+        let mut asked = policies::prepare(asked, scenario, Kind::Usage)?;
+        let against = request
+            .against
+            .as_deref()
+            .map(policies::parse)
+            .transpose()?;
+        let against = against.unwrap_or_default();
+        asked.extend(policies::prepare(&against, scenario, Kind::Usage)?);
         // Named policies are checked already.
         if !asked.is_empty() {
             engine.check(scenario, &asked)?;
         }
         let mut setups = policies::prepare(&named, scenario, Kind::Failed)?;
         setups.extend(asked);
+        let others = setups.len() - against.len();
+        let firsts = setups.split_off(others);
+        setups.retain(|setup| firsts.iter().all(|first| first.policy() != setup.policy()));
+        setups.splice(0..0, firsts);
         let seeds = match engine.draws() {
             true => {
                 let unasked = scenario.compare.seeds.min(engine.most_seeds());

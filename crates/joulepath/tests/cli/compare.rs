@@ -12,6 +12,34 @@ fn assert_estimate(value: &Value) {
     assert!(lo <= mean && mean <= hi && mean > 0.0, "{value}");
 }
 
+/// A policy of the scenario moves to the front, another is added there.
+#[test]
+fn policies_are_compared_with_the_one_that_the_user_names() {
+    let compare = |against: &str| {
+        let arguments = ["compare", "quick", "--seeds", "1", "--duration", "2 s"];
+        let arguments = [&arguments[..], &["--against", against, "--json"]].concat();
+        let rows = joulepath(&arguments).json()["rows"].clone();
+        let name = |row: &Value| {
+            (
+                row["policy"].as_str().unwrap().to_owned(),
+                row["ratio"] == 1.0,
+            )
+        };
+        rows.as_array()
+            .unwrap()
+            .iter()
+            .map(name)
+            .collect::<Vec<_>>()
+    };
+    let (known, added) = (compare("mptcp"), compare("olia"));
+    assert_eq!(
+        (known[0].clone(), added[0].clone()),
+        (("mptcp".to_owned(), true), ("olia".to_owned(), true))
+    );
+    assert_eq!(known.len() + 1, added.len());
+    assert_eq!(known.iter().filter(|(name, _)| name == "mptcp").count(), 1);
+}
+
 #[test]
 fn stored_runs_are_not_run_again_and_give_the_same_numbers() {
     let folder = folder();
