@@ -253,6 +253,9 @@ metrics! {
     /// Copies of segments as a part of all segments.
     RETRANSMISSIONS: "retransmission_ratio", "retrans.", Share, Lower, [column(When::Always, 8, 2)],
         |run| Some(run.retransmission_ratio);
+    /// Retransmission timeouts of all paths: after each, a path starts again with one packet.
+    TIMEOUTS: "timeouts", "timeouts", Plain, Lower, [],
+        |run| Some(run.paths.iter().map(|path| path.timeouts as f64).sum());
     /// Goodput of all competitors.
     COMPETITORS: "competitors_bps", "competitors", Rate, Higher, [column(When::Always, 19, 4)],
         |run| Some(run.competitors_bps);
@@ -394,6 +397,20 @@ mod tests {
         );
         assert_eq!(COMPLETION.mean(&[run(Some(1.0)), run(None)]), None);
         assert_eq!(COMPLETION.mean(&[]), None);
+    }
+
+    #[test]
+    fn timeouts_are_those_of_all_paths() {
+        let path = |timeouts| PathResult {
+            timeouts,
+            ..PathResult::default()
+        };
+        let run = RunResult {
+            paths: vec![path(2), path(0), path(3)],
+            ..RunResult::default()
+        };
+        assert_eq!(TIMEOUTS.of(&run), Some(5.0));
+        assert_eq!(Metric::asked("timeouts"), Ok(&TIMEOUTS));
     }
 
     #[test]
