@@ -1,4 +1,5 @@
-//! Every figure of 003 as a table: means over seeds with 95 % intervals.
+//! The two tables of docs/papers/003.md: the policies, and what V does; means over seeds with 95 %
+//! intervals.
 //!
 //! `cargo run --release -p joulepath-benches --example slotted [SEEDS]`
 
@@ -9,94 +10,106 @@ use joulepath_slotted::{Params, Policy, SlottedResult, run};
 const T: [f64; 10] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
 ];
+const V: [f64; 9] = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0];
 
-fn interval(values: &[f64]) -> String {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
-    let t = T
-        .get(values.len().saturating_sub(2))
-        .copied()
-        .unwrap_or(1.96);
-    format!("{mean:.3} ±{:.3}", t * (variance / n).sqrt())
+struct Runs(Vec<SlottedResult>);
+
+impl Runs {
+    fn new(load: u64, policy: Policy, seeds: u64) -> Self {
+        let params = Params::three_radios(load);
+        let result = |seed| run(&params, policy, seed, &Cancel::new());
+        let results = (1..=seeds).map(result);
+        Runs(
+            results
+                .collect::<Result<_, _>>()
+                .expect("the parameters fit"),
+        )
+    }
+
+    fn mean(&self, value: impl Fn(&SlottedResult) -> f64) -> f64 {
+        self.0.iter().map(value).sum::<f64>() / self.0.len() as f64
+    }
+
+    /// Mean ± half of its interval, as far as the first digit of the interval, with 3 decimals at
+    /// most.
+    fn interval(&self, value: impl Fn(&SlottedResult) -> f64) -> String {
+        let (n, mean) = (self.0.len(), self.mean(&value));
+        let squares = self.mean(|r| (value(r) - mean).powi(2));
+        let t = T.get(n - 2).copied().unwrap_or(1.96);
+        let half = t * (squares / (n - 1) as f64).sqrt();
+        let decimals = (-half.log10().floor()).clamp(0.0, 3.0) as usize;
+        let half = format!("{half:.decimals$}");
+        let exact = half.chars().all(|c| "0.".contains(c));
+        let half = if exact {
+            String::new()
+        } else {
+            format!(" ±{half}")
+        };
+        format!("{mean:.decimals$}{half}")
+    }
+
+    fn delay_s(&self) -> String {
+        self.interval(|r| r.means.delay_s.unwrap_or(f64::NAN))
+    }
+
+    fn policy(&self, load: u64) -> [String; 4] {
+        let carried = self.mean(|r| r.means.throughput_mbps);
+        let grows = carried < 0.9 * load as f64;
+        let waiting = self.mean(|r| r.means.waiting_packets.iter().sum());
+        let mut queue = format!("{:.0}", self.mean(|r| r.means.backlog_packets));
+        if waiting >= 0.5 {
+            queue += &format!(" + {waiting:.0} at subflows");
+        }
+        [
+            self.interval(|r| r.means.throughput_mbps),
+            self.delay_s() + if grows { ", growing" } else { "" },
+            self.interval(|r| r.means.power_w),
+            queue,
+        ]
+    }
 }
 
-fn show(name: &str, params: &Params, policy: Policy, seeds: u64) {
-    let results: Vec<SlottedResult> = (1..=seeds)
-        .map(|seed| run(params, policy, seed, &Cancel::new()).expect("the shipped parameters fit"))
-        .collect();
-    let of = |value: &dyn Fn(&SlottedResult) -> f64| {
-        interval(&results.iter().map(value).collect::<Vec<_>>())
-    };
-    let peak = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
-    println!(
-        "| {name} | {} | {} | {} | {} | {} | {} | {} |",
-        of(&|r| r.means.throughput_mbps),
-        of(&|r| r.means.delay_s.unwrap_or(f64::NAN)),
-        of(&|r| r.means.delay_p95_s.unwrap_or(f64::NAN)),
-        of(&|r| r.means.power_w),
-        of(&|r| peak(&r.series.power_w)),
-        of(&|r| r.means.backlog_packets),
-        (0..3)
-            .map(|i| of(&|r| r.means.virtual_queue_packets[i]))
-            .collect::<Vec<_>>()
-            .join(", "),
-    );
-    let list = |value: &dyn Fn(&SlottedResult) -> Vec<f64>| {
-        let parts = value(&results[0]);
-        parts
-            .iter()
-            .map(|x| format!("{x:.2}"))
-            .collect::<Vec<_>>()
-            .join("/")
-    };
-    eprintln!(
-        "{name}: given {} capacity {} windows {} waiting {}",
-        list(&|r| r.means.given_mbps.clone()),
-        list(&|r| r.means.capacity_mbps.clone()),
-        list(&|r| r.means.window_packets.clone()),
-        list(&|r| r.means.waiting_packets.clone()),
-    );
+fn row(cells: impl IntoIterator<Item = String>) {
+    println!("| {} |", cells.into_iter().collect::<Vec<_>>().join(" | "));
 }
 
 fn main() {
     let seeds = std::env::args().nth(1).map_or(5, |text| {
         text.parse().expect("a number of seeds, 2 or more")
     });
-    println!(
-        "| system | Mbit/s | delay, s | 95 % of it, s | J/s | peak J/s | Q, packets | W, packets |"
-    );
-    println!("|---|---|---|---|---|---|---|---|");
+    println!("| λ | policy | Mbit/s | delay, s | energy cost, J/s | queue, packets |");
+    println!("|---|---|---|---|---|---|");
     for load in [35, 45] {
-        for (set, params) in [
-            ("light loss", Params::three_radios(load)),
-            ("lossy", Params::three_radios_lossy(load)),
+        for (name, policy) in [
+            ("MPTCP", Policy::Mptcp),
+            ("MPTCP, round-robin", Policy::RoundRobin),
+            ("eMPTCP (WiFi alone)", Policy::Emptcp),
+            ("so-MPTCP", Policy::so_mptcp_within_links(100.0)),
+            ("so-MPTCP, X = windows", Policy::SO_MPTCP),
         ] {
-            for (name, policy) in [
-                ("mptcp", Policy::Mptcp),
-                ("emptcp", Policy::Emptcp),
-                ("mptcp, round-robin", Policy::RoundRobin),
-                ("so-mptcp", Policy::so_mptcp_within_links(100.0)),
-                ("so-mptcp, X = windows", Policy::SO_MPTCP),
-            ] {
-                show(&format!("{load}, {set}, {name}"), &params, policy, seeds);
-            }
-        }
-        for v in [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0] {
-            show(
-                &format!("{load}, V = {v}"),
-                &Params::three_radios(load),
-                Policy::so_mptcp_within_links(v),
-                seeds,
-            );
+            let runs = Runs::new(load, policy, seeds);
+            row([load.to_string(), name.to_owned()]
+                .into_iter()
+                .chain(runs.policy(load)));
         }
     }
-    for v in [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0] {
-        show(
-            &format!("fixed, V = {v}"),
-            &Params::fixed_windows(100_000),
-            Policy::so_mptcp(v),
-            seeds,
-        );
+    println!();
+    let title = |v| format!("{v}");
+    row(["V, λ = 35".to_owned()].into_iter().chain(V.map(title)));
+    println!("|{}", "---|".repeat(V.len() + 1));
+    let runs = V.map(|v| Runs::new(35, Policy::so_mptcp_within_links(v), seeds));
+    let values: [(&str, fn(&Runs) -> String); 3] = [
+        ("energy cost, J/s", |runs| {
+            format!("{:.0}", runs.mean(|r| r.means.power_w))
+        }),
+        ("delay, s", |runs| {
+            format!("{:.3}", runs.mean(|r| r.means.delay_s.unwrap_or(f64::NAN)))
+        }),
+        ("queue, packets", |runs| {
+            format!("{:.0}", runs.mean(|r| r.means.backlog_packets))
+        }),
+    ];
+    for (name, value) in values {
+        row([name.to_owned()].into_iter().chain(runs.iter().map(value)));
     }
 }
