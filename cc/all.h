@@ -29,6 +29,7 @@
 #include "lia.h"
 #include "mveno.h"
 #include "olia.h"
+#include "prague.h"
 #include "reno.h"
 #include "vivace.h"
 #include "westwood.h"
@@ -39,6 +40,7 @@
 	X(bbr3, BBR3)     \
 	X(copa, COPA)     \
 	X(vivace, VIVACE) \
+	X(prague, PRAGUE) \
 	X(joule, JOULE)
 
 #define MPCC_CONTROLLERS(X)   \

@@ -215,6 +215,7 @@ struct mpcc_conn {
  *                        without `ack` does not need this flag
  *   ENDS_SLOW_START      RTT samples end slow start before a loss (HyStart); READS_DELAY covers only
  *                        congestion avoidance
+ *   SENDS_ECT1           its packets are L4S: with ECN they carry ECT(1) (RFC 9331)
  */
 enum mpcc_capability {
 	MPCC_READS_ENERGY_COST = 1,
@@ -227,6 +228,7 @@ enum mpcc_capability {
 	MPCC_OWNS_WINDOW = 128,
 	MPCC_ACKS_IN_SUM = 256,
 	MPCC_ENDS_SLOW_START = 512,
+	MPCC_SENDS_ECT1 = 1024,
 };
 #define MPCC_CAPABILITIES(name, flags) enum { mpcc_capabilities_##name = (flags) }
 

@@ -120,7 +120,7 @@ BUDGET = {
     "Tutorials": 4_500,
     "How-to": 12_000,
     "Reference": 18_850,
-    "Explanation": 23_500,
+    "Explanation": 23_850,
     "Results": 8_300,
     "Contributing": 1_000,
 }

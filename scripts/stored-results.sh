@@ -17,5 +17,6 @@ esac
 scripts/cargo.sh test --quiet --workspace --exclude joulepath-benches --exclude joulepath-python --locked --test study
 if [[ -n ${JOULEPATH_ACCEPT_RESULTS-} ]]; then
     git --no-pager diff --stat -- results/hashes.txt
+    python3 scripts/made.py carry <(git show HEAD:results/hashes.txt)
     echo 'stored-results.sh: now write what differs, by how much and why under *Changed results* in CHANGELOG.md' >&2
 fi

@@ -157,6 +157,7 @@ static const u64 jp_layout[] = {
 	MPCC_OWNS_WINDOW,
 	MPCC_ACKS_IN_SUM,
 	MPCC_ENDS_SLOW_START,
+	MPCC_SENDS_ECT1,
 };
 
 extern const struct jp_table jp_layout_table;

@@ -30,11 +30,13 @@ pub enum Capability {
     AcksInSum = 256,
     /// RTT samples end its slow start before a loss (HyStart).
     EndsSlowStart = 512,
+    /// Its packets are L4S: with ECN they carry ECT(1) (RFC 9331).
+    SendsEct1 = 1024,
 }
 
 impl Capability {
     /// Every capability, in the order of the flags.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::ReadsEnergyCost,
         Self::ReadsPathPrice,
         Self::ReadsTargetShare,
@@ -45,5 +47,6 @@ impl Capability {
         Self::OwnsWindow,
         Self::AcksInSum,
         Self::EndsSlowStart,
+        Self::SendsEct1,
     ];
 }

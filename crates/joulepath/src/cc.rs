@@ -5,7 +5,7 @@ use std::path::Path;
 
 use joulepath_console::controllers::{self, unseen};
 use joulepath_console::words::{columns, count};
-use joulepath_controllers::Controller;
+use joulepath_controllers::{Capability, Controller};
 use joulepath_kernel::Result as KernelResult;
 use joulepath_kernel::cc::{
     self, Change, Healed, Loading, Manager, Moves, PREFIX, Unloading, kernel_name,
@@ -88,6 +88,7 @@ fn list(options: &CcJson) -> Result<Exit, Failure> {
             let state = match () {
                 () if available.contains(&name) => "loaded",
                 () if replaced_by_kernel(controller, &available) => "in the kernel",
+                () if needs_ect1(controller) => "simulation only",
                 () => "",
             };
             (controller, name, state)
@@ -160,6 +161,11 @@ fn replaced_by_kernel(controller: Controller, available: &[String]) -> bool {
         && available.iter().any(|name| name == controller.name())
 }
 
+/// Linux' controllers cannot send ECT(1); with ECT(0) an L4S sender takes more than its share.
+fn needs_ect1(controller: Controller) -> bool {
+    controller.has(Capability::SendsEct1)
+}
+
 /// Locks, and reports what an earlier process left behind.
 fn manager() -> Result<Manager, Failure> {
     let manager = Manager::open()?;
@@ -222,6 +228,7 @@ fn load(names: &CcNames) -> Result<Exit, Failure> {
         Some(config) => configured(config)?,
         None if names.all => Controller::all()
             .filter(|&controller| !replaced_by_kernel(controller, &available))
+            .filter(|&controller| !needs_ect1(controller))
             .collect(),
         None => names
             .names
@@ -246,6 +253,16 @@ fn load(names: &CcNames) -> Result<Exit, Failure> {
                 format!("choose it by its name, {name}: nothing needs to be loaded"),
             ),
         );
+    }
+    if let Some(l4s) = controllers
+        .iter()
+        .find(|&&controller| needs_ect1(controller))
+    {
+        let message = format!(
+            "{} is for simulations: it needs ECT(1), and a controller of Linux sends ECT(0)",
+            l4s.name()
+        );
+        return Err(Failure::message(Exit::Unsupported, message));
     }
     let mut manager = manager()?;
     each(controllers, |controller| load_one(&mut manager, controller))

@@ -6,6 +6,7 @@ use joulepath_model::network::QueueLimit;
 use joulepath_model::random::Stream;
 
 use crate::codel::{Codel, Head};
+use crate::dualpi2::DualPi2;
 use crate::fq_codel::FqCodel;
 use crate::packets::{Fifo, Packets};
 use crate::pie::{Pie, Verdict};
@@ -30,6 +31,7 @@ enum Discipline {
         fifo: Fifo,
         state: Box<Pie>,
     },
+    DualPi2(Box<DualPi2>),
 }
 
 impl Aqm {
@@ -53,6 +55,7 @@ impl Aqm {
                 fifo: Fifo::EMPTY,
                 state: Box::new(Pie::new(spec, stream)),
             },
+            AqmSpec::DualPi2(spec) => Discipline::DualPi2(Box::new(DualPi2::new(spec, stream))),
         };
         Aqm { discipline, limit }
     }
@@ -64,6 +67,7 @@ impl Aqm {
                 (fifo.packets, fifo.bytes)
             }
             Discipline::FqCodel(queues) => queues.waiting(),
+            Discipline::DualPi2(queues) => queues.waiting(),
         }
     }
 
@@ -78,7 +82,10 @@ impl Aqm {
         match &mut self.discipline {
             Discipline::FqCodel(queues) => queues.enqueue(number, flow, all, dropped),
             Discipline::Codel { fifo, .. } if fifo.packets < self.limit => fifo.push(number, all),
-            Discipline::Codel { .. } => dropped.push(number),
+            Discipline::DualPi2(queues) if queues.waiting().0 < self.limit => {
+                queues.enqueue(number, all);
+            }
+            Discipline::Codel { .. } | Discipline::DualPi2(_) => dropped.push(number),
             Discipline::Pie { fifo, state } => {
                 let packet = *all.get(number);
                 state.update(packet.entered_ns, fifo.bytes);
@@ -86,7 +93,12 @@ impl Aqm {
                     state.overflowed();
                     return dropped.push(number);
                 }
-                match state.judge(packet.size, packet.ecn_capable, fifo.bytes, all.largest()) {
+                match state.judge(
+                    packet.size,
+                    packet.ecn.is_capable(),
+                    fifo.bytes,
+                    all.largest(),
+                ) {
                     Verdict::Pass => fifo.push(number, all),
                     Verdict::Mark => {
                         all.mark(number);
@@ -108,6 +120,7 @@ impl Aqm {
     ) -> Option<u32> {
         match &mut self.discipline {
             Discipline::FqCodel(queues) => queues.dequeue(now, all, dropped),
+            Discipline::DualPi2(queues) => queues.dequeue(now, all, dropped),
             Discipline::Codel { spec, fifo, state } => {
                 let mut backlog = fifo.bytes;
                 state.dequeue(&mut Head {

@@ -5,7 +5,7 @@
 //!                  │
 //!   ┌──────────────▼─────────────┐  excess, full, early
 //!   │ policer; queue: DropTail,  │         ┌───────────┐
-//!   │ CoDel, FQ-CoDel or PIE; ECN├────────▶│ QueueDrop │
+//!   │ CoDel, …, DualPI2; ECN     ├────────▶│ QueueDrop │
 //!   └──────────────┬─────────────┘         └───────────┘
 //!   ┌──────────────▼─────────────┐
 //!   │ transmitter: constant rate,│
@@ -36,6 +36,8 @@ pub mod writes;
 
 mod aqm;
 mod codel;
+mod dualpi2;
+mod ecn;
 mod flight;
 mod fq_codel;
 mod keeper;
@@ -50,5 +52,6 @@ mod queue;
 mod rate;
 mod wire;
 
+pub use ecn::Ecn;
 pub use link::{Link, realised};
 pub use outcome::{Exit, Outcome};

@@ -11,6 +11,7 @@ use joulepath_model::network::{LinkSpec, RateSpec};
 use joulepath_model::scenario::Scenario;
 use joulepath_model::units::Nanos;
 
+use crate::ecn::Ecn;
 use crate::keeper::{Front, Keeper};
 use crate::loss::{Loss, Quiet};
 use crate::opportunities::Opportunities;
@@ -67,7 +68,7 @@ struct Offer {
     now: u64,
     /// Bytes.
     size: u32,
-    ecn_capable: bool,
+    ecn: Ecn,
     /// True if the link marks it at random.
     marked: bool,
 }
@@ -127,17 +128,18 @@ impl Link {
     /// `now` must not decrease from call to call. Delivery times do not decrease either, unless the
     /// link reorders.
     #[inline(always)]
-    pub fn offer(&mut self, now: Nanos, size: u32, ecn_capable: bool) -> Outcome {
-        self.offer_of(0, now, size, ecn_capable)
+    pub fn offer(&mut self, now: Nanos, size: u32, ecn: impl Into<Ecn>) -> Outcome {
+        self.offer_of(0, now, size, ecn)
     }
 
     /// Like [`Link::offer`], for a packet of the flow with key `flow`. Packets with the same key
     /// share a queue if the link has a queue per flow.
     #[inline(always)]
-    pub fn offer_of(&mut self, flow: u64, now: Nanos, size: u32, ecn_capable: bool) -> Outcome {
+    pub fn offer_of(&mut self, flow: u64, now: Nanos, size: u32, ecn: impl Into<Ecn>) -> Outcome {
+        let ecn = ecn.into();
         match self.is_plain() {
-            true => self.offer_to_plain(now, size, ecn_capable),
-            false => self.offer_with_extras(flow, now, size, ecn_capable),
+            true => self.offer_to_plain(now, size, ecn.is_capable()),
+            false => self.offer_with_extras(flow, now, size, ecn),
         }
     }
 
@@ -378,13 +380,7 @@ impl Link {
     }
 
     #[inline(never)]
-    fn offer_with_extras(
-        &mut self,
-        flow: u64,
-        now: Nanos,
-        size: u32,
-        ecn_capable: bool,
-    ) -> Outcome {
+    fn offer_with_extras(&mut self, flow: u64, now: Nanos, size: u32, ecn: Ecn) -> Outcome {
         self.note_offer(now);
         let Some(mut extras) = self.extras.take() else {
             unreachable!("only called with extras")
@@ -397,8 +393,8 @@ impl Link {
             flow,
             now: now.0,
             size,
-            ecn_capable,
-            marked: ecn_capable && !refused && extras.marks_next(),
+            ecn,
+            marked: ecn.is_capable() && !refused && extras.marks_next(),
         };
         let outcome = if refused {
             Outcome::QueueDrop
@@ -423,13 +419,8 @@ impl Link {
         } else {
             match self.offer_to_fifo(extras, offer) {
                 Outcome::Delivered { at, marked } if at != Nanos::MAX => {
-                    let Offer {
-                        now,
-                        size,
-                        ecn_capable,
-                        ..
-                    } = offer;
-                    let number = keeper.packets.add(now, size, ecn_capable, marked);
+                    let Offer { now, size, ecn, .. } = offer;
+                    let number = keeper.packets.add(now, size, ecn, marked);
                     keeper.flight.enter(at.0, number, size);
                     Outcome::Held(number)
                 }
@@ -445,11 +436,11 @@ impl Link {
             flow,
             now,
             size,
-            ecn_capable,
+            ecn,
             marked,
         } = offer;
         self.serve(extras, keeper, now);
-        let number = keeper.packets.add(now, size, ecn_capable, marked);
+        let number = keeper.packets.add(now, size, ecn, marked);
         let Some(front) = &mut keeper.front else {
             unreachable!("only called with a managed queue")
         };
@@ -528,12 +519,8 @@ impl Link {
 
     #[inline(always)]
     fn offer_to_fifo(&mut self, extras: &mut Extras, offer: Offer) -> Outcome {
-        let Offer {
-            now,
-            size,
-            ecn_capable,
-            ..
-        } = offer;
+        let Offer { now, size, ecn, .. } = offer;
+        let ecn_capable = ecn.is_capable();
         let start = match &mut extras.service {
             Service::Constant | Service::Piecewise(_) => self.free_ns.max(now),
             // A packet that arrives at the exact time of an opportunity has missed it.

@@ -1,6 +1,8 @@
 //! Packets that a link keeps because their fate is unknown when they are offered, and FIFO queues
 //! of them. Memory is allocated only when the number of packets reaches a new maximum.
 
+use crate::ecn::Ecn;
+
 /// No packet.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -9,7 +11,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) struct Slot {
     /// Bytes, headers included.
     pub(crate) size: u32,
-    pub(crate) ecn_capable: bool,
+    pub(crate) ecn: Ecn,
     /// True if it is marked congestion experienced.
     pub(crate) marked: bool,
     /// Arrival at the queue, ns.
@@ -49,11 +51,11 @@ impl Packets {
     }
 
     /// Adds a packet that arrives at `now`, and returns its number.
-    pub(crate) fn add(&mut self, now: u64, size: u32, ecn_capable: bool, marked: bool) -> u32 {
+    pub(crate) fn add(&mut self, now: u64, size: u32, ecn: Ecn, marked: bool) -> u32 {
         self.largest = self.largest.max(size);
         let slot = Slot {
             size,
-            ecn_capable,
+            ecn,
             marked,
             entered_ns: now,
             next: NONE,
@@ -81,8 +83,8 @@ impl Packets {
     /// Marks a packet if it is ECN-capable. Returns true if it is.
     pub(crate) fn mark(&mut self, number: u32) -> bool {
         let slot = &mut self.slots[number as usize];
-        slot.marked |= slot.ecn_capable;
-        slot.ecn_capable
+        slot.marked |= slot.ecn.is_capable();
+        slot.ecn.is_capable()
     }
 
     /// The largest packet so far, bytes.
@@ -108,6 +110,11 @@ impl Fifo {
         self.last = number;
         self.packets += 1;
         self.bytes += u64::from(all.slots[number as usize].size);
+    }
+
+    /// The packet that leaves next.
+    pub(crate) fn first<'a>(&self, all: &'a Packets) -> Option<&'a Slot> {
+        (self.first != NONE).then(|| all.get(self.first))
     }
 
     pub(crate) fn pop(&mut self, all: &mut Packets) -> Option<u32> {

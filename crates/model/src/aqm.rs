@@ -1,9 +1,9 @@
 //! Active queue management, as data. Defaults are those of Linux (`sch_codel`, `sch_fq_codel`,
-//! `sch_pie`).
+//! `sch_pie`, `sch_dualpi2`).
 
 use serde::Serialize;
 
-use crate::units::{Bytes, Nanos};
+use crate::units::{Bytes, Nanos, Probability};
 
 /// How a queue decides which packets to drop or mark before it is full.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -15,6 +15,8 @@ pub enum AqmSpec {
     FqCodel(FqCodelSpec),
     /// One FIFO under PIE (RFC 8033).
     Pie(PieSpec),
+    /// A queue for L4S packets (ECT(1)) beside one for all others, coupled (RFC 9332).
+    DualPi2(DualPi2Spec),
 }
 
 /// Parameters of CoDel (RFC 8289, section 4).
@@ -63,13 +65,33 @@ pub struct PieSpec {
     pub ecn: bool,
 }
 
+/// Parameters of DualPI2 (RFC 9332, appendix A).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct DualPi2Spec {
+    /// Target queueing delay of the classic queue.
+    pub target: Nanos,
+    /// Time between two updates of the base probability p'.
+    pub tupdate: Nanos,
+    /// Weight of the delay's deviation from the target, Hz.
+    pub alpha: f64,
+    /// Weight of the delay's growth, Hz.
+    pub beta: f64,
+    /// k: L4S packets are marked with probability k p', the others dropped or marked with p'².
+    pub coupling: f64,
+    /// Mark L4S packets that waited longer than this.
+    pub step_threshold: Nanos,
+    /// Share of the link that the classic queue keeps while both queues are full.
+    pub classic_protection: Probability,
+}
+
 impl AqmSpec {
     /// Limit of the queue in packets if the scenario sets none (`sch_codel`: DEFAULT_CODEL_LIMIT;
-    /// `sch_fq_codel`: 10 * 1024; `sch_pie`: 1000).
+    /// `sch_fq_codel`: 10 * 1024; `sch_pie`: 1000; `sch_dualpi2`: 10000).
     pub fn default_limit_packets(&self) -> u32 {
         match self {
             AqmSpec::Codel(_) | AqmSpec::Pie(_) => 1000,
             AqmSpec::FqCodel(_) => 10_240,
+            AqmSpec::DualPi2(_) => 10_000,
         }
     }
 
@@ -79,6 +101,7 @@ impl AqmSpec {
             AqmSpec::Codel(spec) => spec.target,
             AqmSpec::FqCodel(spec) => spec.codel.target,
             AqmSpec::Pie(spec) => spec.target,
+            AqmSpec::DualPi2(spec) => spec.target,
         }
     }
 
@@ -88,6 +111,7 @@ impl AqmSpec {
             AqmSpec::Codel(_) => "codel",
             AqmSpec::FqCodel(_) => "fq-codel",
             AqmSpec::Pie(_) => "pie",
+            AqmSpec::DualPi2(_) => "dualpi2",
         }
     }
 
@@ -98,6 +122,12 @@ impl AqmSpec {
             AqmSpec::Codel(spec) => codel(spec),
             AqmSpec::FqCodel(spec) => codel(&spec.codel),
             AqmSpec::Pie(spec) => spec.ecn,
+            AqmSpec::DualPi2(_) => true,
         }
+    }
+
+    /// True if it drops or marks at random.
+    pub fn draws(&self) -> bool {
+        matches!(self, AqmSpec::Pie(_) | AqmSpec::DualPi2(_))
     }
 }

@@ -84,11 +84,11 @@ impl LinkSpec {
         delays.map_or(self.delay, |delays| delays.greatest)
     }
 
-    /// True if packets are lost or marked by chance, not only at a full queue. PIE drops at random.
+    /// True if packets are lost or marked by chance, not only at a full queue. PIE and DualPI2 draw, too.
     pub fn draws_fates(&self) -> bool {
         self.loss != LossSpec::None
             || self.mark.get() > 0.0
-            || matches!(self.aqm, Some(AqmSpec::Pie(_)))
+            || self.aqm.is_some_and(|aqm| aqm.draws())
     }
 
     /// True if the link may mark packets of flows with ECN, besides what its `aqm` marks.

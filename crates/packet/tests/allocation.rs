@@ -101,7 +101,7 @@ fn a_longer_run_does_not_allocate_more() {
     {
         grows_no_more(policy, "");
     }
-    for aqm in ["codel", "fq-codel", "pie"] {
+    for aqm in ["codel", "fq-codel", "pie", "dualpi2"] {
         grows_no_more("lia", &format!("aqm = \"{aqm}\""));
     }
     let passing = "reorder = { share = \"2 %\", depth = \"4 packets\" }\naggregate = { period = \"4 ms\" }\n\

@@ -350,6 +350,53 @@ fn vivace_tolerates_the_losses_that_its_parameter_allows() {
     assert_between("5 % lost, c = 100", of("100"), 0.0, 0.7);
 }
 
+/// Prague in congestion avoidance with a window of 53.1 packets, and what it does on an ACK 25 ms
+/// later.
+fn prague(srtt_us: u32) -> (Connection, impl FnMut(&mut Connection, u32, u32) -> u32) {
+    let prague = controller("prague");
+    let (mut connection, mut area) = started(prague);
+    let mut ack = move |connection: &mut Connection, acked, marked| {
+        connection.now_us += 25_000;
+        connection.subflows[0].srtt_us = srtt_us;
+        let event = Event {
+            acked,
+            marked,
+            flags: AckFlags::CWND_LIMITED,
+            mss: 1460,
+            ..Event::default()
+        };
+        prague.control(connection, 0, &event, &mut area);
+        connection.subflows[0].cwnd
+    };
+    assert_eq!(ack(&mut connection, 90, 0), 100, "slow start");
+    // alpha was 1 and is 15/16: 100 (1 − 15/32)
+    assert_eq!(ack(&mut connection, 1, 1), 53);
+    (connection, ack)
+}
+
+/// alpha follows the marks with 1/16 per 25 ms: it is 0.941 after a marked ACK and 0.941 (15/16)²⁰ =
+/// 0.259 after 20 others, so the next mark leaves 1 − 0.259/2 of 53.1 + 20/53 packets: 46.6.
+#[test]
+fn prague_answers_the_share_of_marks() {
+    let (mut connection, mut ack) = prague(25_000);
+    for _ in 0..20 {
+        ack(&mut connection, 1, 0);
+    }
+    assert_eq!(ack(&mut connection, 1, 1), 46);
+}
+
+/// Below 25 ms it grows by (R/25 ms)² packets per RTT: at 10 ms by 0.16.
+#[test]
+fn prague_grows_below_25_ms_as_if_the_rtt_were_25_ms() {
+    let rounds = |srtt_us| {
+        let (mut connection, mut ack) = prague(srtt_us);
+        (1..1000)
+            .find(|_| ack(&mut connection, 50, 0) == 56)
+            .unwrap()
+    };
+    assert_eq!((rounds(25_000), rounds(10_000)), (4, 20));
+}
+
 #[test]
 fn no_parameter_of_an_owner_is_ignored() {
     let settings = [
@@ -361,6 +408,7 @@ fn no_parameter_of_an_owner_is_ignored() {
         ("copa", "competitive", "off"),
         ("vivace", "b", "0"),
         ("vivace", "c", "0"),
+        ("prague", "rtt", "200000"),
     ];
     let trace = |mut pipe: Pipe| {
         let mut windows = Vec::new();

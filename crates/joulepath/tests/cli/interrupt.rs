@@ -130,7 +130,7 @@ fn after_ctrl_c_slotted_runs_do_not_go_on_and_a_system_that_lacks_some_is_not_me
     BufReader::new(child.stderr.as_mut().expect("piped"))
         .read_line(&mut said)
         .unwrap();
-    assert!(said.contains("runs for 11 experiments"), "{said}");
+    assert!(said.contains("runs for 12 experiments"), "{said}");
     #[cfg(target_os = "linux")]
     computes(&child);
     send(Signal::INT, &child);

@@ -171,7 +171,7 @@ fn the_list_names_claim_and_source_of_each_experiment() {
     for experiment in experiments {
         for key in ["id", "claim", "source"] {
             assert!(
-                experiment[key].as_str().is_some_and(|text| text.len() > 5),
+                experiment[key].as_str().is_some_and(|text| text.len() >= 5),
                 "{experiment}"
             );
         }

@@ -14,7 +14,7 @@
 use std::collections::VecDeque;
 
 use joulepath_link::cross::CrossSource;
-use joulepath_link::{Exit, Link, Outcome};
+use joulepath_link::{Ecn, Exit, Link, Outcome};
 use joulepath_model::energy::Traffic;
 use joulepath_model::energy::meter::EnergyReading;
 use joulepath_model::scenario::{LinkIndex, Scenario};
@@ -50,7 +50,7 @@ struct Packet {
     /// Size on the wire in bytes, as in the simulator.
     size: u32,
     payload: u32,
-    ecn_capable: bool,
+    ecn: Ecn,
     /// Key of its flow, for links with a queue per flow.
     flow: u64,
     /// Index of its service; 0 if they are not counted.
@@ -190,7 +190,7 @@ impl Network {
                 hops: 0,
                 size,
                 payload: headers.payload as u32,
-                ecn_capable: headers.ecn_capable,
+                ecn: headers.ecn,
                 flow: headers.flow,
                 service,
                 entered_ns: now_ns,
@@ -417,9 +417,9 @@ impl Network {
                 );
             }
         }
-        let outcome =
-            wire.link
-                .offer_of(packet.flow, Nanos(now_ns), packet.size, packet.ecn_capable);
+        let outcome = wire
+            .link
+            .offer_of(packet.flow, Nanos(now_ns), packet.size, packet.ecn);
         let flow = &mut self.flows[packet.tunnel][packet.direction as usize];
         match outcome {
             Outcome::Delivered { at: Nanos::MAX, .. } | Outcome::WireLoss => flow.wire_losses += 1,

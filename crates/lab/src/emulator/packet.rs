@@ -3,6 +3,7 @@
 //! It parses IPv4 and IPv6 headers, and a TCP header that follows directly. Everything else,
 //! including fragments and extension headers, is an opaque packet.
 
+use joulepath_link::Ecn;
 use joulepath_model::energy::Traffic;
 
 use super::messages::Service;
@@ -30,8 +31,7 @@ pub(super) struct Headers {
     pub(super) length: usize,
     /// True for unicast. The emulator drops multicast, which would wake a radio.
     pub(super) unicast: bool,
-    /// True if the sender supports marks.
-    pub(super) ecn_capable: bool,
+    pub(super) ecn: Ecn,
     /// The TCP header, if this is a whole segment.
     pub(super) tcp: Option<TcpHeaders>,
     /// The protocol's number.
@@ -93,7 +93,7 @@ impl Headers {
         let tcp = (bytes[9] == PROTOCOL_TCP && !fragment)
             .then(|| read_tcp(packet))
             .flatten();
-        let (unicast, ecn_capable) = (bytes[16] & 0xF0 != 0xE0, bytes[1] & CE != 0);
+        let (unicast, ecn) = (bytes[16] & 0xF0 != 0xE0, Ecn::from_bits(bytes[1]));
         let flow = flow_key(
             &bytes[12..20],
             bytes[9],
@@ -102,7 +102,7 @@ impl Headers {
         Some(Headers {
             length,
             unicast,
-            ecn_capable,
+            ecn,
             tcp,
             protocol: bytes[9],
             ports: (!fragment).then(|| ports(bytes[9], packet)).flatten(),
@@ -120,12 +120,12 @@ impl Headers {
         let tcp = (bytes[6] == PROTOCOL_TCP)
             .then(|| read_tcp(packet))
             .flatten();
-        let (unicast, ecn_capable) = (bytes[24] != 0xFF, bytes[1] >> 4 & CE != 0);
+        let (unicast, ecn) = (bytes[24] != 0xFF, Ecn::from_bits(bytes[1] >> 4));
         let flow = flow_key(&bytes[8..40], bytes[6], packet);
         Some(Headers {
             length,
             unicast,
-            ecn_capable,
+            ecn,
             tcp,
             protocol: bytes[6],
             ports: ports(bytes[6], packet),
@@ -269,8 +269,8 @@ mod tests {
         let headers = Headers::read(&v4()).unwrap();
         let tcp = headers.tcp.unwrap();
         assert_eq!(
-            (headers.length, headers.unicast, headers.ecn_capable),
-            (55, true, true)
+            (headers.length, headers.unicast, headers.ecn),
+            (55, true, Ecn::Ect0)
         );
         assert_eq!(
             (tcp.source_port, tcp.destination_port, tcp.payload),
@@ -280,8 +280,8 @@ mod tests {
         let headers = Headers::read(&v6()).unwrap();
         let tcp = headers.tcp.unwrap();
         assert_eq!(
-            (headers.length, headers.ecn_capable, tcp.payload),
-            (60, true, 0)
+            (headers.length, headers.ecn, tcp.payload),
+            (60, Ecn::Ect0, 0)
         );
         assert!(!tcp.opens() && tcp.finishes());
     }

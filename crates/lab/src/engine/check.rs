@@ -2,6 +2,7 @@
 
 use joulepath_control::Setup;
 use joulepath_control::path::slowest_link;
+use joulepath_controllers::{Capability, Controller};
 use joulepath_model::network::RateSpec;
 use joulepath_model::scenario::{LinkIndex, Scenario};
 
@@ -28,6 +29,7 @@ const MOST_CONNECTIONS: u32 = 500;
 /// emulator lacks; [`Error::Permission`] names the missing capabilities.
 pub fn check(scenario: &Scenario, setups: &[Setup]) -> Result<()> {
     setups.iter().try_for_each(setup::check)?;
+    check_l4s(scenario, setups)?;
     check_size(scenario)?;
     check_rates(scenario)?;
     LabSpec::of(scenario, 0).check()?;
@@ -84,6 +86,27 @@ pub fn notes(scenario: &Scenario, setups: &[Setup]) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Linux' congestion controllers cannot send ECT(1), and an L4S sender with ECT(0) would take more
+/// than its share of a classic queue.
+fn check_l4s(scenario: &Scenario, setups: &[Setup]) -> Result<()> {
+    let tested = setups.iter().map(Setup::controller);
+    let competing = scenario
+        .competitors
+        .iter()
+        .filter_map(|competitor| Controller::by_name(&competitor.cc).ok());
+    let l4s = tested
+        .chain(competing)
+        .find(|controller| controller.has(Capability::SendsEct1));
+    match l4s.filter(|_| scenario.transport.ecn) {
+        None => Ok(()),
+        Some(controller) => Err(Error::Unsupported {
+            what: format!("the controller `{}` with `ecn = true`", controller.name()),
+            why: "this kernel's controllers send ECT(0), not ECT(1)".into(),
+            remedy: "use `--engine packet`".into(),
+        }),
+    }
 }
 
 fn check_size(scenario: &Scenario) -> Result<()> {

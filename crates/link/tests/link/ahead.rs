@@ -8,7 +8,7 @@ use joulepath_model::network::{
 use joulepath_model::units::{BitRate, Nanos, Probability};
 
 use crate::common::{ms, with_rate};
-use crate::managed::{CODEL, FQ, PIE};
+use crate::managed::{CODEL, FQ, PIE, dualpi2};
 
 /// Fates of packets of 1000 B offered at the times `offers`, ns: asked when they are due, or ahead.
 fn fates(spec: &LinkSpec, offers: &[u64], ahead: bool) -> Vec<Outcome> {
@@ -68,6 +68,7 @@ fn fates_do_not_depend_on_when_the_link_is_asked() {
         Some(AqmSpec::Codel(CODEL)),
         Some(AqmSpec::FqCodel(FQ)),
         Some(AqmSpec::Pie(PIE)),
+        Some(dualpi2()),
     ] {
         for depth in [None, Some(packets), Some(ReorderDepth::Time(ms(2)))] {
             for aggregate in [None, aggregate] {

@@ -1,9 +1,9 @@
-//! Managed queues compared with RFC 8289, 8290 and 8033, by hand or in closed form.
+//! Managed queues compared with RFC 8289, 8290, 8033 and 9332, by hand or in closed form.
 
 use joulepath_link::{Exit, Link, Outcome};
-use joulepath_model::aqm::{AqmSpec, CodelSpec, FqCodelSpec, PieSpec};
+use joulepath_model::aqm::{AqmSpec, CodelSpec, DualPi2Spec, FqCodelSpec, PieSpec};
 use joulepath_model::network::{LinkSpec, QueueLimit, RateSpec};
-use joulepath_model::units::{BitRate, Bytes, Nanos};
+use joulepath_model::units::{BitRate, Bytes, Nanos, Probability};
 
 use crate::common::{ms, with_rate};
 
@@ -28,6 +28,17 @@ pub(crate) const PIE: PieSpec = PieSpec {
     bytemode: false,
     ecn: false,
 };
+pub(crate) fn dualpi2() -> AqmSpec {
+    AqmSpec::DualPi2(DualPi2Spec {
+        target: Nanos::from_millis(15),
+        tupdate: Nanos::from_millis(16),
+        alpha: 0.16,
+        beta: 3.2,
+        coupling: 2.0,
+        step_threshold: Nanos::from_millis(1),
+        classic_protection: Probability::new(0.1).unwrap(),
+    })
+}
 const PACKET: u32 = 1500;
 
 /// 12 Mbit/s: a packet of 1500 B takes 1 ms.
@@ -368,6 +379,7 @@ fn every_packet_of_a_managed_link_comes_out_once() {
         AqmSpec::Codel(CODEL),
         AqmSpec::FqCodel(FQ),
         AqmSpec::Pie(PIE),
+        dualpi2(),
     ] {
         let spec = LinkSpec {
             rate: RateSpec::Steps(steps.clone()),

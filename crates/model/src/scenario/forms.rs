@@ -7,9 +7,9 @@ use super::declare::named;
 use super::error::{Problems, Span};
 use super::parts::{
     AqmKind, CrossKind, EnergyKind, Medium, RawBulk, RawBurstLoss, RawBySignal, RawCodel,
-    RawDelaySteps, RawDelayTrace, RawEnergy, RawFile, RawFqCodel, RawJitter, RawMessages, RawPie,
-    RawRequests, RawSignalSteps, RawSignalTrace, RawSteps, RawStream, RawTrace, RawVarying,
-    RawWalk, RelayWord, TopologyWord,
+    RawDelaySteps, RawDelayTrace, RawDualPi2, RawEnergy, RawFile, RawFqCodel, RawJitter,
+    RawMessages, RawPie, RawRequests, RawSignalSteps, RawSignalTrace, RawSteps, RawStream,
+    RawTrace, RawVarying, RawWalk, RelayWord, TopologyWord,
 };
 use super::read::{Node, Read, kind_of};
 use super::{Direction, Recovery};
@@ -182,6 +182,7 @@ pub(super) enum Aqm {
     Codel(RawCodel),
     FqCodel(RawFqCodel),
     Pie(RawPie),
+    DualPi2(RawDualPi2),
 }
 
 impl Read for Aqm {
@@ -195,7 +196,8 @@ impl Read for Aqm {
             return Self::of_kind(kind, &empty, out);
         };
         let Some(kind) = table.get("kind") else {
-            let help = "write kind = \"codel\", \"fq-codel\", \"pie\" or \"drop-tail\"";
+            let help =
+                "write kind = \"codel\", \"fq-codel\", \"pie\", \"dualpi2\" or \"drop-tail\"";
             out.note_with_help(&node.span(), "a managed queue needs the key `kind`", help);
             return None;
         };
@@ -224,6 +226,7 @@ impl Aqm {
             AqmKind::Codel => RawCodel::read(node, out).map(Aqm::Codel),
             AqmKind::FqCodel => RawFqCodel::read(node, out).map(Aqm::FqCodel),
             AqmKind::Pie => RawPie::read(node, out).map(Aqm::Pie),
+            AqmKind::DualPi2 => RawDualPi2::read(node, out).map(Aqm::DualPi2),
         }
     }
 }
@@ -384,6 +387,7 @@ named!(AqmKind, "a way to manage a queue", {
     "codel" => AqmKind::Codel,
     "fq-codel" => AqmKind::FqCodel,
     "pie" => AqmKind::Pie,
+    "dualpi2" => AqmKind::DualPi2,
 });
 named!(RelayWord, "a kind of relay", {
     "ip" => RelayWord::Ip,

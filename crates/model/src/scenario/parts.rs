@@ -329,6 +329,26 @@ table! {
 }
 
 table! {
+    /// A queue for L4S packets, ECT(1), beside one for all others, coupled (RFC 9332).
+    struct RawDualPi2 in "an AQM" of kind "dualpi2" {
+        /// Target queueing delay of the classic queue.
+        target: At<Nanos> = "15 ms",
+        /// Time between two updates of the base probability p'.
+        tupdate: At<Nanos> = "16 ms",
+        /// Weight of the delay's deviation from the target, Hz.
+        alpha: At<f64> = 0.16,
+        /// Weight of the delay's growth, Hz.
+        beta: At<f64> = 3.2,
+        /// k: L4S packets are marked with probability k p', the others dropped or marked with p'².
+        coupling: At<f64> = 2.0,
+        /// Mark L4S packets that waited longer than this.
+        step_threshold: Nanos = "1 ms",
+        /// Share of the link that the classic queue keeps while both queues are full.
+        classic_protection: Probability = "10 %",
+    }
+}
+
+table! {
     /// A token bucket that drops excess packets.
     struct RawPolicer in "a policer" {
         /// Rate of the tokens.
@@ -427,6 +447,7 @@ pub(super) enum AqmKind {
     Codel,
     FqCodel,
     Pie,
+    DualPi2,
 }
 
 /// The kinds of topology.

@@ -3,7 +3,6 @@
 //! the shares.
 
 use super::{CrossPattern, CrossTraffic, Direction, LinkIndex, Scenario, Workload};
-use crate::aqm::AqmSpec;
 use crate::network::{LinkSpec, RateSpec};
 use crate::units::{BitRate, Bytes, Nanos, Probability};
 
@@ -109,7 +108,7 @@ impl Scenario {
             || jitter
                 .is_some_and(|jitter| jitter.deviation.as_secs_f64() >= LEAST_JITTER * packet_s)
             || reorder.is_some()
-            || matches!(aqm, Some(AqmSpec::Pie(_)))
+            || aqm.is_some_and(|aqm| aqm.draws())
             || loss.mean() >= LEAST_LOSS
             || self.cross.iter().any(is_cross)
     }

@@ -7,7 +7,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use super::forms::{Aqm, VariantSet};
 use super::lengths::{Depth, Packets, Queue, ReceiveBuffer};
 use super::parts::{
-    AqmKind, CrossKind, EnergyKind, Medium, RawCodel, RawFqCodel, RawPie, RelayWord, TopologyWord,
+    AqmKind, CrossKind, EnergyKind, Medium, RawCodel, RawDualPi2, RawFqCodel, RawPie, RelayWord,
+    TopologyWord,
 };
 use super::raw::RawScenario;
 use super::read::{At, Named, Read};
@@ -112,6 +113,7 @@ impl JsonSchema for Aqm {
             generator.subschema_for::<RawCodel>(),
             generator.subschema_for::<RawFqCodel>(),
             generator.subschema_for::<RawPie>(),
+            generator.subschema_for::<RawDualPi2>(),
         ];
         let forms = [generator.subschema_for::<AqmKind>()]
             .into_iter()

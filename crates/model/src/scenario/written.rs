@@ -134,6 +134,17 @@ pub(super) fn aqm(aqm: Option<&AqmSpec>) -> String {
             spec.bytemode,
             spec.ecn
         ),
+        AqmSpec::DualPi2(spec) => format!(
+            "target = {}, tupdate = {}, alpha = {:?}, beta = {:?}, coupling = {:?}, step_threshold = {}, \
+             classic_protection = {}",
+            spec.target.exact(),
+            spec.tupdate.exact(),
+            spec.alpha,
+            spec.beta,
+            spec.coupling,
+            spec.step_threshold.exact(),
+            spec.classic_protection.exact()
+        ),
     };
     format!("{{ kind = {}, {numbers} }}", quoted(aqm.name()))
 }

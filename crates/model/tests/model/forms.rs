@@ -1,13 +1,13 @@
 //! Forms, defaults, overrides, variants, schema.
 
-use joulepath_model::aqm::{AqmSpec, CodelSpec, FqCodelSpec, PieSpec};
+use joulepath_model::aqm::{AqmSpec, CodelSpec, DualPi2Spec, FqCodelSpec, PieSpec};
 use joulepath_model::energy::{InterfaceModel, SunkWhile};
 use joulepath_model::network::{
     DeliveryTrace, JitterSpec, LossSpec, QueueLimit, RateSpec, ReorderDepth,
 };
 use joulepath_model::receive::GrowingMemory;
 use joulepath_model::scenario::{self, Direction, ProcessingDelay, Recovery, Scenario, Workload};
-use joulepath_model::units::{BitRate, Bytes, Nanos, Watts};
+use joulepath_model::units::{BitRate, Bytes, Nanos, Probability, Watts};
 
 const EVERYTHING: &str = include_str!("../corpus/everything.toml");
 const SIMPLE: &str = r#"
@@ -225,6 +225,19 @@ fn a_managed_queue_has_the_defaults_of_linux() {
     assert_eq!(
         with("{ kind = \"pie\" }"),
         (AqmSpec::Pie(pie), QueueLimit::Packets(1000))
+    );
+    let dualpi2 = DualPi2Spec {
+        target: ms(15),
+        tupdate: ms(16),
+        alpha: 0.16,
+        beta: 3.2,
+        coupling: 2.0,
+        step_threshold: ms(1),
+        classic_protection: Probability::new(0.1).unwrap(),
+    };
+    assert_eq!(
+        with("\"dualpi2\""),
+        (AqmSpec::DualPi2(dualpi2), QueueLimit::Packets(10_000))
     );
 }
 

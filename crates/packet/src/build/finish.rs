@@ -1,11 +1,13 @@
 //! Assembles the engine from its parts.
 
+use joulepath_controllers::Capability;
 use joulepath_link::cross::CrossSource;
 
 use super::builder::Builder;
 use crate::event::MAX_SOURCES;
 use crate::event::sources::{Counts, Sources};
 use crate::path::fabric::Fabric;
+use crate::path::packet::L4S;
 use crate::prefetch::pipeline::Pipeline;
 use crate::run::config::Config;
 use crate::run::engine::{Engine, Role};
@@ -50,6 +52,9 @@ impl Builder<'_> {
             let controller = self.connections[c].sender.controller;
             for sender in &mut self.senders[self.connections.subflows(c)] {
                 sender.owned = owned(controller);
+                if sender.ecn != 0 && controller.has(Capability::SendsEct1) {
+                    sender.ecn |= L4S;
+                }
             }
         }
         let cross = |(i, spec)| CrossSource::new(spec, self.seed, i as u64);

@@ -328,12 +328,7 @@ impl Network {
             return self.offer_to_station(now_ns, link, packet, size);
         }
         let link_model = self.wires.link(link);
-        let outcome = link_model.offer_of(
-            flow_of(&packet),
-            Nanos(now_ns),
-            size,
-            packet.flags() & ECT != 0,
-        );
+        let outcome = link_model.offer_of(flow_of(&packet), Nanos(now_ns), size, packet.ecn());
         match outcome {
             Outcome::Delivered { at, marked: false }
                 if self.tallies.ignore_delivery(at.0) && !hop.is_crossing() =>

@@ -1,5 +1,7 @@
 //! Packets: half a cache line each, copied from ring to ring.
 
+use joulepath_link::Ecn;
+
 use crate::event::{MAX_SOURCES, MAX_TIME_NS, SOURCE_BITS};
 
 /// A packet on a link: four words, so that it is read, changed and written in as many instructions.
@@ -187,6 +189,15 @@ impl Packet {
         (self.rest >> FLAGS_AT) as u8
     }
 
+    /// The ECN field with which it left its host.
+    pub(crate) fn ecn(&self) -> Ecn {
+        match (self.flags() & ECT != 0, self.flags() & L4S != 0) {
+            (false, _) => Ecn::NotEct,
+            (true, false) => Ecn::Ect0,
+            (true, true) => Ecn::Ect1,
+        }
+    }
+
     /// Number of hops already passed.
     #[inline(always)]
     pub(crate) const fn hop(&self) -> u8 {
@@ -340,6 +351,8 @@ pub(crate) const CWR: u8 = 8;
 pub(crate) const RETRANSMISSION: u8 = 16;
 /// The RelayAck only updates the window.
 pub(crate) const WINDOW: u8 = 32;
+/// The ECN-capable segment is L4S: ECT(1) (RFC 9331).
+pub(crate) const L4S: u8 = WINDOW;
 
 /// The packet is on the last link of its route.
 pub(crate) const ARRIVES: u8 = 64;

@@ -10,7 +10,7 @@ use super::usage::Usage;
 use crate::connection::subflow::{Phase, SubflowId};
 use crate::event::LazyTimer;
 use crate::path::hop::Hop;
-use crate::path::packet::{Stamp, Usual};
+use crate::path::packet::{ECT, Stamp, Usual};
 
 /// Congestion state of a sender, named as in RFC 6675 and Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +95,8 @@ pub(crate) struct SubflowSender {
     pub(crate) waiting: Waiting,
     /// Whether the next data segment carries CWR.
     pub(crate) cwr_pending: bool,
+    /// Flags of the ECN field of new data: 0, ECT, or ECT and L4S.
+    pub(crate) ecn: u8,
     /// The first hop of data.
     pub(crate) first_hop: Hop,
     /// Whether the device's radio matters: this end is the device, or its first link starts at a
@@ -164,6 +166,7 @@ impl SubflowSender {
             waiting: Waiting::Retransmission,
             rescued: false,
             cwr_pending: false,
+            ecn: if transport.ecn { ECT } else { 0 },
             first_hop,
             has_radio: !id.downloads || first_hop.is_at_radio(),
             usual: Usual::NONE,
@@ -197,6 +200,7 @@ impl SubflowSender {
             cwnd_since_ns: self.cwnd_since_ns,
             stats: self.stats,
             before: self.before,
+            ecn: self.ecn,
             owned: self.owned.take().map(Owned::renewed),
             ..Self::new(id, self.first_hop, window_end, transport)
         };

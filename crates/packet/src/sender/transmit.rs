@@ -9,8 +9,7 @@ use super::scoreboard::Segment;
 use super::subflow::{Congestion, SubflowSender, Waiting};
 use crate::connection::context::{Clock, Context};
 use crate::connection::subflow::Phase;
-use crate::path::packet::{CWR, ECT, Kind, Packet, RETRANSMISSION, Stamp};
-use crate::run::config::Config;
+use crate::path::packet::{CWR, Kind, Packet, RETRANSMISSION, Stamp};
 
 /// A segment that leaves.
 #[derive(Clone, Copy)]
@@ -245,24 +244,17 @@ impl SubflowSender {
 
     /// The packet of a departing segment. `s`: this subflow's index in the engine.
     #[inline(always)]
-    pub(crate) fn depart(
-        &mut self,
-        config: &Config,
-        s: usize,
-        departing: Departing,
-        now_ns: u64,
-    ) -> Packet {
+    pub(crate) fn depart(&mut self, s: usize, departing: Departing, now_ns: u64) -> Packet {
         self.stats.segments += 1;
         self.last_send_ns = now_ns;
         self.reduction.out += 1;
         let mut flags = if departing.is_copy { RETRANSMISSION } else { 0 };
         // Retransmissions are not ECN-capable (RFC 3168, section 6.1.5).
-        if config.transport.ecn && !departing.is_copy {
-            flags = if std::mem::take(&mut self.cwr_pending) {
-                ECT | CWR
-            } else {
-                ECT
-            };
+        if self.ecn != 0 && !departing.is_copy {
+            flags = self.ecn;
+            if std::mem::take(&mut self.cwr_pending) {
+                flags |= CWR;
+            }
         }
         Packet::new(Kind::Data, s as u32, self.id.epoch, Stamp::at(now_ns))
             .numbered(departing.ssn, departing.dsn)
@@ -274,7 +266,7 @@ impl SubflowSender {
     fn transmit(&mut self, cx: &mut Context<'_>, departing: Departing) {
         let i = self.id.index();
         self.arm_for_departure(&mut cx.clock(i));
-        let packet = self.depart(cx.config, cx.global(i), departing, cx.now_ns);
+        let packet = self.depart(cx.global(i), departing, cx.now_ns);
         let size = u32::from(departing.len) + cx.config.sizes.header;
         cx.send(i, self.first_hop, packet, size);
         if !cx.downloads {

@@ -19,6 +19,7 @@ mod fuzz;
 mod handshake;
 mod hystart;
 mod ideal;
+mod l4s;
 mod limits;
 mod limits_terms;
 mod managed;

@@ -57,11 +57,11 @@ fn fq_codel_serves_a_sparse_flow_before_a_backlog() {
     assert!(managed < 30, "{managed}");
 }
 
-/// Three times the rate for one second. DropTail would hold 1000 packets and drop the rest; CoDel
-/// and PIE start to drop after 0.1 to 0.2 s, and never because the queue is full.
+/// Three times the rate for one second. DropTail would hold 1000 packets and drop the rest; these
+/// start to drop after 0.2 s at the latest, and never because the queue is full.
 #[test(needs(LAB))]
-fn codel_and_pie_drop_before_the_queue_is_full() {
-    for aqm in ["codel", "pie"] {
+fn managed_queues_drop_before_the_queue_is_full() {
+    for aqm in ["codel", "pie", "dualpi2"] {
         let mut lab = lab(
             &with(&format!("aqm = \"{aqm}\"\nqueue = \"5000 packets\"")),
             |_| {},
@@ -150,8 +150,11 @@ fn a_managed_queue_limits_the_delay_of_tcp() {
         down.transit_ns as f64 / down.delivered_packets as f64 / 1e6
     };
     let plain = mean_ms("queue = \"500 packets\"");
-    let managed = ["codel", "fq-codel", "pie"].map(|aqm| mean_ms(&format!("aqm = \"{aqm}\"")));
-    println!("mean time on the link: DropTail {plain} ms, CoDel, FQ-CoDel, PIE {managed:?} ms");
+    let managed =
+        ["codel", "fq-codel", "pie", "dualpi2"].map(|aqm| mean_ms(&format!("aqm = \"{aqm}\"")));
+    println!(
+        "mean time on the link: DropTail {plain} ms, CoDel, FQ-CoDel, PIE, DualPI2 {managed:?} ms"
+    );
     // 21 ms without a queue; 500 packets take 600 ms.
     assert!(plain > 100.0, "{plain} ms");
     assert!(

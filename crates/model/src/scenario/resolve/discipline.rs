@@ -7,7 +7,7 @@ use super::super::lengths::Depth;
 use super::super::parts::{RawAggregate, RawPolicer, RawReorder};
 use super::super::read::At;
 use super::check::{at_least, moving, positive, usable_queue};
-use crate::aqm::{AqmSpec, CodelSpec, FqCodelSpec, PieSpec};
+use crate::aqm::{AqmSpec, CodelSpec, DualPi2Spec, FqCodelSpec, PieSpec};
 use crate::network::{AggregateSpec, PolicerSpec, ReorderDepth, ReorderSpec};
 use crate::units::Nanos;
 
@@ -95,6 +95,33 @@ pub(in crate::scenario) fn aqm(raw: &Aqm, out: &mut Problems) -> Option<Option<A
                     beta,
                     bytemode: raw.bytemode,
                     ecn: raw.ecn,
+                })
+            })
+        }
+        Aqm::DualPi2(raw) => {
+            for (weight, most, help) in [
+                (&raw.alpha, 100.0, "RFC 9332 recommends 0.16 Hz"),
+                (&raw.beta, 100.0, "RFC 9332 recommends 3.2 Hz"),
+                (&raw.coupling, 16.0, "RFC 9332 recommends 2"),
+            ] {
+                if !(0.0..=most).contains(&weight.value) {
+                    let message = format!("this parameter of DualPI2 is from 0 to {most}");
+                    out.note_with_help(&weight.span, message, help);
+                }
+            }
+            let (target, tupdate) = (
+                positive(&raw.target, "`target`", out),
+                positive(&raw.tupdate, "`tupdate`", out),
+            );
+            target.zip(tupdate).map(|(target, tupdate)| {
+                AqmSpec::DualPi2(DualPi2Spec {
+                    target,
+                    tupdate,
+                    alpha: raw.alpha.value,
+                    beta: raw.beta.value,
+                    coupling: raw.coupling.value,
+                    step_threshold: raw.step_threshold,
+                    classic_protection: raw.classic_protection,
                 })
             })
         }

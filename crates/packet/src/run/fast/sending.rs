@@ -125,9 +125,7 @@ impl<'a> SendingSide<'a> {
     /// Sends a segment into its first link, and counts its energy.
     #[inline(always)]
     pub(super) fn send(&mut self, departing: Departing) {
-        let mut packet = self
-            .subflow
-            .depart(self.config, self.s, departing, self.now_ns);
+        let mut packet = self.subflow.depart(self.s, departing, self.now_ns);
         let size = u32::from(departing.len) + self.config.sizes.header;
         self.net
             .offer(self.now_ns, self.subflow.first_hop, &mut packet, size);

@@ -108,6 +108,7 @@ const POLICIES: &[&str] = &[
     "olia",
     "dts",
     "dctcp",
+    "prague",
     "linux",
     "joule",
     "joule[cc=joule]",

@@ -203,7 +203,7 @@ impl Path {
         }
         if dice.chance(0.15) {
             self.is_rough = true;
-            let kind = dice.one(&["codel", "fq-codel", "pie"]);
+            let kind = dice.one(&["codel", "fq-codel", "pie", "dualpi2"]);
             let _ = writeln!(text, "aqm = \"{kind}\"");
         }
         let _ = write!(up, "rate = \"{:.0} bit/s\"", self.up_rate);
