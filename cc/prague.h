@@ -7,15 +7,15 @@
  *                                                              packets acked
  *   mark: w <- max( w (1 - alpha / 2), 2 ), once per R
  *   loss: w <- max(w / 2, 2), once per R        timeout: w <- 1, slow start up to half of w
- *   each packet without a mark: w + (R / V)^2 / w, also while a reduction lasts, so flows of any R below 25 ms
- *   get the same rate; in slow start w + 1
+ *   each packet without a mark: w + (R / V)^2 / w, also while a reduction lasts, so flows of any R below
+ *   25 ms get the same rate; in slow start w + 1
  *   pacing: w / R, in slow start 2 w / R
  *
- * It sends ECT(1), so an L4S queue takes it for L4S. Marks count as with Accurate ECN (RFC 9768): each packet.
+ * It sends ECT(1), so an L4S queue takes it for L4S. As with Accurate ECN (RFC 9768) each mark counts.
  *
  * Deviations
- *   - it does not look for queues that mark L4S packets as rarely as others (RFC 3168), where it gets more than its
- *     share.
+ *   - it does not look for queues that mark L4S packets as rarely as others (RFC 3168), where it gets more
+ *     than its share.
  */
 #ifndef MPCC_PRAGUE_H
 #define MPCC_PRAGUE_H
