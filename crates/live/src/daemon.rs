@@ -436,6 +436,9 @@ impl<'a> Daemon<'a> {
             if reads {
                 self.read_counters(now, say);
             }
+            if self.pulse_due().is_some_and(|at| now >= at) {
+                self.feel(now, say);
+            }
             let looks = now >= self.next_look;
             if looks {
                 self.look(now, say);
@@ -450,6 +453,7 @@ impl<'a> Daemon<'a> {
                 .into_iter()
                 .chain(self.server.next_due())
                 .chain(self.reading_due())
+                .chain(self.pulse_due())
                 .fold(self.next_look, Nanos::min);
             self.reactor.wait(Some(until.0))?;
             self.look_after_clients(say)?;

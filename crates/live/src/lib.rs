@@ -21,6 +21,7 @@
 //! | `first` | rules and routes by which new connections start on the preferred interface |
 //! | `foreign` | devices that the configuration does not name and that take connections, such as a VPN's |
 //! | `mute` | paths over which nothing is answered: pure |
+//! | `pulse` | paths that deliver nothing, noticed within a few RTTs: pure, with the sockets for echoes |
 //! | `user_space` | feeds kernel events to `subflows` and sends its commands |
 //! | `pace` | when to list connections: pure |
 //! | `networks` | what is remembered of networks |
@@ -91,6 +92,7 @@ mod owned;
 mod pace;
 pub mod placing;
 mod precheck;
+mod pulse;
 mod refusals;
 mod report;
 mod roaming;

@@ -22,6 +22,7 @@ use crate::foreign::{self, Asked, Guard, Starts};
 use crate::measure::{Looked, Measured, Measurer, Places};
 use crate::mute::{self, Ask, Told};
 use crate::pace::{Pace, Seen};
+use crate::pulse::{self, Echoes, Pulse};
 use crate::refusals::{Ear, Refusals};
 use crate::roaming::Roaming;
 use crate::snapshot::{
@@ -58,6 +59,8 @@ pub(crate) struct Machine {
     /// Where new connections start, and when the kernel answered.
     starts: Option<(Nanos, Starts)>,
     answers: mute::Paths,
+    pulse: Pulse,
+    echoes: Echoes,
     /// Of the last listing.
     counted: Counted,
     families: Families,
@@ -156,6 +159,8 @@ impl Machine {
             still: Still::open(),
             starts: None,
             answers: mute::Paths::default(),
+            pulse: Pulse::default(),
+            echoes: Echoes::default(),
             counted: Counted::default(),
             families: Families::default(),
             wireless: Wireless::open().unwrap_or_default(),
@@ -234,6 +239,54 @@ impl Machine {
     /// Makes the next poll list connections.
     pub(crate) fn list_next(&mut self) {
         self.pace.list_next();
+    }
+
+    /// When to call [`Self::feel`] again.
+    pub(crate) fn pulse_due(&self) -> Nanos {
+        self.pulse.due()
+    }
+
+    /// Watches which paths deliver. True if one has stopped, or delivers again.
+    ///
+    /// # Errors
+    /// As [`Diag::list`].
+    pub(crate) fn feel(&mut self, now: Nanos) -> Result<bool> {
+        self.pulse.rest(now);
+        let listing = self.diag.list()?;
+        let view = self.monitor.view();
+        let addresses: Vec<Vec<IpAddr>> = view
+            .links
+            .values()
+            .map(|link| all_addresses(view, link.index))
+            .collect();
+        let looked: Vec<Looked> = view
+            .links
+            .values()
+            .zip(&addresses)
+            .map(|(link, addresses)| Looked {
+                name: &link.name,
+                device: link.index,
+                addresses,
+                counters: None,
+            })
+            .collect();
+        let none = Starts::default();
+        let starts = self.starts.as_ref().map_or(&none, |(_, starts)| starts);
+        let places = Places {
+            all: &looked,
+            owners: &owners(view, starts),
+        };
+        let flows = pulse::flows(&listing, places);
+        let (changed, questions) = self.pulse.observe(now, &flows, &self.echoes.answers());
+        for question in questions {
+            self.echoes.ask(question);
+        }
+        Ok(changed)
+    }
+
+    /// True if a path delivers nothing, as [`Self::feel`] has found.
+    pub(crate) fn is_dead(&self, device: u32) -> bool {
+        self.pulse.is_dead(device)
     }
 
     /// Polls devices and counters. Lists connections too if [`Pace`] says it is time.

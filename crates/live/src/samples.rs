@@ -65,6 +65,7 @@ pub(crate) fn seen(index: u32, name: &str) -> Interface {
         silent: None,
         stalled: false,
         mute: false,
+        interrupted: false,
         sole: 0,
         only: 0,
         missing: 0,

@@ -55,6 +55,9 @@ pub struct Interface {
     /// True if connections over it get no answer, and that is not the fault of one server.
     #[serde(default)]
     pub mute: bool,
+    /// True if it delivers nothing, by the watch that `uninterrupted` keeps.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
     /// Connections whose only working subflow is here.
     pub sole: usize,
     /// Connections whose only subflow is here, working or not.

@@ -30,13 +30,15 @@ pub enum Intent {
     Aggregate,
     /// The paths in the user's order of cost; the next path only while the cheaper ones are full.
     Overflow,
+    /// As [`Self::Interactive`]; a path over which nothing arrives is left within a few RTTs.
+    Uninterrupted,
     /// The daemon changes nothing.
     Off,
 }
 
 impl Intent {
     /// All intents, in the order of the documentation.
-    pub const ALL: [Intent; 8] = [
+    pub const ALL: [Intent; 9] = [
         Intent::Frugal,
         Intent::Balanced,
         Intent::Fast,
@@ -44,6 +46,7 @@ impl Intent {
         Intent::Interactive,
         Intent::Aggregate,
         Intent::Overflow,
+        Intent::Uninterrupted,
         Intent::Off,
     ];
 
@@ -57,6 +60,7 @@ impl Intent {
             Intent::Interactive => "interactive",
             Intent::Aggregate => "aggregate",
             Intent::Overflow => "overflow",
+            Intent::Uninterrupted => "uninterrupted",
             Intent::Off => "off",
         }
     }
@@ -71,6 +75,9 @@ impl Intent {
             Intent::Interactive => "one path; the others are open backups",
             Intent::Aggregate => "all paths carry data",
             Intent::Overflow => "by cost; the next only while cheaper ones are full",
+            Intent::Uninterrupted => {
+                "like interactive, but a silent path is left within a few round trips"
+            }
             Intent::Off => "change nothing",
         }
     }
@@ -105,6 +112,7 @@ impl Intent {
             | Intent::Interactive
             | Intent::Aggregate
             | Intent::Overflow
+            | Intent::Uninterrupted
             | Intent::Off => None,
         }
     }

@@ -7,6 +7,7 @@
 //! | `address` | [`Address`] of a device |
 //! | `entry` | [`Route`], one entry of a routing table, with [`Hop`]s and [`Metric`]s; [`Flow`] |
 //! | `first_hop` | [`ask_first_hop`], which makes the first router of a path answer |
+//! | `echo` | [`Echo`], which asks hosts for an echo over one path |
 //! | `neighbour` | [`Neighbour`], a host on a device's link |
 //! | `nexthop` | nexthop objects, which routes refer to by id |
 //! | `rule` | [`Rule`], which selects the routing table |
@@ -15,6 +16,7 @@
 //! | `monitor` | [`Monitor`], which reports changes |
 
 mod address;
+mod echo;
 mod entry;
 mod first_hop;
 mod link;
@@ -27,6 +29,7 @@ mod rule;
 mod uapi;
 
 pub use address::{Address, Scope};
+pub use echo::Echo;
 pub use entry::{Flow, Hop, Metric, Origin, Route, RouteKind};
 pub use first_hop::ask_first_hop;
 pub use link::{Counters, Link, Operation, ReceivedIpv6};

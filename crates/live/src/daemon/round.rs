@@ -8,7 +8,7 @@ use std::path::Path;
 use joulepath_kernel::mptcp::TcpState;
 use joulepath_kernel::mptcp::abort::Aborter;
 use joulepath_kernel::mptcp::diag::{Connection, Listing, TcpSocket};
-use joulepath_model::live::{First, Manager as PathManaging};
+use joulepath_model::live::{First, Intent, Manager as PathManaging};
 use joulepath_model::units::Nanos;
 
 use super::choice::{cut, for_kernel, managed, may_be_used, reach, wish};
@@ -73,6 +73,11 @@ impl Daemon<'_> {
         self.ask(&look);
         self.tell_answers(&look, say);
         self.strengths.take(&self.config, &mut look.interfaces);
+        if self.pulse_due().is_some() {
+            for one in &mut look.interfaces {
+                one.interrupted = self.machine.is_dead(one.index);
+            }
+        }
         let index = |name: &str| {
             look.interfaces
                 .iter()
@@ -160,6 +165,25 @@ impl Daemon<'_> {
         self.failure.poll_ends();
         self.listings.keep(now, listing);
         self.last = Some((look, decision, outcome));
+    }
+
+    /// When to watch the paths again, under `uninterrupted`.
+    pub(super) fn pulse_due(&self) -> Option<Nanos> {
+        let (_, decision, _) = self.last.as_ref()?;
+        let watches = decision.intent == Some(Intent::Uninterrupted) && !self.paused;
+        watches.then(|| self.machine.pulse_due())
+    }
+
+    /// Watches the paths. Makes the next round immediate if one has died or lives again.
+    pub(super) fn feel(&mut self, now: Nanos, say: &mut dyn FnMut(&str)) {
+        match self.machine.feel(now) {
+            Ok(true) => {
+                self.machine.list_next();
+                self.next_look = now;
+            }
+            Ok(false) => {}
+            Err(error) => self.fail(&error.to_string(), say),
+        }
     }
 
     /// When to read the counters before the next round.

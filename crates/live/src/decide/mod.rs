@@ -169,9 +169,13 @@ impl Decider {
                 }
                 Verdict::Dead => (None, true),
             };
+            let interrupted = interface.interrupted && intent == Intent::Uninterrupted;
+            if interrupted {
+                memory.trouble.give_up(now);
+            }
             let trouble = memory.trouble.observe(now, interface.stalled || dead);
-            // How long a mute path is avoided is decided where it is found.
-            let trouble = if interface.mute {
+            // How long such a path is avoided is decided where it is found.
+            let trouble = if interface.mute || interrupted {
                 Some(Nanos::MAX)
             } else {
                 trouble

@@ -84,6 +84,9 @@ impl Decider {
                 want.afresh = revert == Revert::AtOnce && want.role != Role::Regular;
             }
         }
+        if intent == Intent::Uninterrupted {
+            leave_interrupted(eligible, &mut plan);
+        }
         // Before the budget, which also bounds a path that opens for this.
         open_beside_watched(eligible, &mut plan);
         let again = self
@@ -196,7 +199,7 @@ impl Decider {
                     reason: why_alone.unwrap_or(reason),
                 }
             }
-            Intent::Handover | Intent::Interactive | Intent::Off => {
+            Intent::Handover | Intent::Interactive | Intent::Uninterrupted | Intent::Off => {
                 let reason = Reason::Cheapest { paths: count };
                 Choice {
                     paths: names(1),
@@ -230,12 +233,14 @@ impl Decider {
             {
                 Want::new(Role::Regular, Reason::InterfaceAggregate)
             }
-            Intent::Aggregate | Intent::Interactive | Intent::Overflow => Want::new(
-                Role::Backup,
-                Reason::OpenBackup {
-                    because: standing.against(),
-                },
-            ),
+            Intent::Aggregate | Intent::Interactive | Intent::Overflow | Intent::Uninterrupted => {
+                Want::new(
+                    Role::Backup,
+                    Reason::OpenBackup {
+                        because: standing.against(),
+                    },
+                )
+            }
             Intent::Frugal | Intent::Balanced | Intent::Fast | Intent::Handover | Intent::Off => {
                 Want::new(
                     Role::Unused,
@@ -252,7 +257,7 @@ impl Decider {
 /// cost energy and metered paths cost money, so both are tried later.
 fn low(intent: Intent, is_metered: bool) -> f64 {
     match intent {
-        Intent::Interactive => 0.7,
+        Intent::Interactive | Intent::Uninterrupted => 0.7,
         _ if is_metered => 0.1,
         Intent::Frugal | Intent::Balanced | Intent::Handover => 0.5,
         Intent::Fast | Intent::Aggregate | Intent::Overflow | Intent::Off => 0.7,
@@ -275,6 +280,26 @@ fn why_alone(candidates: &[&Eligible], all: &[Eligible]) -> Option<Reason> {
     } else {
         Reason::FirstPath { others }
     })
+}
+
+/// Data on a path that delivers nothing moves to the others at once.
+fn leave_interrupted(eligible: &[Eligible], plan: &mut Plan) {
+    let is_left = |one: &&Eligible| {
+        one.interface.interrupted && plan[&one.interface.name].role != Role::Regular
+    };
+    let left: Vec<String> = eligible
+        .iter()
+        .filter(is_left)
+        .map(|one| one.interface.name.clone())
+        .collect();
+    if left.is_empty() {
+        return;
+    }
+    for (name, want) in plan {
+        // Trouble limits how often that happens.
+        want.exempt = true;
+        want.afresh |= left.contains(name);
+    }
 }
 
 /// If a chosen path is silent, the next path opens as a backup: a sender that gets no answers moves
@@ -322,6 +347,7 @@ mod tests {
             (Intent::Handover, [0.5, 0.1]),
             (Intent::Aggregate, [0.7, 0.1]),
             (Intent::Overflow, [0.7, 0.1]),
+            (Intent::Uninterrupted, [0.7, 0.7]),
         ] {
             assert_eq!(
                 [false, true].map(|is_metered| low(intent, is_metered)),

@@ -95,6 +95,7 @@ fn each_intent_gives_its_roles_from_the_start() {
         ("interactive", [Regular, Backup]),
         ("aggregate", [Regular, Regular]),
         ("overflow", [Regular, Backup]),
+        ("uninterrupted", [Regular, Backup]),
         ("off", [Unused, Unused]),
     ] {
         let mut world = World::of(&format!("intent = \"{intent}\""));
@@ -303,6 +304,41 @@ fn initial_subflows_on_an_unused_path_are_closed_when_others_work() {
         // A program that chose its own path is left alone.
         world.lte().first = false;
         assert!(world.pass(1).closed.is_empty());
+    }
+}
+
+#[test]
+fn a_path_that_delivers_nothing_is_left_at_once_and_used_again_later() {
+    let renewed = |decision: &Decision| -> Vec<u32> {
+        let all = decision.endpoints.iter().flatten();
+        let renewed = all.filter(|one| one.renew);
+        renewed.map(|one| one.interface).collect()
+    };
+    for (intent, sole) in [
+        ("uninterrupted", 0),
+        ("uninterrupted", 1),
+        ("interactive", 0),
+    ] {
+        let mut world = World::of(&format!("intent = \"{intent}\""));
+        for one in &mut world.snapshot.interfaces {
+            (one.subflows, one.healthy) = (3, 3);
+        }
+        assert_eq!(world.roles(60), [Regular, Backup]);
+        (world.wifi().interrupted, world.wifi().sole) = (true, sole);
+        let decision = world.pass(1);
+        let roles = ["wlan0", "wwan0"].map(|name| told(&decision, name).role);
+        if intent == "interactive" {
+            assert_eq!((roles, renewed(&decision)), ([Regular, Backup], vec![]));
+            continue;
+        }
+        assert_eq!(roles, [Backup, Regular]);
+        // Its subflows are closed, and opened again. A connection without another path keeps it.
+        assert_eq!(renewed(&decision), if sole == 0 { vec![2] } else { vec![] });
+        assert!(renewed(&world.pass(1)).is_empty());
+        world.wifi().interrupted = false;
+        // It is avoided for 15 s.
+        assert_eq!(world.roles(10), [Backup, Regular]);
+        assert_eq!(world.roles(10), [Regular, Backup]);
     }
 }
 

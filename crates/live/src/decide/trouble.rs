@@ -32,21 +32,32 @@ impl Trouble {
         self.until.is_some()
     }
 
+    /// Avoids it from now on: it delivers nothing.
+    pub(super) fn give_up(&mut self, now: Nanos) {
+        if !self.is_given_up(now) {
+            self.avoid(now);
+        }
+    }
+
     /// Takes in a poll. Returns until when the path is avoided, if it is.
     pub(super) fn observe(&mut self, now: Nanos, stalled: bool) -> Option<Nanos> {
         let stalls = lasted(&mut self.stalled_since, stalled, now, AFTER);
         let is_given_up = self.is_given_up(now);
         if stalls && !is_given_up {
-            let calm = self
-                .until
-                .map_or(0, |until| now.saturating_sub(until).0 / FORGET.0);
-            self.times = self
-                .times
-                .saturating_sub(u32::try_from(calm).unwrap_or(u32::MAX));
-            self.until = Some(now.saturating_add(Nanos(FIRST.0 << self.times.min(MOST_DOUBLINGS))));
-            self.times = (self.times + 1).min(MOST_DOUBLINGS);
+            self.avoid(now);
         }
         self.until.filter(|&until| now < until)
+    }
+
+    fn avoid(&mut self, now: Nanos) {
+        let calm = self
+            .until
+            .map_or(0, |until| now.saturating_sub(until).0 / FORGET.0);
+        self.times = self
+            .times
+            .saturating_sub(u32::try_from(calm).unwrap_or(u32::MAX));
+        self.until = Some(now.saturating_add(Nanos(FIRST.0 << self.times.min(MOST_DOUBLINGS))));
+        self.times = (self.times + 1).min(MOST_DOUBLINGS);
     }
 }
 

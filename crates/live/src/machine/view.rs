@@ -167,6 +167,7 @@ pub(super) fn interface(
         silent: measured.silent,
         stalled: measured.stalled,
         mute: false,
+        interrupted: false,
         sole: measured.sole,
         only: measured.only,
         missing: measured.missing,

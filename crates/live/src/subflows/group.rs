@@ -19,7 +19,7 @@ const SHORT: OpenAfter = OpenAfter {
     bytes: Bytes(100_000),
     age: Nanos::from_secs(1),
 };
-/// A second path that opens because of trouble is needed at once.
+/// A second path that opens because of trouble, or against it, is needed at once.
 const AT_ONCE: OpenAfter = OpenAfter {
     bytes: Bytes(0),
     age: Nanos::ZERO,
@@ -89,6 +89,6 @@ fn open_after(intent: Intent) -> OpenAfter {
     match intent {
         Intent::Frugal | Intent::Balanced | Intent::Aggregate | Intent::Overflow => LONG,
         Intent::Fast | Intent::Interactive => SHORT,
-        Intent::Handover | Intent::Off => AT_ONCE,
+        Intent::Handover | Intent::Uninterrupted | Intent::Off => AT_ONCE,
     }
 }

@@ -27,6 +27,7 @@ named!(Intent, "an intent", {
     "interactive" => Intent::Interactive,
     "aggregate" => Intent::Aggregate,
     "overflow" => Intent::Overflow,
+    "uninterrupted" => Intent::Uninterrupted,
     "off" => Intent::Off,
 });
 

@@ -28,6 +28,8 @@ table! {
         aggregate: Option<At<String>>,
         /// Under `overflow`.
         overflow: Option<At<String>>,
+        /// Under `uninterrupted`.
+        uninterrupted: Option<At<String>>,
     }
 }
 
@@ -44,6 +46,7 @@ pub(super) fn controllers(
         (Intent::Interactive, raw.interactive),
         (Intent::Aggregate, raw.aggregate),
         (Intent::Overflow, raw.overflow),
+        (Intent::Uninterrupted, raw.uninterrupted),
     ];
     let mut controllers = BTreeMap::new();
     for (intent, name) in written {

@@ -131,6 +131,7 @@ fn a_week_of_changing_radios_and_kills_restores_the_table() {
         silent: None,
         stalled: false,
         mute: false,
+        interrupted: false,
         sole: 0,
         only: 0,
         missing: 0,
