@@ -1,5 +1,6 @@
 //! The near end.
 
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,18 +10,21 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 use crate::config::ConnectConfig;
 use crate::datagram::Near;
 use crate::destination::canonical;
 use crate::error::{Error, Kind};
-use crate::frame::{Opener, Sealer};
+use crate::frame::{Opener, Salt, Sealer};
 use crate::greet::{self, Door, Wish};
+use crate::leg::{self, Leg};
 use crate::pump::{self, Broken};
 use crate::shared::{Buffers, Log, Say, accept_all, limit, now, random_salt};
 use crate::socket::{
-    Speak, Stream, check_congestion, connect, has_mptcp, in_time, listen, resolve,
+    Speak, Stream, check_congestion, connect, connect_over, has_mptcp, in_time, listen, resolve,
 };
+use crate::twin;
 use crate::waiting::Place;
 
 /// How long the far end's addresses are used before its name is resolved again.
@@ -38,6 +42,8 @@ struct Shared {
     config: ConnectConfig,
     log: Log,
     buffers: Buffers,
+    room: Arc<Semaphore>,
+    second: twin::Second,
     /// The far end's addresses, and when they were resolved.
     server: Mutex<Option<(Instant, Vec<SocketAddr>)>>,
 }
@@ -94,6 +100,8 @@ impl Connect {
             config,
             log,
             buffers: Buffers::default(),
+            room: Arc::clone(&room),
+            second: twin::Second::default(),
             server: Mutex::default(),
         };
         Ok(Connect {
@@ -173,11 +181,22 @@ async fn one(shared: Arc<Shared>, door: Door, plain: Stream, peer: SocketAddr, m
     };
     let answered = AtomicBool::new(false);
     match ask(&shared, &wish).await {
-        Ok((leg, sealer, opener)) => {
+        Ok((leg, salt, sealer, opener)) => {
             if greet::answer(door, &plain, true).await.is_err() {
                 return;
             }
-            let done = forward(&shared, plain, leg, wish.first, sealer, opener, &answered).await;
+            let forward = forward(
+                &shared,
+                plain,
+                &leg,
+                wish.first,
+                (sealer, opener),
+                &answered,
+            );
+            let done = tokio::select! {
+                done = forward => done,
+                never = twins(&shared, &leg, &salt) => match never {},
+            };
             tell(&shared, done, answered.load(Ordering::Relaxed));
         }
         Err(error) => {
@@ -195,7 +214,7 @@ async fn one(shared: Arc<Shared>, door: Door, plain: Stream, peer: SocketAddr, m
 }
 
 /// Connects to the far end and sends the request.
-async fn ask(shared: &Shared, wish: &Wish) -> io::Result<(Stream, Sealer, Opener)> {
+async fn ask(shared: &Shared, wish: &Wish) -> io::Result<(Leg, Salt, Sealer, Opener)> {
     let config = &shared.config;
     let leg = in_time(async {
         let leg = connect(
@@ -215,7 +234,8 @@ async fn ask(shared: &Shared, wish: &Wish) -> io::Result<(Stream, Sealer, Opener
         Sealer::request(config.method, &config.key, salt, &wish.to, padding, now());
     leg.send(&bytes).await?;
     Ok((
-        leg,
+        Leg::new(leg),
+        salt,
         sealer,
         Opener::response(config.method, &config.key, salt),
     ))
@@ -232,16 +252,42 @@ async fn server(shared: &Shared) -> io::Result<Vec<SocketAddr>> {
     Ok(addresses)
 }
 
+/// Gives the leg a twin whenever the daemon wants copies and it has none.
+async fn twins(shared: &Shared, leg: &Leg, salt: &Salt) -> Infallible {
+    loop {
+        if leg.lacks_twin()
+            && let Some(interface) = shared.second.interface(&shared.config.daemon).await
+            && let Ok(permit) = Arc::clone(&shared.room).try_acquire_owned()
+            && let Ok(stream) = twin(shared, &interface, salt).await
+        {
+            leg.attach(stream, permit);
+        }
+        sleep(twin::PAUSE).await;
+    }
+}
+
+/// Connects to the far end over an interface, and asks for a twin of the leg with this salt.
+async fn twin(shared: &Shared, interface: &str, of: &Salt) -> io::Result<Stream> {
+    let config = &shared.config;
+    let address = server(shared).await?.first().copied();
+    let address = address.ok_or(io::ErrorKind::NotFound)?;
+    let stream = connect_over(interface, address).await?;
+    let (salt, padding) = random_salt()?;
+    let to = leg::request(&leg::name(of));
+    let (bytes, _) = Sealer::request(config.method, &config.key, salt, &to, padding, now());
+    stream.send(&bytes).await?;
+    Ok(stream)
+}
+
 async fn forward(
     shared: &Shared,
     plain: Stream,
-    leg: Stream,
+    leg: &Leg,
     first: Vec<u8>,
-    mut sealer: Sealer,
-    opener: Opener,
+    (mut sealer, opener): (Sealer, Opener),
     answered: &AtomicBool,
 ) -> Result<(), Broken> {
-    pump::send_sealed(&leg, &mut sealer, &first)
+    pump::send_sealed(leg, &mut sealer, &first)
         .await
         .map_err(Broken::Leg)?;
     pump::both(plain, leg, sealer, opener, &shared.buffers, answered).await

@@ -30,15 +30,18 @@ mod destination;
 mod error;
 mod frame;
 mod greet;
+mod leg;
 pub mod new;
 mod prefix;
 mod pump;
+mod rate;
 mod replay;
 pub mod rules;
 mod run;
 mod serve;
 mod shared;
 mod socket;
+mod twin;
 mod waiting;
 
 pub use connect::Connect;

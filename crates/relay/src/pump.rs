@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::task::consume_budget;
 
 use crate::frame::{Opener, ROOM, Sealer, Step, TAG, Wrong};
+use crate::leg::Leg;
 use crate::shared::{BUFFER, Buffers, CHUNK, now};
 use crate::socket::Stream;
 
@@ -32,20 +33,17 @@ pub(crate) enum Broken {
 /// Copies until both directions have ended.
 ///
 /// # Errors
-/// If one breaks; then both streams are reset. `answered` says whether the other end of the leg has
-/// sent anything.
+/// If one breaks; the caller then drops the leg, and both streams are reset. `answered` says whether
+/// the other end of the leg has sent anything.
 pub(crate) async fn both(
     plain: Stream,
-    leg: Stream,
+    leg: &Leg,
     mut sealer: Sealer,
     mut opener: Opener,
     buffers: &Buffers,
     answered: &AtomicBool,
 ) -> Result<(), Broken> {
-    let sides = Sides {
-        plain: &plain,
-        leg: &leg,
-    };
+    let sides = Sides { plain: &plain, leg };
     tokio::try_join!(
         seal(sides, &mut sealer, buffers),
         open(sides, &mut opener, buffers, answered),
@@ -59,7 +57,7 @@ pub(crate) async fn both(
 #[derive(Clone, Copy)]
 struct Sides<'a> {
     plain: &'a Stream,
-    leg: &'a Stream,
+    leg: &'a Leg,
 }
 
 impl Sides<'_> {
@@ -161,7 +159,7 @@ async fn open(
 }
 
 /// Seals bytes that a program sent with its request.
-pub(crate) async fn send_sealed(leg: &Stream, sealer: &mut Sealer, bytes: &[u8]) -> io::Result<()> {
+pub(crate) async fn send_sealed(leg: &Leg, sealer: &mut Sealer, bytes: &[u8]) -> io::Result<()> {
     for part in bytes.chunks(CHUNK) {
         let mut buffer = vec![0; ROOM + part.len() + TAG];
         buffer[ROOM..ROOM + part.len()].copy_from_slice(part);

@@ -1,9 +1,10 @@
 //! The far end.
 
+use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Instant;
 
 use tokio::net::TcpListener;
@@ -13,7 +14,8 @@ use crate::config::ServeConfig;
 use crate::datagram::Far;
 use crate::destination::{Destination, canonical};
 use crate::error::{Error, Kind};
-use crate::frame::{Asked, Opener, REQUEST, Sealer, Wrong};
+use crate::frame::{Asked, Opener, REQUEST, Salt, Sealer, Wrong};
+use crate::leg::{self, Leg, Name};
 use crate::pump::{self, Broken};
 use crate::replay::Seen;
 use crate::shared::{Buffers, Log, Say, accept_all, limit, now, random_salt};
@@ -36,6 +38,8 @@ struct Shared {
     buffers: Buffers,
     seen: Mutex<Seen>,
     started: Instant,
+    /// The open legs.
+    legs: Mutex<HashMap<Name, Weak<Leg>>>,
 }
 
 impl Serve {
@@ -74,6 +78,7 @@ impl Serve {
             buffers: Buffers::default(),
             seen: Mutex::default(),
             started: Instant::now(),
+            legs: Mutex::default(),
         };
         Ok(Serve {
             listener,
@@ -139,9 +144,21 @@ async fn one(shared: Arc<Shared>, leg: Stream, peer: SocketAddr, place: Place) {
         let _ = socket2::SockRef::from(&*leg).set_tcp_congestion(name.as_bytes());
     }
     match open(&shared, &leg, place).await {
-        Ok((target, sealer, opener, permit)) => {
+        Ok(Opened::Twin(name, permit)) => {
+            // If its leg has ended, it is of no use.
+            let of = shared.legs().get(&name).and_then(Weak::upgrade);
+            if let Some(of) = of {
+                of.attach(leg, permit);
+            }
+        }
+        Ok(Opened::Leg(opened)) => {
+            let (target, salt, sealer, opener, permit) = *opened;
             let answered = AtomicBool::new(false);
-            let done = pump::both(target, leg, sealer, opener, &shared.buffers, &answered).await;
+            let leg = Arc::new(Leg::new(leg));
+            let name = leg::name(&salt);
+            shared.legs().insert(name, Arc::downgrade(&leg));
+            let done = pump::both(target, &leg, sealer, opener, &shared.buffers, &answered).await;
+            shared.legs().remove(&name);
             if let Err(Broken::Frame(wrong)) = done {
                 shared
                     .log
@@ -160,25 +177,40 @@ async fn one(shared: Arc<Shared>, leg: Stream, peer: SocketAddr, place: Place) {
     }
 }
 
+/// What a client asks for.
+enum Opened {
+    /// A destination.
+    Leg(Box<(Stream, Salt, Sealer, Opener, OwnedSemaphorePermit)>),
+    /// Copies of a leg.
+    Twin(Name, OwnedSemaphorePermit),
+}
+
+impl Shared {
+    fn legs(&self) -> std::sync::MutexGuard<'_, HashMap<Name, Weak<Leg>>> {
+        self.legs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Reads the request and connects to its destination.
-async fn open(
-    shared: &Shared,
-    leg: &Stream,
-    mut place: Place,
-) -> Result<(Stream, Sealer, Opener, OwnedSemaphorePermit), Refused> {
+async fn open(shared: &Shared, leg: &Stream, mut place: Place) -> Result<Opened, Refused> {
     let (salt, to, first, opener) = place
         .until(request(shared, leg))
         .await
         .ok_or(Refused::Silent)??;
     let permit = place.admitted().await.ok_or(Refused::Silent)?;
+    if let Some(name) = leg::requested(&to) {
+        return Ok(Opened::Twin(name, permit));
+    }
     let target = in_time(async { Ok(reach(shared, &to).await) }).await??;
     target.send(&first).await?;
     let (own, _) = random_salt()?;
     let sealer = Sealer::response(shared.config.method, &shared.config.key, own, salt);
-    Ok((target, sealer, opener, permit))
+    Ok(Opened::Leg(Box::new((
+        target, salt, sealer, opener, permit,
+    ))))
 }
 
-type Request = (crate::frame::Salt, Destination, Vec<u8>, Opener);
+type Request = (Salt, Destination, Vec<u8>, Opener);
 
 async fn request(shared: &Shared, leg: &Stream) -> Result<Request, Refused> {
     let mut first = [0; REQUEST];

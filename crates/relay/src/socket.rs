@@ -1,9 +1,9 @@
 //! Sockets of the relay: MPTCP where the kernel has it, congestion controllers by name, resets.
 
 use std::io::{self, ErrorKind};
-use std::mem;
 use std::net::{SocketAddr, UdpSocket};
 use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use joulepath_kernel::congestion;
@@ -90,6 +90,14 @@ pub(crate) fn listen(
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     TcpListener::from_std(socket.into())
+}
+
+/// Connects over an interface, by plain TCP.
+pub(crate) async fn connect_over(interface: &str, address: SocketAddr) -> io::Result<Stream> {
+    let socket = socket(address, Speak::Tcp)?;
+    socket.bind_device(Some(interface.as_bytes()))?;
+    let connected = TcpSocket::from_std_stream(socket.into()).connect(address);
+    Ok(Stream::new(in_time(connected).await?))
 }
 
 /// Connects to the first address that answers: the next one is tried after a quarter of a second as
@@ -182,7 +190,7 @@ pub(crate) fn is_own(address: SocketAddr) -> bool {
 /// takes an abandoned connection for a complete one.
 pub(crate) struct Stream {
     stream: TcpStream,
-    ended: bool,
+    ended: AtomicBool,
 }
 
 impl Stream {
@@ -195,13 +203,18 @@ impl Stream {
         let _ = socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(IDLE));
         Stream {
             stream,
-            ended: false,
+            ended: AtomicBool::new(false),
         }
     }
 
     /// Both directions have ended: an ordinary close.
-    pub(crate) fn end(mut self) {
-        self.ended = true;
+    pub(crate) fn end(self) {
+        self.ends();
+    }
+
+    /// As [`Stream::end`], when it is dropped.
+    pub(crate) fn ends(&self) {
+        self.ended.store(true, Ordering::Relaxed);
     }
 
     /// Tells the other side that nothing more follows.
@@ -298,7 +311,7 @@ impl Deref for Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        if !mem::replace(&mut self.ended, true) {
+        if !*self.ended.get_mut() {
             // Sends RST or MP_FASTCLOSE. SO_LINGER of 0 seconds does not reset MPTCP connections.
             let _ = rustix::net::connect_unspec(&self.stream);
         }

@@ -21,6 +21,7 @@ mod socket;
 mod surroundings;
 mod switch;
 mod tunnel;
+mod uninterrupted;
 mod user_space;
 
 use std::fs;

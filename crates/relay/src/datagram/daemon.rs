@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
@@ -31,6 +32,15 @@ struct Status {
 struct Interface {
     name: String,
     role: String,
+    #[serde(default)]
+    reason: Reason,
+}
+
+#[derive(Default, Deserialize)]
+struct Reason {
+    /// What speaks against the interface.
+    #[serde(default)]
+    because: Vec<IgnoredAny>,
 }
 
 /// The interfaces that may carry datagrams. Without a running daemon: the system's route.
@@ -60,6 +70,16 @@ pub(super) async fn ask(socket: &Path) -> io::Result<Offers> {
     read(&line).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
 }
 
+/// The interface that carries copies beside the first, if the daemon wants any.
+pub(crate) async fn second(socket: &Path) -> Option<String> {
+    second_of(ask(socket).await.ok()?)
+}
+
+fn second_of(offers: Offers) -> Option<String> {
+    let mut others = offers.all.into_iter().skip(1).filter(|_| offers.copies);
+    others.find(|one| one.may_copy)?.interface
+}
+
 fn read(line: &str) -> serde_json::Result<Offers> {
     let status = serde_json::from_str::<Answer>(line)?.parameters;
     if status.paused || status.intent == "off" {
@@ -70,9 +90,11 @@ fn read(line: &str) -> serde_json::Result<Offers> {
         (is_regular || one.role == "backup").then_some(Offer {
             interface: Some(one.name),
             is_regular,
+            may_copy: is_regular || one.reason.because.is_empty(),
         })
     };
     Ok(Offers {
+        copies: status.intent == "uninterrupted",
         all: status.interfaces.into_iter().filter_map(offer).collect(),
     })
 }
@@ -83,7 +105,8 @@ mod tests {
 
     fn status(intent: &str, paused: bool) -> Offers {
         let interfaces = r#"[{"name": "wlan0", "role": "regular", "more": 1},
-            {"name": "eth0", "role": "unused"}, {"name": "wwan0", "role": "backup"}]"#;
+            {"name": "eth0", "role": "unused"}, {"name": "wwan0", "role": "backup"},
+            {"name": "wwan1", "role": "backup", "reason": {"code": "open-backup", "because": ["metered"]}}]"#;
         let line = format!(
             r#"{{"parameters": {{"schema": 2, "intent": "{intent}", "paused": {paused},
             "interfaces": {interfaces}}}}}"#
@@ -93,12 +116,30 @@ mod tests {
 
     #[test]
     fn regular_interfaces_and_backups_carry_datagrams_in_the_daemons_order() {
-        let offer = |name: &str, is_regular| Offer {
+        let offer = |name: &str, is_regular, may_copy| Offer {
             interface: Some(name.to_owned()),
             is_regular,
+            may_copy,
         };
-        let all = vec![offer("wlan0", true), offer("wwan0", false)];
-        assert_eq!(status("interactive", false), Offers { all });
+        let all = vec![
+            offer("wlan0", true, true),
+            offer("wwan0", false, true),
+            offer("wwan1", false, false),
+        ];
+        for (intent, copies) in [("interactive", false), ("uninterrupted", true)] {
+            let expected = Offers {
+                copies,
+                all: all.clone(),
+            };
+            assert_eq!(status(intent, false), expected);
+        }
+        assert_eq!(
+            second_of(status("uninterrupted", false)).as_deref(),
+            Some("wwan0")
+        );
+        for intent in ["interactive", "off"] {
+            assert_eq!(second_of(status(intent, false)), None);
+        }
         assert_eq!(status("off", false), Offers::system());
         assert_eq!(status("frugal", true), Offers::system());
         assert!(read("{\"error\": \"not-ready\"}").is_err());

@@ -10,11 +10,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::{interval, sleep, timeout};
 
 use super::near::{IDLE, QUEUE, bind, send};
+use super::paths;
 use super::window::Window;
 use super::wire::{Down, Id, MOST, Number, PATHS, Replies, Sealed, Up, head};
 use crate::config::ServeConfig;
 use crate::destination::{Destination, canonical};
 use crate::error::Error;
+use crate::rate::Rate;
 use crate::shared::{Log, now, random};
 use crate::socket::{in_time, reachable};
 
@@ -102,6 +104,7 @@ struct Flow {
     window: Window,
     /// Of those sent.
     order: u64,
+    rate: Rate,
     last: Instant,
     /// To its socket.
     socket: mpsc::Sender<Vec<u8>>,
@@ -172,6 +175,7 @@ impl State<'_> {
                 let known = session.flows.entry(flow).or_insert_with(|| Flow {
                     window: Window::new(config.reorder),
                     order: 0,
+                    rate: Rate::new(Instant::now()),
                     last: Instant::now(),
                     socket: mpsc::channel(1).0,
                 });
@@ -216,7 +220,8 @@ impl State<'_> {
             order: flow.order,
             payload: &answer.payload,
         };
-        if let Some(path) = session.path_of(answer.flow) {
+        let is_small = flow.rate.is_small(Instant::now(), answer.payload.len());
+        for path in session.paths_of(answer.flow, is_small) {
             let bytes = session.seal(path, down);
             if let Some((_, near)) = session.paths[usize::from(path)] {
                 send(self.socket, &bytes, near);
@@ -245,7 +250,7 @@ impl Session {
             sequence: 0,
             paths: [None; PATHS],
             newest: 0,
-            replies: 0,
+            replies: Replies::default(),
             flows: HashMap::new(),
             heard: Instant::now(),
         })
@@ -260,12 +265,13 @@ impl Session {
         self.down.seal_down(&self.salt, number, down, now())
     }
 
-    /// The path of a flow's answers, among those that the near end wants and has used.
-    fn path_of(&self, flow: u32) -> Option<u8> {
-        let wanted =
-            |path: &u8| self.replies & 1 << path != 0 && self.paths[usize::from(*path)].is_some();
-        let wanted: Vec<u8> = (0..8).filter(wanted).collect();
-        wanted.get(flow as usize % wanted.len().max(1)).copied()
+    /// The paths of a flow's answers, among those that the near end wants and has used.
+    fn paths_of(&self, flow: u32, is_small: bool) -> Vec<u8> {
+        let wanted = |path: &u8| {
+            self.replies.paths & 1 << path != 0 && self.paths[usize::from(*path)].is_some()
+        };
+        let wanted = (0..8).filter(wanted).collect();
+        paths::of(self.replies, wanted, flow, is_small)
     }
 }
 

@@ -21,5 +21,6 @@ mod paths;
 mod window;
 mod wire;
 
+pub(crate) use self::daemon::second;
 pub(crate) use far::Far;
 pub(crate) use near::Near;

@@ -19,6 +19,7 @@ use super::wire::{Down, Id, MOST, Number, Sealed, Up, head};
 use crate::config::ConnectConfig;
 use crate::destination::canonical;
 use crate::error::{Error, Kind};
+use crate::rate::Rate;
 use crate::shared::{Log, now, random};
 use crate::socket::resolve;
 
@@ -197,6 +198,7 @@ struct Flow {
     order: u64,
     /// Of those received.
     window: Window,
+    rate: Rate,
     last: Instant,
 }
 
@@ -266,13 +268,14 @@ impl State<'_> {
             to: self.config.udp[door].to.clone(),
             payload,
         };
-        match self.paths.of(flow) {
-            Some(path) => {
-                self.send_on(path, &up);
-            }
-            None => self
-                .log
-                .trouble("a datagram is lost: the daemon lets no interface carry data"),
+        let is_small = known.rate.is_small(known.last, payload.len());
+        let paths = self.paths.of(flow, is_small);
+        if paths.is_empty() {
+            self.log
+                .trouble("a datagram is lost: the daemon lets no interface carry data");
+        }
+        for path in paths {
+            self.send_on(path, &up);
         }
     }
 
@@ -291,6 +294,7 @@ impl State<'_> {
             program,
             order: 0,
             window: Window::new(self.config.reorder),
+            rate: Rate::new(Instant::now()),
             last: Instant::now(),
         };
         self.flows.insert(flow, new);

@@ -17,6 +17,8 @@ const PATIENCE: Duration = Duration::from_millis(600);
 const RTTS: u32 = 4;
 /// The same before the first answer.
 const FIRST_PATIENCE: Duration = Duration::from_millis(1500);
+/// Paths that carry copies.
+const COPIES: usize = 2;
 
 /// An interface that may carry datagrams.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,11 +27,15 @@ pub(super) struct Offer {
     pub(super) interface: Option<String>,
     /// False: only while no regular one answers.
     pub(super) is_regular: bool,
+    /// Nothing speaks against copies on it, such as money.
+    pub(super) may_copy: bool,
 }
 
 /// All of them, the preferred first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Offers {
+    /// Each datagram of a small flow goes over two paths.
+    pub(super) copies: bool,
     pub(super) all: Vec<Offer>,
 }
 
@@ -37,9 +43,11 @@ impl Offers {
     /// The system's route.
     pub(super) fn system() -> Self {
         Offers {
+            copies: false,
             all: vec![Offer {
                 interface: None,
                 is_regular: true,
+                may_copy: true,
             }],
         }
     }
@@ -68,12 +76,14 @@ pub(super) struct Paths {
     all: BTreeMap<u8, Path>,
     /// The preferred first.
     order: Vec<u8>,
+    copies: bool,
 }
 
 impl Paths {
     /// Takes in the daemon's roles. A path keeps its number.
     pub(super) fn update(&mut self, offers: Offers) {
         let mut before = std::mem::take(&mut self.all);
+        self.copies = offers.copies;
         self.order.clear();
         let mut new = vec![];
         for offer in offers.all.into_iter().take(PATHS) {
@@ -114,7 +124,8 @@ impl Paths {
             .map(|(&number, path)| (number, path.offer.interface.as_deref()))
     }
 
-    /// The paths in use: regular ones that answer, else backups that answer, else all.
+    /// The paths in use: regular ones that answer, else a backup that answers, else all. With copies,
+    /// a backup may be the second.
     fn used(&self) -> Vec<u8> {
         let of = |is_regular: bool| -> Vec<u8> {
             let fits = |number: &&u8| {
@@ -124,6 +135,11 @@ impl Paths {
             self.order.iter().filter(fits).copied().collect()
         };
         let mut used = of(true);
+        if self.copies {
+            let may_copy = |number: &u8| self.all[number].offer.may_copy;
+            used.extend(of(false).into_iter().filter(may_copy));
+            used.truncate(COPIES);
+        }
         if used.is_empty() {
             used = of(false);
             used.truncate(1);
@@ -136,15 +152,18 @@ impl Paths {
 
     /// How the far end shall answer.
     pub(super) fn replies(&self) -> Replies {
-        self.used()
-            .iter()
-            .fold(0, |paths, number| paths | 1 << number)
+        Replies {
+            paths: self
+                .used()
+                .iter()
+                .fold(0, |paths, number| paths | 1 << number),
+            copies: self.copies,
+        }
     }
 
-    /// The path of a datagram of this flow, if any may be used.
-    pub(super) fn of(&self, flow: u32) -> Option<u8> {
-        let used = self.used();
-        used.get(flow as usize % used.len().max(1)).copied()
+    /// The paths of a datagram of this flow.
+    pub(super) fn of(&self, flow: u32, is_small: bool) -> Vec<u8> {
+        of(self.replies(), self.used(), flow, is_small)
     }
 
     /// Paths that need a ping now, while datagrams pass; [`Self::pinged`] says that one was sent.
@@ -195,16 +214,30 @@ impl Paths {
     }
 }
 
+/// The paths of a flow's datagram, among `used`, the preferred first.
+pub(super) fn of(replies: Replies, used: Vec<u8>, flow: u32, is_small: bool) -> Vec<u8> {
+    match replies.copies {
+        true if is_small => used,
+        true => used.into_iter().take(1).collect(),
+        false => {
+            let one = used.get(flow as usize % used.len().max(1));
+            one.copied().into_iter().collect()
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn offers(all: &[(&str, bool)]) -> Offers {
+    fn offers(copies: bool, all: &[(&str, bool)]) -> Offers {
         let offer = |&(name, is_regular): &(&str, bool)| Offer {
             interface: Some(name.to_owned()),
             is_regular,
+            may_copy: name != "costly",
         };
         Offers {
+            copies,
             all: all.iter().map(offer).collect(),
         }
     }
@@ -218,9 +251,9 @@ mod tests {
     }
 
     impl World {
-        fn new(all: &[(&str, bool)]) -> Self {
+        fn new(copies: bool, all: &[(&str, bool)]) -> Self {
             let mut paths = Paths::default();
-            paths.update(offers(all));
+            paths.update(offers(copies, all));
             World {
                 paths,
                 now: Instant::now(),
@@ -246,13 +279,13 @@ mod tests {
         }
 
         fn used(&self) -> u8 {
-            self.paths.replies()
+            self.paths.replies().paths
         }
     }
 
     #[test]
     fn a_silent_path_is_left_within_a_second_and_used_again_when_it_answers() {
-        let mut world = World::new(&[("wlan0", true), ("wwan0", false)]);
+        let mut world = World::new(false, &[("wlan0", true), ("wwan0", false)]);
         world.pass(1000, &[0, 1]);
         assert_eq!(world.used(), 0b01);
         world.pass(600, &[1]);
@@ -268,7 +301,7 @@ mod tests {
 
     #[test]
     fn without_datagrams_nothing_is_silent() {
-        let mut world = World::new(&[("wlan0", true), ("wwan0", false)]);
+        let mut world = World::new(false, &[("wlan0", true), ("wwan0", false)]);
         world.pass(50, &[]);
         world.paths.rest();
         world.now += Duration::from_secs(60);
@@ -277,28 +310,38 @@ mod tests {
     }
 
     #[test]
-    fn flows_are_spread_over_regular_paths() {
+    fn flows_are_spread_over_regular_paths_and_copied_where_nothing_may_interrupt_them() {
         let all = [("a", true), ("b", true), ("c", true), ("d", false)];
-        let spread = World::new(&all).paths;
+        let spread = World::new(false, &all).paths;
         assert_eq!(
-            [0, 1, 2, 3].map(|flow| spread.of(flow)),
-            [0, 1, 2, 0].map(Some)
+            [0, 1, 2, 3].map(|flow| spread.of(flow, true)),
+            [[0], [1], [2], [0]]
         );
-        assert_eq!(World::new(&[]).paths.of(1), None);
+        let copied = World::new(true, &all).paths;
+        assert_eq!(copied.of(1, true), [0, 1]);
+        assert_eq!(copied.of(1, false), [0]);
+        let expected = Replies {
+            paths: 0b11,
+            copies: true,
+        };
+        assert_eq!(copied.replies(), expected);
+        let backups = [("a", true), ("costly", false), ("c", false)];
+        assert_eq!(World::new(true, &backups).paths.of(0, true), [0, 2]);
+        assert!(World::new(false, &[]).paths.of(1, true).is_empty());
     }
 
     #[test]
     fn a_path_keeps_its_number_while_others_come_and_go() {
-        let mut paths = World::new(&[("a", true), ("b", true)]).paths;
-        paths.update(offers(&[("c", true), ("b", false), ("d", true)]));
+        let mut paths = World::new(false, &[("a", true), ("b", true)]).paths;
+        paths.update(offers(false, &[("c", true), ("b", false), ("d", true)]));
         let numbers: Vec<_> = paths.interfaces().collect();
         assert_eq!(numbers, [(0, Some("c")), (1, Some("b")), (2, Some("d"))]);
-        assert_eq!(paths.replies(), 0b101);
+        assert_eq!(paths.replies().paths, 0b101);
     }
 
     #[test]
     fn a_satellite_of_700_ms_is_not_silent() {
-        let mut paths = World::new(&[("sat", true), ("lte", false)]).paths;
+        let mut paths = World::new(false, &[("sat", true), ("lte", false)]).paths;
         let start = Instant::now();
         let at = |ms: u64| start + Duration::from_millis(ms);
         for step in 0..100_u64 {
@@ -308,7 +351,7 @@ mod tests {
             if let Some(asked) = step.checked_sub(7) {
                 paths.answered(0, asked, at(step * 100));
             }
-            assert_eq!(paths.replies(), 1);
+            assert_eq!(paths.replies().paths, 1);
         }
     }
 }

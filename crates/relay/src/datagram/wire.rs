@@ -6,8 +6,8 @@
 //! to the near end:  salt    │ number │ sealed(kind, time, ping | flow, order, payload)
 //! ```
 //! The sealed part is followed by its tag. The number is eight times the sequence number plus the
-//! path. It is the nonce. The near end draws a session when it starts, the far end a salt for each
-//! session: no key is used twice.
+//! path. It is the nonce, so that copies on two paths are sealed apart. The near end draws a session
+//! when it starts, the far end a salt for each session: no key is used twice.
 
 use ring::aead::{Aad, LessSafeKey, NONCE_LEN, Nonce};
 
@@ -27,6 +27,8 @@ pub(super) const MOST: usize = 65_507;
 const CONTEXT: &str = "joulepath 2026 relay datagrams";
 const PING: u8 = 0;
 const DATA: u8 = 1;
+/// Added to the kind of a datagram to the far end.
+const COPIES: u8 = 1 << 7;
 
 pub(super) type Id = [u8; ID];
 
@@ -50,8 +52,14 @@ impl Number {
     }
 }
 
-/// The paths of answers, one bit each: a flow uses one of them.
-pub(super) type Replies = u8;
+/// How the far end shall answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Replies {
+    /// One bit per path.
+    pub(super) paths: u8,
+    /// True: small flows on each of them. False: each flow on one of them.
+    pub(super) copies: bool,
+}
 
 /// A datagram to the far end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,7 +133,8 @@ impl Sealed {
         now: u64,
     ) -> Vec<u8> {
         let kind = if *up == Up::Ping { PING } else { DATA };
-        let mut text = vec![kind, replies];
+        let copies = if replies.copies { COPIES } else { 0 };
+        let mut text = vec![kind | copies, replies.paths];
         text.extend_from_slice(&now.to_be_bytes());
         if let Up::Data {
             flow,
@@ -154,9 +163,13 @@ impl Sealed {
     ) -> Result<(Replies, Up<'a>), Wrong> {
         let text = self.open(number, bytes)?;
         let cut = Wrong::Message("a cut datagram");
-        let (&[kind, replies], text) = text.split_first_chunk().ok_or(cut)?;
+        let (&[kind, paths], text) = text.split_first_chunk().ok_or(cut)?;
         let text = fresh(text, now)?;
-        if kind == PING {
+        let replies = Replies {
+            paths,
+            copies: kind & COPIES != 0,
+        };
+        if kind & !COPIES == PING {
             return Ok((replies, Up::Ping));
         }
         let (flow, order, text) = place(text).ok_or(cut)?;
@@ -262,7 +275,10 @@ mod tests {
         sequence: 77,
         path: 5,
     };
-    const REPLIES: Replies = 0b10_0001;
+    const REPLIES: Replies = Replies {
+        paths: 0b10_0001,
+        copies: true,
+    };
 
     fn key(byte: u8) -> Key {
         Key::new([byte; 32])

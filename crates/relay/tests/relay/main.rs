@@ -4,3 +4,4 @@ mod datagrams;
 mod ends;
 mod refused;
 mod traffic;
+mod twin;

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use joulepath_kernel::Namespace;
 
+use super::uninterrupted::Lost;
 use super::*;
 use crate::relay::End;
 
@@ -12,10 +13,10 @@ use crate::relay::End;
 const DOOR: &str = "127.0.0.1:5353";
 const SERVER: &str = "198.18.0.1:5354";
 /// 50 datagrams per second, as in a call.
-const PAUSE: Duration = Duration::from_millis(20);
+pub(super) const PAUSE: Duration = Duration::from_millis(20);
 
 /// A host with the daemon and both ends of a relay.
-struct World<'a> {
+pub(super) struct World<'a> {
     _daemon: Daemon<'a>,
     _ends: [End; 2],
     host: &'a Host,
@@ -23,14 +24,14 @@ struct World<'a> {
     server: UdpSocket,
 }
 
-fn ip(namespace: &Namespace, words: &str) {
+pub(super) fn ip(namespace: &Namespace, words: &str) {
     let words: Vec<&str> = words.split(' ').collect();
     let run = || Command::new("ip").args(&words).status().unwrap();
     assert!(namespace.enter_thread(run).unwrap().success());
 }
 
 impl<'a> World<'a> {
-    fn new(host: &'a Host, endpoints: &[(IpAddr, bool)]) -> Self {
+    pub(super) fn new(host: &'a Host, endpoints: &[(IpAddr, bool)]) -> Self {
         let daemon = host.start();
         host.wait_for("the daemon has given roles", endpoints);
         host.run(&["relay", "new", "--server", "198.18.0.1:8443"])
@@ -88,7 +89,7 @@ impl<'a> World<'a> {
 
     /// Sends so many bytes and receives them at the server, and the same in return. Datagrams may be
     /// lost: false if none came back.
-    fn passes(&self, length: usize) -> bool {
+    pub(super) fn passes(&self, length: usize) -> bool {
         let mut buffer = [0; 2048];
         for socket in [&self.program, &self.server] {
             socket.set_read_timeout(Some(10 * PAUSE)).unwrap();
@@ -105,40 +106,13 @@ impl<'a> World<'a> {
     }
 
     /// Packets that have left over a path.
-    fn sent_on(&self, path: usize) -> u64 {
+    pub(super) fn sent_on(&self, path: usize) -> u64 {
         let read = || fs::read_to_string("/proc/thread-self/net/dev").unwrap();
         let all = self.host.net.client.enter_thread(read).unwrap();
         let name = format!("c{path}:");
         let line = all.lines().find_map(|line| line.trim().strip_prefix(&name));
         let sent = line.unwrap().split_whitespace().nth(9);
         sent.unwrap().parse().unwrap()
-    }
-}
-
-impl Host {
-    /// Drops whatever arrives over the first path at either end. Its carrier stays.
-    fn kill_first_path(&self) {
-        for (namespace, device) in [(&self.net.client, "c0"), (&self.net.server, "s0")] {
-            let rules = format!(
-                "table inet dead {{ chain arrivals {{ type filter hook prerouting priority raw;\n\
-                 iifname {device} drop\n}}\n}}"
-            );
-            let run = || Command::new("nft").arg(&rules).status().unwrap();
-            assert!(namespace.enter_thread(run).unwrap().success());
-        }
-    }
-
-    /// Ends that.
-    fn heal(&self) {
-        for namespace in [&self.net.client, &self.net.server] {
-            let run = || {
-                Command::new("nft")
-                    .arg("delete table inet dead")
-                    .status()
-                    .unwrap()
-            };
-            assert!(namespace.enter_thread(run).unwrap().success());
-        }
     }
 }
 
@@ -155,7 +129,7 @@ fn datagrams_follow_the_roles_leave_a_silent_path_and_come_back() {
     // The backup carries nothing, not even a ping.
     assert_eq!(world.sent_on(1), on_backup);
     let start = Instant::now();
-    host.kill_first_path();
+    host.kill_first_path(Lost::Both);
     assert!(!world.passes(100));
     wait_until("the backup takes over", || world.passes(100));
     println!("after {:?}", start.elapsed());
