@@ -98,7 +98,8 @@ fn main() {
     row(["V, λ = 35".to_owned()].into_iter().chain(V.map(title)));
     println!("|{}", "---|".repeat(V.len() + 1));
     let runs = V.map(|v| Runs::new(35, Policy::so_mptcp_within_links(v), seeds));
-    let values: [(&str, fn(&Runs) -> String); 3] = [
+    type Value = fn(&Runs) -> String;
+    let values: [(&str, Value); 3] = [
         ("energy cost, J/s", |runs| {
             format!("{:.0}", runs.mean(|r| r.means.power_w))
         }),
