@@ -119,7 +119,7 @@ BUDGET = {
     "Home": 300,
     "Tutorials": 4_500,
     "How-to": 12_000,
-    "Reference": 18_850,
+    "Reference": 18_950,
     "Explanation": 23_850,
     "Results": 8_300,
     "Contributing": 1_000,
