@@ -75,9 +75,7 @@ impl Intent {
             Intent::Interactive => "one path; the others are open backups",
             Intent::Aggregate => "all paths carry data",
             Intent::Overflow => "by cost; the next only while cheaper ones are full",
-            Intent::Uninterrupted => {
-                "like interactive, but a silent path is left within a few round trips"
-            }
+            Intent::Uninterrupted => "like interactive, but leaves silent paths within a few RTTs",
             Intent::Off => "change nothing",
         }
     }

@@ -382,7 +382,7 @@ impl Page<'_> {
             } else {
                 " "
             };
-            let text = self.cut(&format!("{now} {word:<12} {what}"));
+            let text = self.cut(&format!("{now} {word:<13} {what}"));
             let style = if place == at {
                 self.ink.marked()
             } else {
