@@ -41,6 +41,7 @@ __all__ = [
     "load_controller",
     "map",
     "metrics",
+    "options",
     "part_names",
     "policies",
     "references",
