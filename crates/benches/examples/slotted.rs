@@ -30,8 +30,7 @@ impl Runs {
         self.0.iter().map(value).sum::<f64>() / self.0.len() as f64
     }
 
-    /// Mean ± half of its interval, as far as the first digit of the interval, with 3 decimals at
-    /// most.
+    /// Mean ± half of its interval, to the first digit of the interval, with 3 decimals at most.
     fn interval(&self, value: impl Fn(&SlottedResult) -> f64) -> String {
         let (n, mean) = (self.0.len(), self.mean(&value));
         let squares = self.mean(|r| (value(r) - mean).powi(2));

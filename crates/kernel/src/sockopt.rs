@@ -2,6 +2,7 @@
 //! levels.
 
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd};
 
 /// Level of MPTCP's options.
@@ -37,6 +38,12 @@ pub(crate) fn get(
         return Err(io::Error::last_os_error());
     }
     Ok(&buffer[..(len as usize).min(buffer.len())])
+}
+
+/// Binds a socket to a device and one of its addresses.
+pub(crate) fn bind_to(socket: impl AsFd, device: u32, source: IpAddr) -> io::Result<()> {
+    set_u32(&socket, libc::SOL_SOCKET, libc::SO_BINDTOIFINDEX, device)?;
+    Ok(rustix::net::bind(&socket, &SocketAddr::from((source, 0)))?)
 }
 
 /// Sets an option with a numeric value.

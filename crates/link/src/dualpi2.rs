@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   ECT(1) ──► L4S queue ────── marked with max(step, k p') ──┐
-//!                                                             ├─► the L4S queue first, as far as
+//!                                                             ├─► the L4S queue first, but
 //!   others ──► classic queue ── dropped or marked with p'² ───┘   the classic one keeps its share
 //!                   │ delay
 //!                   └─► PI: p' += alpha (delay − target) + beta (delay − old delay)

@@ -1,13 +1,13 @@
 //! Asks hosts for an echo over one path.
 
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, ipproto};
 
 use crate::error::{Doing, Result};
-use crate::sockopt::set_u32;
+use crate::sockopt::bind_to;
 
 const REQUEST: [u8; 2] = [8, 128];
 const REPLY: [u8; 2] = [0, 129];
@@ -49,14 +49,7 @@ impl Echo {
             }
             socket => (socket.doing(doing)?, None),
         };
-        set_u32(
-            socket.as_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_BINDTOIFINDEX,
-            device,
-        )
-        .doing(doing)?;
-        rustix::net::bind(&socket, &SocketAddr::from((source, 0))).doing(doing)?;
+        bind_to(&socket, device, source).doing(doing)?;
         let is_v4 = source.is_ipv4();
         Ok(Echo { socket, is_v4, raw })
     }

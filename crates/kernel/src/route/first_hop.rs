@@ -1,12 +1,11 @@
 //! Asks the first router on a path for a sign of life.
 
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::AsFd;
 
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, sockopt};
 
 use crate::error::{Doing, Result};
-use crate::sockopt::set_u32;
+use crate::sockopt::bind_to;
 
 /// The first port of `traceroute`.
 const PORT: u16 = 33_434;
@@ -26,19 +25,12 @@ pub fn ask_first_hop(device: u32, source: IpAddr, destination: IpAddr) -> Result
     };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(family, SocketType::DGRAM, flags, None).doing(doing)?;
-    set_u32(
-        socket.as_fd(),
-        libc::SOL_SOCKET,
-        libc::SO_BINDTOIFINDEX,
-        device,
-    )
-    .doing(doing)?;
+    bind_to(&socket, device, source).doing(doing)?;
     match destination {
         IpAddr::V4(_) => sockopt::set_ip_ttl(&socket, 1),
         IpAddr::V6(_) => sockopt::set_ipv6_unicast_hops(&socket, Some(1)),
     }
     .doing(doing)?;
-    rustix::net::bind(&socket, &SocketAddr::from((source, 0))).doing(doing)?;
     let to = SocketAddr::from((destination, PORT));
     rustix::net::sendto(&socket, &[], SendFlags::empty(), &to).doing(doing)?;
     Ok(())

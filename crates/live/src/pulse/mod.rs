@@ -41,7 +41,7 @@ const ASK_DEAD: Nanos = Nanos::from_secs(1);
 const ECHOES: u32 = 2;
 /// The RTT may vary by so much in any case.
 const SPARE: Nanos = Nanos::from_millis(50);
-/// What a retransmission timeout has beside the RTT: `TCP_RTO_MIN`.
+/// What a retransmission timeout adds to the RTT at least: `TCP_RTO_MIN`.
 const LEAST_RTO: Nanos = Nanos::from_millis(200);
 /// How long a path without echoes stays dead.
 const HELD: Nanos = Nanos::from_secs(10);
